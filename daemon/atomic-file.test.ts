@@ -1,0 +1,40 @@
+import { mkdtemp, readFile, readdir, stat, writeFile, chmod } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { replaceFile } from "./atomic-file.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gatehouse-atomic-"));
+});
+
+describe("replaceFile", () => {
+  it("makes a file that was not there, readable by its owner alone", async () => {
+    const path = join(directory, "state");
+    await replaceFile(path, "new");
+    expect(await readFile(path, "utf8")).toBe("new");
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  it("keeps the mode of the file that it replaces", async () => {
+    const path = join(directory, "node.conf");
+    await writeFile(path, "old");
+    await chmod(path, 0o644);
+    await replaceFile(path, "new");
+    expect((await stat(path)).mode & 0o777).toBe(0o644);
+  });
+
+  it("leaves the old content and no temporary file when it is called off before the rename", async () => {
+    const path = join(directory, "node.conf");
+    await writeFile(path, "old");
+    const calledOff = replaceFile(path, "new", {
+      beforeRename: async () => {
+        throw new Error("a second writer");
+      },
+    });
+    await expect(calledOff).rejects.toThrow("a second writer");
+    expect(await readFile(path, "utf8")).toBe("old");
+    expect(await readdir(directory)).toEqual(["node.conf"]);
+  });
+});

@@ -1,0 +1,60 @@
+import { chmod, chown, open, rename, rm, stat, type FileHandle } from "node:fs/promises";
+import { dirname } from "node:path";
+import { randomUUID } from "node:crypto";
+
+/** How a file is replaced. */
+export type ReplaceFileOptions = Readonly<{
+  /** Mode of a file that was not there before; an existing file keeps its own. Default 0600. */
+  mode?: number;
+  /** Runs when the new content is safely on disk beside the old one, right before the rename; throws to call it off. */
+  beforeRename?: () => Promise<void>;
+}>;
+
+/**
+ * Replaces a file so that a reader, or a machine that loses power at any instant, finds the old content or the new one and
+ * never a part: temporary file in the same directory, fsync, same mode and owner, rename, fsync of the directory.
+ *
+ * @throws the file system's own error (`ENOSPC`, `EROFS`, …); the temporary file is removed then.
+ */
+export async function replaceFile(
+  path: string,
+  content: string | Uint8Array,
+  options: ReplaceFileOptions = {},
+): Promise<void> {
+  const before = await statOrNothing(path);
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    await using file = await open(temporary, "wx", before === undefined ? (options.mode ?? 0o600) : 0o600);
+    await file.writeFile(content);
+    if (before !== undefined) await copyOwnership(file, temporary, before);
+    await file.sync();
+    await options.beforeRename?.();
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await syncDirectory(dirname(path));
+}
+
+type Ownership = Readonly<{ mode: number; uid: number; gid: number }>;
+
+async function statOrNothing(path: string): Promise<Ownership | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function copyOwnership(file: FileHandle, path: string, { mode, uid, gid }: Ownership): Promise<void> {
+  const own = await file.stat();
+  if (own.uid !== uid || own.gid !== gid) await chown(path, uid, gid);
+  await chmod(path, mode & 0o7777);
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  await using directory = await open(path, "r");
+  await directory.sync();
+}

@@ -1,0 +1,51 @@
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { requestId, type RequestIdVariables } from "hono/request-id";
+import { routePath } from "hono/route";
+import { Histogram, type Registry } from "prom-client";
+import type { Logger } from "./log.ts";
+
+/** What every handler finds in its context. */
+export type AppVariables = { Variables: RequestIdVariables };
+
+/** A service's HTTP application. */
+export type App = Hono<AppVariables>;
+
+/** What an application is made with. */
+export type AppOptions = Readonly<{
+  /** Larger bodies are answered 413. */
+  bodyLimitBytes: number;
+}>;
+
+/**
+ * Makes a Hono application in which every request has an id (`X-Request-Id`, taken over when the client sends a plain one), a
+ * bounded body and a place in `gatehouse_http_request_duration_seconds`; what no route answers is a JSON `{error}`.
+ */
+export function createApp(options: AppOptions, { log, metrics }: Readonly<{ log: Logger; metrics: Registry }>): App {
+  const duration = new Histogram({
+    name: "gatehouse_http_request_duration_seconds",
+    help: "Time from the request's arrival to its answer's headers, by method, route and status.",
+    labelNames: ["method", "route", "status"],
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+    registers: [metrics],
+  });
+  const app: App = new Hono<AppVariables>();
+  app.use(requestId());
+  app.use(async (c, next) => {
+    const end = duration.startTimer();
+    await next();
+    end({ method: c.req.method, route: routePath(c, -1), status: c.res.status });
+  });
+  app.use(
+    bodyLimit({
+      maxSize: options.bodyLimitBytes,
+      onError: (c) => c.json({ error: `body larger than ${options.bodyLimitBytes} bytes; send less` }, 413),
+    }),
+  );
+  app.notFound((c) => c.json({ error: `no such route: ${c.req.method} ${c.req.path}` }, 404));
+  app.onError((error, c) => {
+    log.error({ err: error, requestId: c.get("requestId"), route: routePath(c, -1) }, "request failed");
+    return c.json({ error: "internal error", requestId: c.get("requestId") }, 500);
+  });
+  return app;
+}

@@ -1,0 +1,75 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import { StartupError } from "./startup-error.ts";
+
+/** Where and how to listen. */
+export type ListenOptions = Readonly<{
+  host: string;
+  /** 0 asks for a free port. */
+  port: number;
+  /** The setting that names the port, for the message when it is taken. */
+  setting: string;
+  /** How long a client may take to send a whole request. */
+  requestTimeoutMs: number;
+}>;
+
+/** A listening HTTP server. Disposing of it ends idle connections, lets requests under way finish, and then closes. */
+export type HttpListener = AsyncDisposable & Readonly<{ url: string; port: number; server: Server }>;
+
+/**
+ * Serves an application over HTTP/1.1.
+ *
+ * @throws {StartupError} when the port is taken or the address is not this machine's.
+ */
+export async function listenHttp(
+  app: Readonly<{ fetch: (request: Request, env: never) => Response | Promise<Response> }>,
+  options: ListenOptions,
+): Promise<HttpListener> {
+  const server = createAdaptorServer({
+    fetch: (request, env) => app.fetch(request, env as never),
+    serverOptions: {
+      requestTimeout: options.requestTimeoutMs,
+      headersTimeout: Math.min(10_000, options.requestTimeoutMs),
+      keepAliveTimeout: 65_000,
+      connectionsCheckingInterval: Math.min(5_000, options.requestTimeoutMs),
+    },
+  }) as Server;
+  return listen(server, options);
+}
+
+/** Starts any `node:http` server at the address that the options name; see {@link listenHttp}. */
+export async function listen(server: Server, options: Omit<ListenOptions, "requestTimeoutMs">): Promise<HttpListener> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(listenFailure(error, options)));
+    server.listen(options.port, options.host, () => resolve());
+  });
+  const { port } = server.address() as AddressInfo;
+  const name = options.host.includes(":") ? `[${options.host}]` : options.host;
+  return { url: `http://${name}:${port}`, port, server, [Symbol.asyncDispose]: () => close(server) };
+}
+
+function listenFailure(
+  error: NodeJS.ErrnoException,
+  { host, port, setting }: Omit<ListenOptions, "requestTimeoutMs">,
+): Error {
+  if (error.code === "EADDRINUSE") {
+    return new StartupError(`port ${port} on ${host} is taken; stop what uses it or set ${setting} to another port.`);
+  }
+  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {
+    return new StartupError(
+      `can't listen on ${host}: it is no address of this machine; correct the host beside ${setting}.`,
+    );
+  }
+  if (error.code === "EACCES") {
+    return new StartupError(`may not listen on port ${port}; set ${setting} to a port above 1023 or grant the right.`);
+  }
+  return error;
+}
+
+async function close(server: Server): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.close((error) => (error === undefined ? resolve() : reject(error)));
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,19 @@
+import { pino, type Logger } from "pino";
+
+export type { Logger } from "pino";
+
+/** Keys whose values never reach the log, at the top level and one and two levels down. */
+const neverLogged = ["privateKey", "signature", "authorization", "secret", "password", "mnemonic", "rawTransaction"];
+
+/**
+ * Makes the log of a service: one JSON object a line on standard output, with the service's name, no host name or process id.
+ */
+export function createLog(options: Readonly<{ service: string; level: string }>): Logger {
+  return pino({
+    level: options.level,
+    base: { service: options.service },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    redact: { paths: neverLogged.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: "[secret]" },
+  });
+}

@@ -1,0 +1,10 @@
+/** One thing that has to be right before a service takes traffic. */
+export type ReadinessCheck = Readonly<{ ok: boolean; message: string }>;
+
+/** What `/readyz` answers. Read from state; never waits for another process. */
+export type Readiness = Readonly<{ ready: boolean; checks: Readonly<Record<string, ReadinessCheck>> }>;
+
+/** Ready when every check is. */
+export function readinessOf(checks: Readonly<Record<string, ReadinessCheck>>): Readiness {
+  return { ready: Object.values(checks).every((check) => check.ok), checks };
+}

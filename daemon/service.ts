@@ -1,0 +1,71 @@
+import type { Registry } from "prom-client";
+import type { z } from "zod";
+import { within } from "./deadline.ts";
+import { createLog, type Logger } from "./log.ts";
+import { createMetrics } from "./metrics.ts";
+import { SettingsError } from "./settings-problem.ts";
+import { readSettings, type SettingsDefinition } from "./settings.ts";
+import { StartupError } from "./startup-error.ts";
+import { aborted, stopSignal } from "./stop-signal.ts";
+
+/** What a service gets from the process that runs it. */
+export type ServiceContext = Readonly<{
+  log: Logger;
+  metrics: Registry;
+  /** Closed in reverse order of `use` when the service stops. */
+  resources: AsyncDisposableStack;
+  /** Aborts when the service is to stop. */
+  signal: AbortSignal;
+}>;
+
+/** What a started service says about itself: its URLs by name, e.g. `{ facilitator: "http://127.0.0.1:3000" }`. */
+export type ServiceReady = Readonly<{ urls: Readonly<Record<string, string>> }>;
+
+/** A long-running process: its settings and how it starts. */
+export type Service<Schema extends z.ZodObject> = Readonly<{
+  definition: SettingsDefinition<Schema>;
+  start(settings: z.output<Schema>, context: ServiceContext): Promise<ServiceReady>;
+}>;
+
+/** Settings that every service has (`defineSettings` adds them). */
+type CommonSettings = Readonly<{ log: { level: string }; shutdown: { graceMs: number } }>;
+
+/**
+ * Runs a service until it is told to stop, and returns the process's exit status: 0 after a clean stop, 1 when settings are
+ * bad, the start fails, or the stop takes longer than `shutdown.graceMs`. A parent with an IPC channel is sent
+ * `{ type: "ready", urls }` once the service takes requests.
+ */
+export async function runService<Schema extends z.ZodObject>(
+  service: Service<Schema>,
+  options: Readonly<{ settingsFile?: string | undefined }>,
+): Promise<number> {
+  const signal = stopSignal();
+  const name = service.definition.service;
+  try {
+    const settings = readSettings(service.definition, { env: process.env, file: options.settingsFile });
+    const { log: logSettings, shutdown } = settings as CommonSettings;
+    const log = createLog({ service: name, level: logSettings.level });
+    const resources = new AsyncDisposableStack();
+    const context: ServiceContext = { log, metrics: createMetrics(name), resources, signal };
+    try {
+      const { urls } = await service.start(settings, context);
+      log.info({ urls }, "ready");
+      process.send?.({ type: "ready", urls });
+      await aborted(signal);
+      log.info({ cause: String(signal.reason) }, "stopping");
+    } finally {
+      await within(`stopping ${name}`, shutdown.graceMs, resources.disposeAsync());
+    }
+    log.info("stopped");
+    return 0;
+  } catch (error) {
+    process.stderr.write(`${startFailure(name, error)}\n`);
+    return 1;
+  }
+}
+
+function startFailure(service: string, error: unknown): string {
+  if (error instanceof SettingsError) return error.message;
+  if (error instanceof StartupError) return `${service}: ${error.message}`;
+  return `${service}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+}

@@ -1,0 +1,55 @@
+import { z } from "zod";
+
+/**
+ * Schemas of the values that settings have in common. Each carries `expected`, the words that a message about a wrong value
+ * uses; sizes and times carry their unit in the setting's name (`…Bytes`, `…Ms`, `…Seconds`).
+ */
+
+/** A TCP port; 0 asks the operating system for a free one. */
+export const port = z.int().min(0).max(65_535).meta({ expected: "a port number from 0 to 65535 (0: any free port)" });
+
+/** An address to listen on. */
+export const host = z.string().min(1).meta({ expected: "an IP address or host name to listen on" });
+
+/** A whole number greater than zero. */
+export const positiveInteger = z.int().min(1).meta({ expected: "a whole number, 1 or more" });
+
+/** A whole number, zero or more. */
+export const nonNegativeInteger = z.int().min(0).meta({ expected: "a whole number, 0 or more" });
+
+/** A time in milliseconds, at most a day. */
+export const milliseconds = z
+  .int()
+  .min(1)
+  .max(86_400_000)
+  .meta({ expected: "milliseconds, a whole number from 1 to 86400000" });
+
+/** A time in whole seconds, at most a day. */
+export const seconds = z.int().min(1).max(86_400).meta({ expected: "seconds, a whole number from 1 to 86400" });
+
+/** A size in bytes. */
+export const bytes = z.int().min(1).meta({ expected: "a number of bytes, 1 or more" });
+
+/** A path in the file system; relative paths start at the working directory. */
+export const filePath = z.string().min(1).meta({ expected: "a file system path" });
+
+/** An `http:` or `https:` URL. */
+export const httpUrl = z.url({ protocol: /^https?$/ }).meta({ expected: "an http:// or https:// URL" });
+
+/** A `ws:` or `wss:` URL. */
+export const webSocketUrl = z.url({ protocol: /^wss?$/ }).meta({ expected: "a ws:// or wss:// URL" });
+
+/** An account or contract address: 20 bytes, 0x-prefixed hexadecimal. */
+export const address = z
+  .templateLiteral(["0x", z.string()])
+  .refine((value) => /^0x[0-9a-fA-F]{40}$/.test(value))
+  .meta({ expected: "an address: 0x and 40 hexadecimal digits" });
+
+/** A secp256k1 private key: 32 bytes, 0x-prefixed hexadecimal. Wrap it in `secret()`. */
+export const privateKey = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/)
+  .meta({ expected: "a private key: 0x and 64 hexadecimal digits" });
+
+/** An EIP-155 chain id. */
+export const chainId = positiveInteger.meta({ expected: "an EIP-155 chain id, a whole number, 1 or more" });

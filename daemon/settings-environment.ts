@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+import JSON5 from "json5";
+import { environmentName, type SettingsLeaf } from "./settings-leaf.ts";
+import type { SettingsProblem } from "./settings-problem.ts";
+
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A setting's value as the environment gives it. */
+export type EnvironmentValue = Readonly<{ leaf: SettingsLeaf; value: unknown }>;
+
+/**
+ * Reads the settings that the environment gives. An empty variable counts as absent; a secret may also stand in the file that
+ * `<NAME>_FILE` names. What is wrong is added to `problems`.
+ */
+export function readEnvironment(
+  leaves: readonly SettingsLeaf[],
+  env: Environment,
+  problems: SettingsProblem[],
+): readonly EnvironmentValue[] {
+  return leaves.flatMap((leaf) => {
+    const text = environmentText(leaf, env, problems);
+    return text === undefined ? [] : [{ leaf, value: parseText(leaf, text) }];
+  });
+}
+
+/** Variables that Kubernetes adds for a Service of the same name; they are nobody's typing error. */
+const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w+)?)?)$/;
+
+/** Variables with the service's prefix that are no setting of it: typing errors that would otherwise be ignored. */
+export function unknownVariables(
+  service: string,
+  leaves: readonly SettingsLeaf[],
+  env: Environment,
+): SettingsProblem[] {
+  const prefix = `${environmentName(service, [])}_`;
+  const known = new Set(leaves.flatMap((leaf) => (leaf.secret ? [leaf.env, `${leaf.env}_FILE`] : [leaf.env])));
+  known.add(environmentName(service, ["settingsPath"]));
+  return Object.keys(env)
+    .filter((name) => name.startsWith(prefix) && !known.has(name) && !serviceLink.test(name))
+    .map((name) => ({
+      name,
+      message: `no such setting; "gatehouse ${service} --help" lists the settings of ${service}. Correct the name or remove it.`,
+    }));
+}
+
+function environmentText(leaf: SettingsLeaf, env: Environment, problems: SettingsProblem[]): string | undefined {
+  const direct = env[leaf.env];
+  if (!leaf.secret) return direct === "" ? undefined : direct;
+  const path = env[`${leaf.env}_FILE`];
+  if (path === undefined || path === "") return direct === "" ? undefined : direct;
+  if (direct !== undefined && direct !== "") {
+    problems.push({ name: leaf.env, message: `is set, and so is ${leaf.env}_FILE; keep one of the two.` });
+    return undefined;
+  }
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (cause) {
+    problems.push({
+      name: `${leaf.env}_FILE`,
+      message: `can't read "${path}" (${(cause as NodeJS.ErrnoException).code ?? String(cause)}); name a readable file that holds ${leaf.expected}.`,
+    });
+    return undefined;
+  }
+}
+
+function parseText(leaf: SettingsLeaf, text: string): unknown {
+  if (leaf.shape === "text") return text;
+  if (leaf.shape === "list" && !text.trimStart().startsWith("[")) {
+    return text
+      .split(",")
+      .map((item) => item.trim())
+      .filter((item) => item !== "");
+  }
+  try {
+    return JSON5.parse(text);
+  } catch {
+    // Not JSON5: the schema names what it expected and shows the text that it found.
+    return text;
+  }
+}

@@ -1,0 +1,92 @@
+import { z } from "zod";
+
+/** How a value that comes as text (environment, secret file) becomes the value that the schema reads. */
+export type LeafShape = "text" | "list" | "json5";
+
+/** One setting: a leaf of a service's settings schema. */
+export type SettingsLeaf = Readonly<{
+  /** Keys from the root of the settings file, e.g. `["listen", "port"]`. */
+  path: readonly string[];
+  /** The environment variable, e.g. `GATEHOUSE_FACILITATOR_LISTEN_PORT`. */
+  env: string;
+  shape: LeafShape;
+  secret: boolean;
+  required: boolean;
+  /** What it is for. */
+  description: string;
+  /** What a right value looks like. */
+  expected: string;
+  /** The default as a person writes it, absent when there is none. */
+  default?: string;
+}>;
+
+/** The environment variable of a setting: `GATEHOUSE_<SERVICE>_<PATH>`, camel case split by underscores. */
+export function environmentName(service: string, path: readonly string[]): string {
+  const words = [service, ...path].map((part) => part.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/-/g, "_"));
+  return ["GATEHOUSE", ...words].join("_").toUpperCase();
+}
+
+/** Every setting of a schema, in the order in which the schema names them. */
+export function settingsLeaves(service: string, schema: z.ZodObject): readonly SettingsLeaf[] {
+  return collect(service, [], schema);
+}
+
+function collect(service: string, path: readonly string[], object: z.ZodObject): SettingsLeaf[] {
+  return Object.entries(object.shape).flatMap(([key, child]) => {
+    const here = [...path, key];
+    const layers = unwrap(child as z.ZodType);
+    const core = layers.at(-1);
+    if (core instanceof z.ZodObject && metadata(layers).leaf !== true) return collect(service, here, core);
+    return [describeLeaf(service, here, layers)];
+  });
+}
+
+function describeLeaf(service: string, path: readonly string[], layers: readonly z.ZodType[]): SettingsLeaf {
+  const meta = metadata(layers);
+  const fallback = layers.find((layer) => layer instanceof z.ZodDefault || layer instanceof z.ZodPrefault);
+  const optional = layers.some((layer) => layer instanceof z.ZodOptional);
+  return {
+    path,
+    env: environmentName(service, path),
+    shape: shapeOf(layers.at(-1)),
+    secret: meta.secret === true,
+    required: fallback === undefined && !optional,
+    description: meta.description ?? "",
+    expected: typeof meta.expected === "string" ? meta.expected : "",
+    ...(fallback === undefined ? {} : { default: JSON.stringify(fallback.def.defaultValue) }),
+  };
+}
+
+/** The schema and everything that it wraps, outermost first. */
+function unwrap(schema: z.ZodType): z.ZodType[] {
+  if (
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault ||
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodReadonly
+  ) {
+    return [schema, ...unwrap(schema.def.innerType as z.ZodType)];
+  }
+  if (schema instanceof z.ZodPipe) return [schema, ...unwrap(schema.def.in as z.ZodType)];
+  return [schema];
+}
+
+/** Metadata of all layers in one object; an outer layer wins. */
+function metadata(layers: readonly z.ZodType[]): z.core.GlobalMeta {
+  return Object.assign({}, ...layers.map((layer) => layer.meta() ?? {}).toReversed()) as z.core.GlobalMeta;
+}
+
+function shapeOf(core: z.ZodType | undefined): LeafShape {
+  if (core instanceof z.ZodArray) return "list";
+  if (
+    core instanceof z.ZodNumber ||
+    core instanceof z.ZodBoolean ||
+    core instanceof z.ZodRecord ||
+    core instanceof z.ZodObject ||
+    core instanceof z.ZodUnion
+  ) {
+    return "json5";
+  }
+  return "text";
+}

@@ -1,0 +1,57 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { importsOf, root, roomOf, sourceFiles, type ImportEdge } from "./rooms.ts";
+
+/** What a room may import of others: whole rooms, or single files where a room has one public entry. */
+const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
+  daemon: [/^package\.json$/],
+  sidecar: [/^daemon\//],
+  facilitator: [/^daemon\//],
+  "resource-server": [/^daemon\//, /^facilitator\/facilitator\.ts$/],
+  client: [],
+  devnet: [/^daemon\//],
+  cli: [
+    /^daemon\//,
+    /^(sidecar|facilitator|resource-server|devnet)\/(main|settings)\.ts$/,
+    /^client\/(pay|paying-fetch)\.ts$/,
+  ],
+  infra: [/^daemon\/settings[a-z-]*\.ts$/, /^(sidecar|facilitator|resource-server|devnet)\/settings\.ts$/],
+  policies: [],
+  test: [/./],
+};
+
+const edges = sourceFiles()
+  .flatMap(importsOf)
+  .filter((edge) => !edge.to.startsWith("npm:"));
+const show = (edge: ImportEdge) => `${edge.from}:${edge.line} imports ${edge.to}`;
+
+describe("imports", () => {
+  it("cross rooms only where the architecture's table allows it", () => {
+    const forbidden = edges.filter((edge) => {
+      const room = roomOf(edge.from);
+      if (room === "" || room === roomOf(edge.to)) return false;
+      return !(mayImport[room] ?? []).some((pattern) => pattern.test(edge.to));
+    });
+    expect(forbidden.map(show)).toEqual([]);
+  });
+
+  it("lead to files that exist", () => {
+    expect(edges.filter((edge) => !existsSync(join(root, edge.to))).map(show)).toEqual([]);
+  });
+
+  it("make no circle", () => {
+    const targets = new Map<string, string[]>();
+    for (const { from, to } of edges) targets.set(from, [...(targets.get(from) ?? []), to]);
+    const finished = new Set<string>();
+    const circles: string[] = [];
+    const walk = (file: string, trail: readonly string[]): void => {
+      if (trail.includes(file)) circles.push([...trail.slice(trail.indexOf(file)), file].join(" -> "));
+      if (trail.includes(file) || finished.has(file)) return;
+      for (const next of targets.get(file) ?? []) walk(next, [...trail, file]);
+      finished.add(file);
+    };
+    for (const file of targets.keys()) walk(file, []);
+    expect(circles).toEqual([]);
+  });
+});

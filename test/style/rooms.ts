@@ -1,0 +1,43 @@
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+
+/** The repository's root. */
+export const root = resolve(import.meta.dirname, "../..");
+
+/** One import statement: who imports what, both as paths from the root; packages stay as they are named. */
+export type ImportEdge = Readonly<{ from: string; to: string; line: number }>;
+
+/** The TypeScript files of the project, as paths from its root with `/`. */
+export function sourceFiles(): string[] {
+  return globSync("**/*.ts", { cwd: root, exclude: (name) => name === "node_modules" || name.startsWith(".") })
+    .map((path) => path.split(sep).join("/"))
+    .toSorted();
+}
+
+/** The room in which a file stands: its top-level folder, or "" for files at the root. */
+export function roomOf(path: string): string {
+  return path.includes("/") ? (path.split("/")[0] ?? "") : "";
+}
+
+const specifier = /(?:\bfrom\s+|\bimport\s*\(\s*|^import\s+)"([^"]+)"/g;
+
+/** Every import of a file, with `#room/…` and relative specifiers made paths from the root. */
+export function importsOf(path: string): ImportEdge[] {
+  const lines = readFileSync(join(root, path), "utf8").split("\n");
+  return lines.flatMap((text, index) =>
+    [...text.matchAll(specifier)].map((match) => ({
+      from: path,
+      to: resolveSpecifier(path, match[1] ?? ""),
+      line: index + 1,
+    })),
+  );
+}
+
+function resolveSpecifier(from: string, name: string): string {
+  if (name.startsWith("#")) return name.slice(1);
+  if (name.startsWith("."))
+    return relative(root, resolve(root, dirname(from), name))
+      .split(sep)
+      .join("/");
+  return `npm:${name}`;
+}
