@@ -67,9 +67,17 @@ function listenFailure(
   return error;
 }
 
+/** A connection whose last answer was on its way when the close began stays open, kept alive; it is closed when idle. */
+const idleCheckIntervalMs = 20;
+
 async function close(server: Server): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.close((error) => (error === undefined ? resolve() : reject(error)));
-    server.closeIdleConnections();
-  });
+  const closeIdle = setInterval(() => server.closeIdleConnections(), idleCheckIntervalMs);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.close((error) => (error === undefined ? resolve() : reject(error)));
+      server.closeIdleConnections();
+    });
+  } finally {
+    clearInterval(closeIdle);
+  }
 }

@@ -1,4 +1,4 @@
-import { pino, type Logger } from "pino";
+import { pino, type DestinationStream, type Logger } from "pino";
 
 export type { Logger } from "pino";
 
@@ -6,14 +6,19 @@ export type { Logger } from "pino";
 const neverLogged = ["privateKey", "signature", "authorization", "secret", "password", "mnemonic", "rawTransaction"];
 
 /**
- * Makes the log of a service: one JSON object a line on standard output, with the service's name, no host name or process id.
+ * Makes the log of a service: one JSON object a line, on standard output unless there is a `destination`, with the service's
+ * name, no host name or process id.
  */
-export function createLog(options: Readonly<{ service: string; level: string }>): Logger {
-  return pino({
+export function createLog(
+  options: Readonly<{ service: string; level: string }>,
+  destination: DestinationStream = pino.destination(1),
+): Logger {
+  const settings = {
     level: options.level,
     base: { service: options.service },
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
+    formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: neverLogged.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: "[secret]" },
-  });
+  };
+  return pino(settings, destination);
 }

@@ -10,7 +10,11 @@ export function stopSignal(): AbortSignal {
   };
   process.on("SIGINT", () => stop("SIGINT", 130));
   process.on("SIGTERM", () => stop("SIGTERM", 143));
-  if (process.connected) process.once("disconnect", () => controller.abort("parent process gone"));
+  if (process.connected) {
+    process.once("disconnect", () => controller.abort("parent process gone"));
+    // Listening for the parent's end must not keep a service alive that has nothing left to do.
+    process.channel?.unref();
+  }
   return controller.signal;
 }
 

@@ -1,0 +1,46 @@
+import { accessSync, constants } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, join } from "node:path";
+import { StartupError } from "#daemon/startup-error.ts";
+
+const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
+
+/**
+ * Finds anvil's native program in the npm package of this platform. The package's own `anvil` command is a Node process around
+ * it, which costs start time and hides the program's process id.
+ *
+ * @throws {StartupError} when npm installed none for this machine.
+ */
+export function findAnvil(platform: NodeJS.Platform = process.platform, architecture: string = process.arch): string {
+  const name = `@foundry-rs/anvil-${platform}-${architectures[architecture] ?? architecture}`;
+  try {
+    return createRequire(import.meta.url).resolve(`${name}/bin/anvil`);
+  } catch (cause) {
+    throw new StartupError(
+      `no anvil for this machine: the npm package ${name} is not installed; run npm ci with optional dependencies, on Linux or macOS.`,
+      { cause },
+    );
+  }
+}
+
+/**
+ * The command that ends its child with this process, however this process ends: util-linux's `setpriv`, where it is on `path`
+ * (Linux's PR_SET_PDEATHSIG, see prctl(2)). Undefined elsewhere; an orphan is then ended at the next start.
+ */
+export function findParentGuard(path: string, platform: NodeJS.Platform = process.platform): string | undefined {
+  if (platform !== "linux") return undefined;
+  return path
+    .split(delimiter)
+    .filter((directory) => directory !== "")
+    .map((directory) => join(directory, "setpriv"))
+    .find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

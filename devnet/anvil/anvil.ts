@@ -1,0 +1,125 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Hex } from "viem";
+import type { Logger } from "#daemon/log.ts";
+import { startAnvilProcess } from "./anvil-process.ts";
+import { createAnvilClient } from "./anvil-request.ts";
+import { startBlockProduction } from "./block-production.ts";
+import { openChainStore } from "./chain-store.ts";
+import { openChain, type Chain, type ChainBlock } from "./chain.ts";
+
+/** How the chain is made. */
+export type AnvilOptions = Readonly<{
+  chainId: number;
+  /** Time from one block to the next; fractions allowed. */
+  blockTimeSeconds: number;
+  /** Folder that keeps the chain over restarts; made when absent. Without it the chain is gone with the process. */
+  stateDirectory?: string | undefined;
+}>;
+
+/** What a chain is told by its surroundings. */
+export type AnvilDependencies = Readonly<{
+  log: Logger;
+  /** Aborts a start under way. */
+  signal: AbortSignal;
+  /** Milliseconds since 1970; the wall clock by default. */
+  now?: () => number;
+}>;
+
+/** A running chain. Disposing of it saves the chain and ends the process. */
+export type Anvil = AsyncDisposable &
+  Readonly<{
+    /** HTTP, on a free loopback port. Writes that go there directly are not in the journal. */
+    url: string;
+    webSocketUrl: string;
+    pid: number;
+    /**
+     * Calls the chain. `eth_sendRawTransaction` is kept over kill -9 once it is answered.
+     *
+     * @throws {AnvilRequestError} when the chain answers with a JSON-RPC error.
+     * @throws {AnvilUnreachableError} when there is no answer.
+     */
+    request<T>(method: string, params?: readonly unknown[]): Promise<T>;
+    /** Makes a block now, besides those that come by time. */
+    mine(): Promise<ChainBlock>;
+    /** Saves the whole state; needed after `anvil_*` methods, which change state past the transactions. */
+    checkpoint(): Promise<void>;
+    /** Calls `listener` after each block, in order; the returned function ends that. */
+    onBlock(listener: (block: ChainBlock) => void): () => void;
+    /** Resolves with what happened when the process ends without having been told to; the chain is of no use then. */
+    ended: Promise<Error>;
+  }>;
+
+/** An answer takes this long only when something is wrong; saving a long chain takes seconds. */
+const requestTimeoutMs = 60_000;
+const connectionsMax = 32;
+
+/**
+ * Starts anvil, brings back the chain that `stateDirectory` holds, and makes a block at once. A new chain has no account with
+ * money; nothing can be signed through it. After kill -9 of this process or
+ * of anvil, every transaction that was answered with a hash is in the chain or in the pool again, in the same block by number,
+ * time and order; blocks made after the last saved state may have other hashes, because anvil draws `mixHash` by chance.
+ *
+ * @throws {StartupError} when anvil is not there or does not start, or another node runs on the folder.
+ */
+export async function startAnvil(options: AnvilOptions, dependencies: AnvilDependencies): Promise<Anvil> {
+  const { log, now = Date.now } = dependencies;
+  await using starting = new AsyncDisposableStack();
+  const { directory, store } = openDirectory(options.stateDirectory, starting);
+  const child = starting.use(await startAnvilProcess({ chainId: options.chainId, directory }, { log }));
+  const client = starting.use(createAnvilClient({ url: child.url, requestTimeoutMs, connectionsMax }));
+  const chain = await openChain({ client, store, log });
+  dependencies.signal.throwIfAborted();
+  const listeners = new Set<(block: ChainBlock) => void>();
+  const mine = async () => {
+    const block = await chain.mine(now());
+    for (const listener of listeners) listener(block);
+    return block;
+  };
+  const produce = async () => {
+    await mine();
+    await chain.checkpointIfDue(now());
+  };
+  await client.request("anvil_setLoggingEnabled", [false]);
+  await mine();
+  let gone = false;
+  void child.ended.then(() => (gone = true));
+  starting.defer(async () => {
+    if (!gone) await chain.checkpoint();
+  });
+  starting.use(startBlockProduction({ blockTimeMs: options.blockTimeSeconds * 1_000 }, { produce, now, log }));
+  const resources = starting.move();
+  return {
+    url: child.url,
+    webSocketUrl: child.url.replace("http:", "ws:"),
+    pid: child.pid,
+    ended: child.ended,
+    mine,
+    checkpoint: chain.checkpoint,
+    request: (method, params = []) => requestThrough(chain, client.request, method, params),
+    onBlock: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+type Request = Anvil["request"];
+
+/** A transaction goes through the journal, everything else straight to the process. */
+function requestThrough<T>(chain: Chain, request: Request, method: string, params: readonly unknown[]): Promise<T> {
+  if (method !== "eth_sendRawTransaction") return request<T>(method, params);
+  return chain.sendRawTransaction(params[0] as Hex) as Promise<T>;
+}
+
+function openDirectory(stateDirectory: string | undefined, resources: AsyncDisposableStack) {
+  if (stateDirectory === undefined) {
+    const directory = mkdtempSync(join(tmpdir(), "gatehouse-devnet-"));
+    resources.defer(() => rmSync(directory, { recursive: true, force: true }));
+    return { directory, store: undefined };
+  }
+  mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
+  return { directory: stateDirectory, store: resources.use(openChainStore(stateDirectory)) };
+}

@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openChainStore } from "./chain-store.ts";
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "gatehouse-chain-"));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+test("what happened is there again after a new start, in its order", () => {
+  {
+    using store = openChainStore(directory);
+    expect(store.snapshot()).toBeUndefined();
+    store.addTransaction("0x01", "0xa");
+    store.addBlock(7);
+    store.addTransaction("0x02", "0xb");
+  }
+  using store = openChainStore(directory);
+  expect(store.journal()).toEqual([
+    { kind: "transaction", raw: "0x01", hash: "0xa" },
+    { kind: "block", timestampSeconds: 7 },
+    { kind: "transaction", raw: "0x02", hash: "0xb" },
+  ]);
+});
+
+test("a snapshot takes the place of the journal, but for transactions that wait for a block", () => {
+  using store = openChainStore(directory);
+  store.addTransaction("0x01", "0xa");
+  store.addBlock(7);
+  store.addTransaction("0x02", "0xb");
+  store.saveSnapshot(Buffer.from("state"), new Set(["0xb"] as const));
+  expect(Buffer.from(store.snapshot() ?? []).toString()).toBe("state");
+  expect(store.journal()).toEqual([{ kind: "transaction", raw: "0x02", hash: "0xb" }]);
+});

@@ -1,0 +1,135 @@
+import type { Hex } from "viem";
+import type { Logger } from "#daemon/log.ts";
+import { AnvilRequestError, type AnvilClient } from "./anvil-request.ts";
+import type { ChainStore, JournalEntry } from "./chain-store.ts";
+import { createSerial } from "./serial.ts";
+import { proposerOf } from "./validators.ts";
+
+/** A block as the chain tells it (quantities are hexadecimal strings). */
+export type ChainBlock = Readonly<{
+  number: Hex;
+  hash: Hex;
+  timestamp: Hex;
+  transactions: readonly unknown[];
+  [field: string]: unknown;
+}>;
+
+/** The writes to the chain, one after the other, each in the journal before anyone can see its effect. */
+export type Chain = Readonly<{
+  /** Hands a signed transaction to the pool. */
+  sendRawTransaction(raw: Hex): Promise<Hex>;
+  /** Makes a block now, at `nowMs` or at its parent's time, whichever is later. */
+  mine(nowMs: number): Promise<ChainBlock>;
+  /** Saves the whole state. */
+  checkpoint(): Promise<void>;
+  /** Saves the whole state if enough happened since it was last saved. */
+  checkpointIfDue(nowMs: number): Promise<void>;
+}>;
+
+/** What a chain is made of. A chain without a store lives as long as its process. */
+export type ChainParts = Readonly<{ client: AnvilClient; store: ChainStore | undefined; log: Logger }>;
+
+const writesWaitingMax = 10_000;
+
+/** Blocks that a start may have to make again. */
+const replayedBlocksMax = 256;
+
+/** Saving may take one part in this many of the time. */
+const savingShare = 20;
+
+/** Makes the chain of a running, empty anvil: what the store holds, or a new one. */
+export async function openChain(parts: ChainParts): Promise<Chain> {
+  const { client, store, log } = parts;
+  const snapshot = store?.snapshot();
+  if (snapshot === undefined) {
+    await save(parts);
+  } else {
+    await client.request("anvil_loadState", [`0x${Buffer.from(snapshot).toString("hex")}`]);
+  }
+  await replay(store?.journal() ?? [], client, log);
+  return createChain(parts);
+}
+
+function createChain(parts: ChainParts): Chain {
+  const { client, store } = parts;
+  const writes = createSerial({ waitingMax: writesWaitingMax });
+  let unsavedBlocks = 0;
+  let unsavedTransactions = 0;
+  let nextSaveMs = 0;
+  const checkpoint = async () => {
+    await save(parts);
+    unsavedBlocks = 0;
+    unsavedTransactions = 0;
+  };
+  return {
+    sendRawTransaction: (raw) =>
+      writes.run(async () => {
+        const hash = await client.request<Hex>("eth_sendRawTransaction", [raw]);
+        store?.addTransaction(raw, hash);
+        return hash;
+      }),
+    mine: (nowMs) =>
+      writes.run(async () => {
+        const parent = await client.request<ChainBlock>("eth_getBlockByNumber", ["latest", false]);
+        const timestampSeconds = Math.max(Number(parent.timestamp), Math.floor(nowMs / 1_000));
+        store?.addBlock(timestampSeconds);
+        const block = await mineBlock(client, Number(parent.number) + 1, timestampSeconds);
+        unsavedBlocks += 1;
+        unsavedTransactions += block.transactions.length;
+        return block;
+      }),
+    checkpoint: () => writes.run(checkpoint),
+    checkpointIfDue: async (nowMs) => {
+      if (unsavedTransactions === 0 && unsavedBlocks < replayedBlocksMax) return;
+      if (nowMs < nextSaveMs) return;
+      const start = performance.now();
+      await writes.run(checkpoint);
+      nextSaveMs = nowMs + savingShare * (performance.now() - start);
+    },
+  };
+}
+
+async function mineBlock(client: AnvilClient, number: number, timestampSeconds: number): Promise<ChainBlock> {
+  await client.request("anvil_setCoinbase", [proposerOf(number)]);
+  await client.request("evm_setNextBlockTimestamp", [timestampSeconds]);
+  await client.request("evm_mine", []);
+  return client.request<ChainBlock>("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
+}
+
+async function save({ client, store }: ChainParts): Promise<void> {
+  if (store === undefined) return;
+  const state = await client.request<Hex>("anvil_dumpState", [true]);
+  store.saveSnapshot(Buffer.from(state.slice(2), "hex"), await waitingTransactions(client));
+}
+
+type Pool = Readonly<Record<"pending" | "queued", Record<string, Record<string, { hash: Hex }>>>>;
+
+async function waitingTransactions(client: AnvilClient): Promise<ReadonlySet<Hex>> {
+  const { pending, queued } = await client.request<Pool>("txpool_content");
+  const senders = [...Object.values(pending), ...Object.values(queued)];
+  return new Set(senders.flatMap((byNonce) => Object.values(byNonce).map(({ hash }) => hash)));
+}
+
+async function replay(journal: readonly JournalEntry[], client: AnvilClient, log: Logger): Promise<void> {
+  if (journal.length === 0) return;
+  const head = await client.request<ChainBlock>("eth_getBlockByNumber", ["latest", false]);
+  // Anvil's clock starts at its own start and refuses a block before that.
+  await client.request("evm_setTime", [Number(head.timestamp)]);
+  let number = Number(head.number);
+  for (const entry of journal) {
+    if (entry.kind === "block") await mineBlock(client, (number += 1), entry.timestampSeconds);
+    else await resend(entry.raw, entry.hash, client, log);
+  }
+  const blocks = journal.filter((entry) => entry.kind === "block").length;
+  log.info({ blocks, transactions: journal.length - blocks }, "made again what came after the last saved state");
+}
+
+/** A transaction that the chain no longer takes (replaced by another of the same nonce, say) must not stop the node. */
+async function resend(raw: Hex, hash: Hex, client: AnvilClient, log: Logger): Promise<void> {
+  try {
+    await client.request("eth_sendRawTransaction", [raw]);
+  } catch (error) {
+    if (!(error instanceof AnvilRequestError)) throw error;
+    log.warn({ hash, reason: error.message }, "a transaction that waited for a block is dropped");
+  }
+}

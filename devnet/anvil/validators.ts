@@ -1,0 +1,19 @@
+import type { Hex } from "viem";
+
+/**
+ * The four validators that take turns in proposing the devnet's blocks. A devnet value: the specification names proposers and
+ * validators, but not how they are chosen.
+ */
+export const validatorAddresses: readonly Hex[] = [
+  "0x000000000000000000000000000000000000de01",
+  "0x000000000000000000000000000000000000de02",
+  "0x000000000000000000000000000000000000de03",
+  "0x000000000000000000000000000000000000de04",
+];
+
+/** The validator whose turn a block is: it becomes the block's `miner` and receives the priority fees. */
+export function proposerOf(blockNumber: number): Hex {
+  const proposer = validatorAddresses[blockNumber % validatorAddresses.length];
+  if (proposer === undefined) throw new RangeError(`block numbers are whole and not negative, got ${blockNumber}`);
+  return proposer;
+}

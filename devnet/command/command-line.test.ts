@@ -1,0 +1,84 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { prepareWorkspace } from "../workspace/prepare-workspace.ts";
+import { CommandError } from "./command-error.ts";
+import { nodeCli } from "./node-cli.ts";
+import { ops } from "./ops.ts";
+
+async function workspace(version: string) {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-cli-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const chain = { listenHost: "127.0.0.1", chainId: 1672, blockTimeSeconds: 1, accounts: 0, fund: [] };
+  const ports = { http: 18_100, webSocket: 18_200, rpc: 20_000, tcp: 19_000 };
+  const parameters = { version, nodeDirectory: "node", ...chain };
+  return prepareWorkspace({ directory, parameters, conf: { hostIp: "127.0.0.1", ports } });
+}
+
+async function failure(work: Promise<string>): Promise<{ status: number; message: string }> {
+  const error = await work.then(
+    () => undefined,
+    (cause: unknown) => cause,
+  );
+  if (!(error instanceof CommandError)) throw new Error(`expected a CommandError, got ${String(error)}`);
+  return { status: error.exitStatus, message: error.message };
+}
+
+describe.each(["0.16.2", "0.11.0"])("node_cli of v%s", (version) => {
+  test.each([
+    ["", "no command was given."],
+    ["pruning", 'there is no command "pruning".'],
+    ["prune", "expected one of --get and --enable_auto_prune."],
+    ["prune --c ./node.conf", "expected one of --get and --enable_auto_prune."],
+    ["prune --c ./node.conf --get --enable_auto_prune", "expected one of --get and --enable_auto_prune."],
+    ["prune --get", "--c <config_path> is missing."],
+    ["prune --c --get", "Option '--c' argument is ambiguous."],
+    ["prune --c ./node.conf --got", "Unknown option '--got'."],
+    ["prune --c ./node.conf --get extra", "Unexpected argument 'extra'."],
+  ])('"%s" is answered with the usage', async (words, reason) => {
+    const { directory } = await workspace(version);
+    const { status, message } = await failure(nodeCli(directory, words.split(" ").filter(Boolean)));
+    expect(status).toBe(2);
+    expect(message.startsWith(`${reason}`)).toBe(true);
+    expect(message).toContain("node_cli prune --c <config_path> --get");
+  });
+});
+
+describe("node_cli before v0.11", () => {
+  test.each([
+    ["prune --c ./node.conf --get", "Unknown option '--c'."],
+    ["prune", "expected one of --get and --enable_auto_prune."],
+  ])('"%s" is answered with the usage', async (words, reason) => {
+    const { directory } = await workspace("0.10.3");
+    const { status, message } = await failure(nodeCli(directory, words.split(" ")));
+    expect(status).toBe(2);
+    expect(message.startsWith(reason)).toBe(true);
+    expect(message).toContain("node_cli prune --get");
+  });
+
+  test("asks the node beside it, without a configuration", async () => {
+    const { directory } = await workspace("0.10.3");
+    expect(await failure(nodeCli(directory, ["prune", "--get"]))).toEqual({
+      status: 1,
+      message: "no node runs in this workspace; start it first: ./ops start --config ./node.conf",
+    });
+    expect(await nodeCli(directory, ["--version"])).toBe("node_cli 0.10.3\n");
+  });
+});
+
+test.each([
+  ["", "no command was given."],
+  ["restart", 'there is no command "restart".'],
+  ["start", "--config <node.conf> is missing."],
+  ["start --force", "Unknown option '--force'."],
+  ["start --config", "Option '--config <value>' argument missing."],
+  ["stop --now", "Unknown option '--now'."],
+  ["stop now", "Unexpected argument 'now'."],
+])('"ops %s" is answered with the usage', async (words, reason) => {
+  const { directory } = await workspace("0.16.2");
+  const { status, message } = await failure(ops(directory, words.split(" ").filter(Boolean)));
+  expect(status).toBe(2);
+  expect(message.startsWith(reason)).toBe(true);
+  expect(message).toContain("ops start --config <node.conf>");
+});

@@ -1,0 +1,67 @@
+import { join } from "node:path";
+import { askNode, NodeNotRunningError, type ControlCommand } from "../node/control-client.ts";
+import { readNodeConf } from "../node/node-conf.ts";
+import type { PruneInfo } from "../node/pruning.ts";
+import { readParameters } from "../workspace/node-parameters.ts";
+import { versionTraits, type VersionTraits } from "../workspace/node-version.ts";
+import { CommandError } from "./command-error.ts";
+import { typedOptions } from "./typed-options.ts";
+
+/**
+ * The node's command-line tool: `prune` and `--version`, in the form of the node's version (specification, "Node command
+ * line"): from v0.11 on `prune` takes `--c <config_path>`, before there is no such option.
+ *
+ * @throws {CommandError} with the usage when something else was typed, or when no node runs.
+ */
+export async function nodeCli(workspace: string, words: readonly string[]): Promise<string> {
+  const { version } = readParameters(join(workspace, "devnet.json"));
+  const { layout } = versionTraits(version);
+  const usage = usageOf(layout);
+  const [subcommand, ...rest] = words;
+  if (subcommand === "--version") return `node_cli ${version}\n`;
+  if (subcommand === "--help") return `${usage}\n`;
+  if (subcommand !== "prune") {
+    const found = subcommand === undefined ? "no command was given" : `there is no command "${subcommand}"`;
+    throw new CommandError(`${found}.\n${usage}`, 2);
+  }
+  const info = await ask(join(workspace, "run"), pruneCommand(rest, layout, usage));
+  return printed(info);
+}
+
+type Layout = VersionTraits["layout"];
+
+function usageOf(layout: Layout): string {
+  const config = layout === "legacy" ? "" : " --c <config_path>";
+  return [
+    "Usage:",
+    `  node_cli prune${config} --get                 print the pruning settings of the running node`,
+    `  node_cli prune${config} --enable_auto_prune   turn auto-pruning on`,
+    "  node_cli --version",
+  ].join("\n");
+}
+
+function pruneCommand(words: readonly string[], layout: Layout, usage: string): ControlCommand {
+  const actions = { get: "boolean", enable_auto_prune: "boolean" } as const;
+  const options = typedOptions(words, layout === "legacy" ? actions : { ...actions, c: "string" }, usage);
+  if (options["get"] === options["enable_auto_prune"]) {
+    throw new CommandError(`expected one of --get and --enable_auto_prune.\n${usage}`, 2);
+  }
+  if (layout === "current") {
+    if (typeof options["c"] !== "string") throw new CommandError(`--c <config_path> is missing.\n${usage}`, 2);
+    readNodeConf(options["c"]);
+  }
+  return options["get"] === true ? "GET /prune" : "POST /prune/auto";
+}
+
+async function ask(runDirectory: string, command: ControlCommand): Promise<PruneInfo> {
+  try {
+    return await askNode(runDirectory, command);
+  } catch (error) {
+    if (!(error instanceof NodeNotRunningError)) throw error;
+    throw new CommandError(`${error.message}; start it first: ./ops start --config ./node.conf`, 1, { cause: error });
+  }
+}
+
+function printed(info: PruneInfo): string {
+  return ["PruneInfo:", ...Object.entries(info).map(([name, value]) => `  ${name}: ${value}`), ""].join("\n");
+}

@@ -1,0 +1,4 @@
+import { ops } from "./ops.ts";
+import { runCommand } from "./run-command.ts";
+
+await runCommand("ops", ops);

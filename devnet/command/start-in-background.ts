@@ -1,0 +1,82 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { DeadlineError, within } from "#daemon/deadline.ts";
+import { runningNode } from "../node/running-node.ts";
+import { CommandError } from "./command-error.ts";
+
+/** Which node is started. */
+export type StartInBackgroundOptions = Readonly<{ workspace: string; configPath: string }>;
+
+const startDeadlineMs = 30_000;
+const lastWordsBytesMax = 4_000;
+const program = fileURLToPath(new URL("../node/node.main.ts", import.meta.url));
+
+type Ready = Readonly<{ httpUrl: string; webSocketUrl: string }>;
+
+/**
+ * Starts the node in a process of its own that outlives this one, and returns when its JSON-RPC answers.
+ *
+ * @throws {CommandError} when it runs already, ends at once (with what it said), or does not answer within 30 s.
+ */
+export async function startInBackground({ workspace, configPath }: StartInBackgroundOptions): Promise<string> {
+  const startedAt = performance.now();
+  const runDirectory = join(workspace, "run");
+  const running = await runningNode(runDirectory);
+  if (running !== undefined) {
+    throw new CommandError(
+      `the node runs already (process ${running.pid}); it reads ${configPath} at its start only: ./ops stop --force first`,
+      1,
+    );
+  }
+  const child = spawnNode([workspace, configPath, "3"], join(runDirectory, "node.err"));
+  try {
+    const { httpUrl, webSocketUrl } = await within("the node's start", startDeadlineMs, ready(child, runDirectory));
+    const block = await within("eth_blockNumber", startDeadlineMs, blockNumber(httpUrl));
+    const took = Math.round(performance.now() - startedAt);
+    return `the node is started (process ${child.pid}): ${httpUrl}, ${webSocketUrl}, block ${block}, after ${took} ms\n`;
+  } catch (error) {
+    child.kill("SIGKILL");
+    if (!(error instanceof DeadlineError)) throw error;
+    throw new CommandError(`${error.message}; see ${join(runDirectory, "node.log")}`, 1, { cause: error });
+  } finally {
+    child.stdio[3]?.destroy();
+    child.unref();
+  }
+}
+
+/** What the process prints goes into a file that is emptied at each start: the node's log has a file of its own. */
+function spawnNode(args: readonly string[], outputPath: string): ChildProcess {
+  const output = openSync(outputPath, "w", 0o600);
+  try {
+    return spawn(process.execPath, [program, ...args], {
+      detached: true,
+      stdio: ["ignore", output, output, "pipe"],
+    });
+  } finally {
+    closeSync(output);
+  }
+}
+
+async function ready(child: ChildProcess, runDirectory: string): Promise<Ready> {
+  const line = once(child.stdio[3] as Readable, "data").then(([data]) => JSON.parse(String(data)) as Ready);
+  const ended = once(child, "exit").then(([status, signal]) => {
+    const words = readFileSync(join(runDirectory, "node.err"), "utf8").slice(-lastWordsBytesMax).trim();
+    throw new CommandError(words || `the node ended with ${signal ?? `status ${status}`}; see its log`, 1);
+  });
+  return Promise.race([line, ended]);
+}
+
+async function blockNumber(url: string): Promise<number> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] }),
+  });
+  const { result } = (await response.json()) as { result?: string };
+  if (result === undefined) throw new CommandError(`${url} does not answer eth_blockNumber; see the node's log`, 1);
+  return Number(result);
+}

@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isRunning, type ProcessIdentity } from "../node/process-identity.ts";
+import { runningNode } from "../node/running-node.ts";
+import { CommandError } from "./command-error.ts";
+
+/** Which node is stopped, and what happens when it does not want to. */
+export type StopNodeOptions = Readonly<{ workspace: string; patience: "wait" | "kill" }>;
+
+const gracefulStopMs = { kill: 6_000, wait: 30_000 } as const;
+const killedStopMs = 5_000;
+const pollMs = 5;
+
+/**
+ * Stops the node of a workspace: SIGTERM, and SIGKILL after 6 s when it may be killed. A node that does not run is stopped
+ * already, so that "stop, then start" is a restart in every case.
+ *
+ * @throws {CommandError} when it still runs after 30 s (or, killed, after 5 s more).
+ */
+export async function stopNode({ workspace, patience }: StopNodeOptions): Promise<string> {
+  const node = await runningNode(join(workspace, "run"));
+  if (node === undefined) return "the node is not running\n";
+  send(node, "SIGTERM");
+  if (await ended(node, gracefulStopMs[patience])) return `the node is stopped (process ${node.pid})\n`;
+  if (patience === "wait") {
+    throw new CommandError(
+      `the node (process ${node.pid}) still runs after ${gracefulStopMs.wait} ms; "ops stop --force" kills it`,
+      1,
+    );
+  }
+  send(node, "SIGKILL");
+  if (await ended(node, killedStopMs)) return `the node is killed (process ${node.pid}): it did not stop in time\n`;
+  throw new CommandError(`the node (process ${node.pid}) can't be killed; look at it with: ps -l ${node.pid}`, 1);
+}
+
+function send(node: ProcessIdentity, signal: NodeJS.Signals): void {
+  try {
+    process.kill(node.pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+async function ended(node: ProcessIdentity, deadlineMs: number): Promise<boolean> {
+  const end = performance.now() + deadlineMs;
+  while (performance.now() < end) {
+    if (!(await isRunning(node))) return true;
+    await sleep(pollMs);
+  }
+  return false;
+}

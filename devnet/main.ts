@@ -1,0 +1,19 @@
+import type { Service } from "#daemon/service.ts";
+import { startNode } from "./node/node.ts";
+import { prepareNode } from "./prepared-node.ts";
+import { devnetSettings } from "./settings.ts";
+
+/** The devnet node in the foreground, for containers: makes the workspace where it is absent and runs the node in it. */
+export const devnet: Service<typeof devnetSettings.schema> = {
+  definition: devnetSettings,
+  async start(settings, { log, resources, signal }) {
+    const { workspace, parameters } = await prepareNode(settings);
+    const { configPath, runDirectory } = workspace;
+    const running = resources.use(await startNode({ configPath, runDirectory, parameters }, { log, signal }));
+    void running.ended.then((error) => {
+      log.fatal({ err: error }, "the chain is lost; ending");
+      process.exit(1);
+    });
+    return { urls: { http: running.httpUrl, webSocket: running.webSocketUrl } };
+  },
+};

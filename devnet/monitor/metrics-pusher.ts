@@ -1,0 +1,81 @@
+import { Counter, type Registry } from "prom-client";
+import type { Logger } from "#daemon/log.ts";
+import type { MonitorSettings } from "./monitor-settings.ts";
+
+/** How long one push may take, unless the interval is shorter: so that one push is over before the next begins. */
+const pushDeadlineMs = 5_000;
+
+/** What pushing needs. */
+export type MetricsPusherDependencies = Readonly<{ metrics: Registry; fetch: typeof fetch; log: Logger }>;
+
+/**
+ * Puts the node's metrics to a Pushgateway, at once and then every interval, until it is disposed of. A push that fails is lost
+ * and the next one comes in time, because a node works without its Pushgateway; the log tells when that begins and ends, and
+ * `gatehouse_devnet_push_failures_total` how many were lost.
+ */
+export function startMetricsPusher(
+  settings: MonitorSettings,
+  dependencies: MetricsPusherDependencies,
+): AsyncDisposable {
+  const { metrics, log } = dependencies;
+  const url = pushUrl(settings);
+  const intervalMs = settings.pushIntervalSeconds * 1_000;
+  const failures = new Counter({
+    name: "gatehouse_devnet_push_failures_total",
+    help: "Pushes of the node's metrics that did not reach the Pushgateway.",
+    registers: [metrics],
+  });
+  const stop = new AbortController();
+  let failing = false;
+  const push = async () => {
+    const reason = await putMetrics(url, Math.min(pushDeadlineMs, intervalMs), stop.signal, dependencies);
+    if (stop.signal.aborted) return;
+    if (reason !== undefined) failures.inc();
+    if (reason !== undefined && !failing) log.warn({ url, reason }, "metrics can't be pushed; trying on");
+    if (reason === undefined && failing) log.info({ url }, "metrics are pushed again");
+    failing = reason !== undefined;
+  };
+  let underWay = push();
+  const timer = setInterval(() => (underWay = push()), intervalMs);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      clearInterval(timer);
+      stop.abort();
+      await underWay;
+    },
+  };
+}
+
+/**
+ * Where a job's metrics are put. A name with a slash does not fit into a path as it is and is sent in base64url, as the
+ * Pushgateway's API defines ("URL", `job@base64`).
+ */
+export function pushUrl({ jobName, pushAddress, pushPort }: MonitorSettings): string {
+  const host = pushAddress.includes(":") ? `[${pushAddress}]` : pushAddress;
+  const job = jobName.includes("/")
+    ? `job@base64/${Buffer.from(jobName).toString("base64url")}`
+    : `job/${encodeURIComponent(jobName)}`;
+  return `http://${host}:${pushPort}/metrics/${job}`;
+}
+
+/** Replaces the job's group by the metrics as they are now; returns why that did not work, if it did not. */
+async function putMetrics(
+  url: string,
+  deadlineMs: number,
+  stopped: AbortSignal,
+  { metrics, fetch }: MetricsPusherDependencies,
+): Promise<string | undefined> {
+  try {
+    const response = await fetch(url, {
+      method: "PUT",
+      headers: { "content-type": metrics.contentType },
+      body: await metrics.metrics(),
+      signal: AbortSignal.any([stopped, AbortSignal.timeout(deadlineMs)]),
+    });
+    await response.body?.cancel();
+    return response.ok ? undefined : `the Pushgateway answered ${response.status}`;
+  } catch (error) {
+    const { message, cause } = error as Error;
+    return cause instanceof Error ? cause.message : message;
+  }
+}

@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { monitorKeyNames } from "./monitor-keys.ts";
+
+/** Where a node pushes its metrics and how often. */
+export type MonitorSettings = Readonly<{
+  jobName: string;
+  pushAddress: string;
+  pushPort: number;
+  pushIntervalSeconds: number;
+}>;
+
+/**
+ * What `chain.monitor_config` tells a node of this version, or nothing when it is disabled, incomplete, or named for another
+ * version: the node says nothing then and pushes nothing (specification, "Errors").
+ */
+export function monitorSettings(version: string, config: unknown): MonitorSettings | undefined {
+  const keys = monitorKeyNames(version);
+  const parsed = z
+    .object({
+      [keys.enable]: z.literal(true),
+      [keys.jobName]: z.string().min(1),
+      [keys.pushAddress]: z.string().regex(/^[^\s/]+$/),
+      [keys.pushInterval]: z.int().min(1).max(86_400),
+      [keys.pushPort]: z.int().min(1).max(65_535),
+    })
+    .safeParse(config);
+  if (!parsed.success) return undefined;
+  return {
+    jobName: parsed.data[keys.jobName] as string,
+    pushAddress: parsed.data[keys.pushAddress] as string,
+    pushPort: parsed.data[keys.pushPort] as number,
+    pushIntervalSeconds: parsed.data[keys.pushInterval] as number,
+  };
+}

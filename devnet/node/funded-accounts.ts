@@ -1,0 +1,27 @@
+import { pbkdf2Sync } from "node:crypto";
+import type { Address } from "viem";
+import { HDKey, hdKeyToAccount } from "viem/accounts";
+
+/** Who has funds on a new chain. */
+export type FundedAccountsOptions = Readonly<{
+  /** BIP-39 words; without them there are only the addresses of `fund`. */
+  mnemonic: string | undefined;
+  /** How many accounts of the mnemonic. */
+  accounts: number;
+  fund: readonly Address[];
+}>;
+
+/**
+ * The first accounts of the mnemonic (BIP-44 path m/44'/60'/0'/0/n) and the addresses that are named, each once. The seed is
+ * derived as BIP-39 defines it, but natively and once for all accounts: viem takes 0.1 s for every single one.
+ */
+export function fundedAccounts({ mnemonic, accounts, fund }: FundedAccountsOptions): readonly Address[] {
+  const derived = mnemonic === undefined ? [] : addressesOf(mnemonic, accounts);
+  return [...new Map([...derived, ...fund].map((address) => [address.toLowerCase(), address])).values()];
+}
+
+function addressesOf(mnemonic: string, accounts: number): readonly Address[] {
+  const seed = pbkdf2Sync(mnemonic.normalize("NFKD"), "mnemonic", 2_048, 64, "sha512");
+  const root = HDKey.fromMasterSeed(seed);
+  return Array.from({ length: accounts }, (_, addressIndex) => hdKeyToAccount(root, { addressIndex }).address);
+}

@@ -1,0 +1,72 @@
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { z } from "zod";
+import { readJson5File } from "#daemon/json5-file.ts";
+import { StartupError } from "#daemon/startup-error.ts";
+
+const portText = z
+  .string()
+  .regex(/^\d{1,5}$/, "expected a port number from 1 to 65535, as a string")
+  .refine((text) => Number(text) >= 1 && Number(text) <= 65_535, "expected a port number from 1 to 65535, as a string");
+const path = z.string().min(1, "expected a path");
+
+const schema = z.object({
+  chain: z.object({
+    monitor_config: z.unknown().optional(),
+    secret_config: z.object({ domain_key_path: path, stabilizing_key_path: path }),
+    startup_config: z.object({
+      init_config: z.object({
+        meta_path: path,
+        host_ip: z.string().min(1, "expected an IP address"),
+        http_port: portText,
+        rpc_port: portText,
+        tcp_port: portText,
+        ws_port: portText,
+      }),
+    }),
+  }),
+  storage: z.object({
+    mygrid_conf: z.looseObject({}),
+    mygrid_env: z.object({ storage_data_path: path }),
+  }),
+});
+
+/** What the node takes from `node.conf`. */
+export type NodeConf = Readonly<{
+  httpPort: number;
+  webSocketPort: number;
+  metaDirectory: string;
+  dataDirectory: string;
+  /** `chain.monitor_config` as it stands there: what fits the version is decided later, and in silence. */
+  monitorConfig: unknown;
+}>;
+
+/**
+ * Reads `node.conf`: JSON, comments allowed. Relative paths start at the file's directory. Unknown keys are left alone.
+ *
+ * @throws {StartupError} when the file can't be read, is no JSON, misses something, or names a key file that is not there.
+ */
+export function readNodeConf(file: string): NodeConf {
+  const result = readJson5File(file);
+  if (!result.ok) throw new StartupError(`${file}: ${result.message}`);
+  const parsed = schema.safeParse(result.value);
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map((issue) => `${file}: ${issue.path.join(".") || "(root)"}: ${issue.message}`);
+    throw new StartupError(lines.join("\n"));
+  }
+  const { chain, storage } = parsed.data;
+  const at = (relative: string) => resolve(dirname(file), relative);
+  for (const [key, value] of Object.entries(chain.secret_config)) {
+    if (!existsSync(at(value))) {
+      throw new StartupError(`${file}: chain.secret_config.${key}: there is no file ${at(value)}; correct the path.`);
+    }
+  }
+  const init = chain.startup_config.init_config;
+  return {
+    httpPort: Number(init.http_port),
+    webSocketPort: Number(init.ws_port),
+    metaDirectory: at(init.meta_path),
+    dataDirectory: at(storage.mygrid_env.storage_data_path),
+    monitorConfig: chain.monitor_config,
+  };
+}

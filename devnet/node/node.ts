@@ -1,0 +1,125 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "#daemon/log.ts";
+import { startAnvil, type Anvil } from "../anvil/anvil.ts";
+import { monitorSettings } from "../monitor/monitor-settings.ts";
+import { startRpcServer } from "../rpc/rpc-server.ts";
+import { deployToken } from "../token/genesis.ts";
+import type { NodeParameters } from "../workspace/node-parameters.ts";
+import { startControlServer } from "./control-server.ts";
+import { readNodeConf } from "./node-conf.ts";
+import { openPruning, type Pruning } from "./pruning.ts";
+import { claimWorkspace } from "./running-node.ts";
+
+/** Which node is started. */
+export type NodeOptions = Readonly<{
+  /** Read once, now. */
+  configPath: string;
+  runDirectory: string;
+  parameters: NodeParameters;
+}>;
+
+/** What the node gets from the process that runs it. */
+export type NodeDependencies = Readonly<{ log: Logger; signal: AbortSignal }>;
+
+/** A node that answers. Disposing of it saves the chain and gives the workspace free. */
+export type Node = Readonly<{
+  httpUrl: string;
+  webSocketUrl: string;
+  height: () => number;
+  /** Resolves with what happened when the chain is lost; the node is of no use then and has to end. */
+  ended: Promise<Error>;
+  [Symbol.asyncDispose]: () => Promise<void>;
+}>;
+
+/**
+ * Starts the node of a workspace as its `node.conf` says: chain, token, JSON-RPC, pruning, metrics.
+ *
+ * @throws {StartupError} when `node.conf` can't be used, a port is taken, or the workspace has a running node already.
+ */
+export async function startNode(options: NodeOptions, dependencies: NodeDependencies): Promise<Node> {
+  const { configPath, runDirectory, parameters } = options;
+  const conf = readNodeConf(configPath);
+  await using resources = new AsyncDisposableStack();
+  for (const directory of [conf.metaDirectory, conf.dataDirectory]) await mkdir(directory, { recursive: true });
+  resources.use(await claimWorkspace(runDirectory));
+  const anvil = resources.use(await startChain(parameters, join(conf.dataDirectory, "chain"), dependencies));
+  const height = await followHeight(anvil);
+  const pruning = await openPruning(conf.metaDirectory, height);
+  resources.use(await startControlServer(runDirectory, pruning));
+  const rpc = resources.use(
+    await startRpcServer(
+      {
+        host: parameters.listenHost,
+        httpPort: conf.httpPort,
+        webSocketPort: conf.webSocketPort,
+        httpPortSetting: `chain.startup_config.init_config.http_port in ${configPath}`,
+        webSocketPortSetting: `chain.startup_config.init_config.ws_port in ${configPath}`,
+        version: parameters.version,
+      },
+      { anvil, log: dependencies.log },
+    ),
+  );
+  await startMonitor(
+    { config: conf.monitorConfig, version: parameters.version },
+    { anvil, pruning, height, resources, log: dependencies.log },
+  );
+  const owned = resources.move();
+  return {
+    httpUrl: rpc.httpUrl,
+    webSocketUrl: rpc.webSocketUrl,
+    height,
+    ended: anvil.ended,
+    [Symbol.asyncDispose]: async () => owned.disposeAsync(),
+  };
+}
+
+/** 10,000 ether. */
+const fundedWei = "0x21e19e0c9bab2400000";
+
+/** Starts the chain; a new one gets its funded accounts and the token. */
+async function startChain(
+  parameters: NodeParameters,
+  stateDirectory: string,
+  dependencies: NodeDependencies,
+): Promise<Anvil> {
+  const { chainId, blockTimeSeconds, mnemonic, accounts, fund } = parameters;
+  await using resources = new AsyncDisposableStack();
+  const anvil = resources.use(await startAnvil({ chainId, blockTimeSeconds, stateDirectory }, dependencies));
+  await deployToken(anvil, async () => {
+    const { fundedAccounts } = await import("./funded-accounts.ts");
+    const holders = fundedAccounts({ mnemonic, accounts, fund });
+    await Promise.all(holders.map((address) => anvil.request("anvil_setBalance", [address, fundedWei])));
+    return { chainId, holders };
+  });
+  resources.move();
+  return anvil;
+}
+
+async function followHeight(anvil: Anvil): Promise<() => number> {
+  let height = 0;
+  anvil.onBlock((block) => (height = Math.max(height, Number(block.number))));
+  height = Math.max(height, Number(await anvil.request<string>("eth_blockNumber")));
+  return () => height;
+}
+
+type Monitored = Readonly<{
+  anvil: Anvil;
+  pruning: Pruning;
+  height: () => number;
+  resources: AsyncDisposableStack;
+  log: Logger;
+}>;
+
+/** Starts pushing metrics when `monitor_config` fits this version and says so; otherwise nothing happens, without a word. */
+async function startMonitor(
+  { config, version }: Readonly<{ config: unknown; version: string }>,
+  { anvil, pruning, height, resources, log }: Monitored,
+): Promise<void> {
+  const settings = monitorSettings(version, config);
+  if (settings === undefined) return;
+  const { createNodeMetrics } = await import("../monitor/node-metrics.ts");
+  const { startMetricsPusher } = await import("../monitor/metrics-pusher.ts");
+  const metrics = createNodeMetrics({ version }, { anvil, pruning, height });
+  resources.use(startMetricsPusher(settings, { metrics, fetch, log }));
+}

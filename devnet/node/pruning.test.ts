@@ -1,0 +1,57 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openPruning, pruneInfo } from "./pruning.ts";
+
+async function directory(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "gatehouse-pruning-"));
+  onTestFinished(() => rm(path, { recursive: true }));
+  return path;
+}
+
+describe("pruning", () => {
+  test("all three versions advance with the blocks once it is on, and stay in order", () => {
+    fc.assert(
+      fc.property(fc.nat(1_000_000), fc.integer({ min: 1, max: 1_000_000 }), (enabledAtBlock, blocks) => {
+        const before = pruneInfo({ enabledAtBlock }, enabledAtBlock + blocks - 1);
+        const after = pruneInfo({ enabledAtBlock }, enabledAtBlock + blocks);
+        expect(after.flushed_version).toBeGreaterThan(before.flushed_version);
+        expect(after.prune_reserved_version).toBeGreaterThan(before.prune_reserved_version);
+        expect(after.real_prune_reserved_version).toBeGreaterThan(before.real_prune_reserved_version);
+        expect(after.real_prune_reserved_version).toBeLessThanOrEqual(after.prune_reserved_version);
+        expect(after.flushed_version - after.prune_reserved_version).toBe(after.auto_prune_reserved_window);
+      }),
+    );
+  });
+
+  test("nothing is pruned while it is off", () => {
+    expect(pruneInfo({ enabledAtBlock: undefined }, 500)).toEqual({
+      enable_auto_prune: 0,
+      auto_prune_reserved_window: 100_000,
+      prune_reserved_version: 0,
+      flushed_version: 100_500,
+      real_prune_reserved_version: 0,
+    });
+  });
+
+  test("a pruner that was turned on late catches up at a bounded speed", () => {
+    expect(pruneInfo({ enabledAtBlock: 5_000 }, 5_000).real_prune_reserved_version).toBe(0);
+    expect(pruneInfo({ enabledAtBlock: 5_000 }, 5_003).real_prune_reserved_version).toBe(3_000);
+    expect(pruneInfo({ enabledAtBlock: 5_000 }, 5_010).real_prune_reserved_version).toBe(5_010);
+  });
+
+  test("it stays on over restarts, from the block on at which it was turned on first", async () => {
+    const path = await directory();
+    let head = 7;
+    const first = await openPruning(path, () => head);
+    expect(first.info().enable_auto_prune).toBe(0);
+    await first.enable();
+    head = 9;
+    await first.enable();
+    const second = await openPruning(path, () => 9);
+    expect(second.info()).toEqual(first.info());
+    expect(second.info()).toEqual(pruneInfo({ enabledAtBlock: 7 }, 9));
+  });
+});

@@ -1,0 +1,67 @@
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { z } from "zod";
+import { replaceFile } from "#daemon/atomic-file.ts";
+import { StartupError } from "#daemon/startup-error.ts";
+import { isRunning, processIdentity, type ProcessIdentity } from "./process-identity.ts";
+
+const schema = z.object({ pid: z.int().min(1), startTicks: z.int().min(0) });
+
+/** The node process that runs in a workspace now, or nothing: what a killed one left behind does not count. */
+export async function runningNode(runDirectory: string): Promise<ProcessIdentity | undefined> {
+  let text: string;
+  try {
+    text = await readFile(pidFile(runDirectory), "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  const identity = schema.safeParse(parseJson(text));
+  return identity.success && (await isRunning(identity.data)) ? identity.data : undefined;
+}
+
+/**
+ * Makes this process the workspace's node until the result is disposed of. Two nodes would spoil each other's chain, so a lock
+ * that the kernel takes back from a killed process guards the workspace; the file with the process id is only for `ops`.
+ *
+ * @throws {StartupError} when another process is the workspace's node.
+ */
+export async function claimWorkspace(runDirectory: string): Promise<AsyncDisposable> {
+  const lock = takeLock(runDirectory);
+  const identity = await processIdentity(process.pid);
+  await replaceFile(pidFile(runDirectory), JSON.stringify(identity), { mode: 0o644 });
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await rm(pidFile(runDirectory), { force: true });
+      lock.close();
+    },
+  };
+}
+
+function takeLock(runDirectory: string): DatabaseSync {
+  const lock = new DatabaseSync(join(runDirectory, "node.lock"), { timeout: 0 });
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+    return lock;
+  } catch (cause) {
+    lock.close();
+    throw new StartupError(
+      `another process runs the node of this workspace (it holds ${join(runDirectory, "node.lock")}); stop it first: ./ops stop --force`,
+      { cause },
+    );
+  }
+}
+
+function pidFile(runDirectory: string): string {
+  return join(runDirectory, "node.pid");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A file that something else wrote names no node.
+    return undefined;
+  }
+}

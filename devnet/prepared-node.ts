@@ -1,0 +1,42 @@
+import type { z } from "zod";
+import type { devnetSettings } from "./settings.ts";
+import type { NodeParameters } from "./workspace/node-parameters.ts";
+import { prepareWorkspace } from "./workspace/prepare-workspace.ts";
+import type { Workspace } from "./workspace/workspace.ts";
+
+/** The devnet's settings, parsed. */
+export type DevnetSettings = z.output<typeof devnetSettings.schema>;
+
+/** A node that is ready to be started: by its own `ops`, or in the foreground. */
+export type PreparedNode = Readonly<{ workspace: Workspace; parameters: NodeParameters }>;
+
+/** Makes the workspace that the settings describe, where it is absent, and says what it is for. */
+export async function prepareNode(settings: DevnetSettings): Promise<PreparedNode> {
+  const { node, monitor } = settings;
+  const { jobName } = monitor;
+  const parameters = nodeParameters(settings);
+  const workspace = await prepareWorkspace({
+    directory: settings.workspace.directory,
+    parameters,
+    conf: {
+      hostIp: node.hostIp,
+      ports: { http: node.httpPort, webSocket: node.webSocketPort, rpc: node.rpcPort, tcp: node.tcpPort },
+      monitor: jobName === undefined ? undefined : { ...monitor, jobName },
+    },
+  });
+  return { workspace, parameters };
+}
+
+function nodeParameters({ node, chain, workspace }: DevnetSettings): NodeParameters {
+  const mnemonic = chain.mnemonic?.reveal();
+  return {
+    version: node.version,
+    nodeDirectory: workspace.nodeDirectory,
+    listenHost: node.listenHost,
+    chainId: chain.id,
+    blockTimeSeconds: chain.blockTimeSeconds,
+    ...(mnemonic === undefined ? {} : { mnemonic }),
+    accounts: chain.accounts,
+    fund: chain.fund as NodeParameters["fund"],
+  };
+}

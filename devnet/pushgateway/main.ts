@@ -1,0 +1,29 @@
+import type { Service } from "#daemon/service.ts";
+import { findParentGuard } from "../anvil/anvil-binary.ts";
+import { findProgram } from "./find-program.ts";
+import { startRealPushgateway } from "./real-pushgateway.ts";
+import { pushgatewaySettings } from "./settings.ts";
+import { startStandIn } from "./stand-in.ts";
+
+/** A Pushgateway: Prometheus's own where its program is on PATH, otherwise the stand-in, which says at its start that it is one. */
+export const pushgateway: Service<typeof pushgatewaySettings.schema> = {
+  definition: pushgatewaySettings,
+  async start({ implementation, program, persistenceFile, listen, limits }, { log, metrics, resources }) {
+    const path = process.env["PATH"] ?? "";
+    const found = implementation === "stand-in" ? undefined : findProgram(program, path);
+    if (found === undefined) {
+      log.warn("this is a stand-in for Prometheus's Pushgateway, for development: it keeps metrics in memory only");
+      const standIn = resources.use(await startStandIn({ listen, limits }, { log, metrics }));
+      return { urls: { pushgateway: standIn.url } };
+    }
+    const setpriv = findParentGuard(path);
+    const guard = setpriv === undefined ? [] : [setpriv, "--pdeathsig", "KILL", "--"];
+    const real = resources.use(await startRealPushgateway({ ...listen, program: found, guard, persistenceFile }));
+    log.info({ program: found }, "this is Prometheus's own Pushgateway");
+    void real.ended.then((how) => {
+      log.fatal({ how }, "the Pushgateway ended; ending");
+      process.exit(1);
+    });
+    return { urls: { pushgateway: real.url } };
+  },
+};

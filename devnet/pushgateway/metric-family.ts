@@ -1,0 +1,32 @@
+/** Types that Prometheus's text format 0.0.4 knows. */
+export const metricTypes = ["counter", "gauge", "histogram", "summary", "untyped"] as const;
+
+/** One of {@link metricTypes}. */
+export type MetricType = (typeof metricTypes)[number];
+
+/** Labels by name. */
+export type Labels = ReadonlyMap<string, string>;
+
+/** One line of values. Its name is the family's, or, in a histogram or summary, that with `_bucket`, `_sum` or `_count`. */
+export type Sample = Readonly<{ name: string; labels: Labels; value: number; hasTimestamp: boolean }>;
+
+/** What is told about one metric. */
+export type MetricFamily = Readonly<{
+  name: string;
+  type: MetricType;
+  help: string | undefined;
+  samples: readonly Sample[];
+}>;
+
+/** Families by name. */
+export type MetricFamilies = ReadonlyMap<string, MetricFamily>;
+
+/** The same text for the same name and labels, whatever their order. */
+export function sampleKey({ name, labels }: Pick<Sample, "name" | "labels">): string {
+  return JSON.stringify([name, sortedLabels(labels)]);
+}
+
+/** Labels in the order of their names. */
+export function sortedLabels(labels: Labels): readonly (readonly [string, string])[] {
+  return [...labels].sort(([a], [b]) => (a < b ? -1 : 1));
+}

@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { defineSettings, section } from "#daemon/settings.ts";
+import { bytes, filePath, host, milliseconds, port, positiveInteger } from "#daemon/setting-types.ts";
+
+/** Settings of the Pushgateway. The limits hold for the stand-in. */
+export const pushgatewaySettings = defineSettings("pushgateway", {
+  listen: section({
+    host: host.default("127.0.0.1").describe("Address that the Pushgateway listens on"),
+    port: port.default(9_091).describe("Port that the Pushgateway listens on"),
+    requestTimeoutMs: milliseconds.default(10_000).describe("How long a client may take to send a request"),
+    bodyLimitBytes: bytes.default(4_194_304).describe("Larger pushes are answered 413"),
+  }),
+  implementation: z
+    .enum(["auto", "stand-in"])
+    .default("auto")
+    .describe("auto: the real Pushgateway where it is on PATH, else the stand-in; stand-in: always that")
+    .meta({ expected: "auto or stand-in" }),
+  program: z
+    .string()
+    .min(1)
+    .default("prometheus-pushgateway")
+    .describe("Name of the real Pushgateway's program on PATH")
+    .meta({ expected: "a program's name" }),
+  persistenceFile: filePath.optional().describe("File in which the real Pushgateway keeps metrics; default: in memory"),
+  limits: section({
+    groups: positiveInteger.default(1_000).describe("Groups that are kept; a push of one more is answered 503"),
+    samples: positiveInteger.default(200_000).describe("Samples that are kept; a push of more is answered 503"),
+  }),
+});

@@ -1,0 +1,68 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { MessageHandler } from "./rpc-message.ts";
+
+/** The largest body, as in geth. */
+export const bodyBytesMax = 5 * 1024 * 1024;
+
+const requestTimeoutMs = 30_000;
+const headersTimeoutMs = 10_000;
+const keepAliveTimeoutMs = 65_000;
+const contentTypes = new Set(["application/json", "application/json-rpc", "application/jsonrequest"]);
+
+/**
+ * Makes the HTTP server of the node: `POST /`, status 200 for whatever JSON-RPC has to say, and geth's answers for the rest
+ * (an empty GET is 200, so that load balancers can look).
+ */
+export function createHttpEndpoint(handler: MessageHandler): Server {
+  const timeouts = {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: headersTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+  };
+  return createServer(timeouts, (request, response) => {
+    answer(request, response, handler).catch((error: unknown) => response.destroy(error as Error));
+  });
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, handler: MessageHandler): Promise<void> {
+  const refusal = refuse(request);
+  if (refusal !== undefined) return end(response, refusal.status, refusal.text);
+  if (request.method === "GET") return end(response, 200, "");
+  const text = await readBody(request);
+  if (text === undefined) return end(response, 413, `content length too large, at most ${bodyBytesMax} bytes`);
+  response.setHeader("Content-Type", "application/json");
+  end(response, 200, await handler.handle(text, {}));
+}
+
+function refuse(request: IncomingMessage): Readonly<{ status: number; text: string }> | undefined {
+  const path = request.url?.split("?")[0];
+  if (path !== "/") return { status: 404, text: "no such path; JSON-RPC is served at /" };
+  if (request.method === "GET") return undefined;
+  if (request.method !== "POST") return { status: 405, text: "method not allowed; send POST" };
+  const type = request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
+  if (type === undefined || !contentTypes.has(type)) {
+    return { status: 415, text: "invalid content type; only application/json is supported" };
+  }
+  return undefined;
+}
+
+/** The body's text, undefined when it is too large; then the rest is not read. */
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  if (Number(request.headers["content-length"] ?? 0) > bodyBytesMax) return undefined;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > bodyBytesMax) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function end(response: ServerResponse, status: number, text: string): void {
+  response.statusCode = status;
+  if (status >= 400) response.setHeader("Content-Type", "text/plain; charset=utf-8");
+  // What is left of a refused body would be taken for the next request.
+  if (status >= 400) response.setHeader("Connection", "close");
+  response.end(text === "" || status === 200 ? text : `${text}\n`);
+}

@@ -1,0 +1,24 @@
+import type { Anvil } from "../anvil/anvil.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+
+/** What a method runs against. */
+export type Node = Readonly<{
+  anvil: Pick<Anvil, "request">;
+  /** The node's version, e.g. `0.16.2`. */
+  version: string;
+}>;
+
+/** What a method may know about who calls. */
+export type CallContext = Readonly<{
+  /** Those of the caller's connection; absent over HTTP. */
+  subscriptions?: Subscriptions | undefined;
+}>;
+
+/** Answers one call. Throws {@link RpcError} or lets the chain's own error pass. */
+export type Method = (params: readonly unknown[], context: CallContext) => Promise<unknown>;
+
+/** Every method that the node has, by name. */
+export type MethodTable = ReadonlyMap<string, Method>;
+
+/** A part of the table. */
+export type MethodGroup = Readonly<Record<string, Method>>;

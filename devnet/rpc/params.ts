@@ -1,0 +1,83 @@
+import type { Hex } from "viem";
+import { z } from "zod";
+import { errorCode, RpcError } from "./rpc-error.ts";
+
+/** A text that is hexadecimal with `0x` before it and has a form. */
+function hex(pattern: RegExp, expected: string) {
+  return z.custom<Hex>((value) => typeof value === "string" && pattern.test(value), `expected ${expected}`);
+}
+
+/** 20 bytes. */
+export const address = hex(/^0x[0-9a-fA-F]{40}$/, "an address (0x and 40 hexadecimal digits)");
+/** 32 bytes. */
+export const hash = hex(/^0x[0-9a-fA-F]{64}$/, "a hash (0x and 64 hexadecimal digits)");
+/** Bytes of any length. */
+export const bytes = hex(/^0x([0-9a-fA-F]{2})*$/, "bytes (0x and an even number of hexadecimal digits)");
+/** A number, as in the execution API: no leading zeros. */
+export const quantity = hex(
+  /^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/,
+  "a quantity (0x and hexadecimal digits without leading zeros)",
+);
+/** A storage slot: a word, with or without its leading zeros. */
+export const slot = hex(/^0x[0-9a-fA-F]{1,64}$/, "a storage position (0x and 1 to 64 hexadecimal digits)");
+
+const tag = z.enum(["latest", "earliest", "pending", "safe", "finalized"]);
+const blockExpected = "a block number (0x without leading zeros), latest, earliest, pending, safe or finalized";
+
+/** Block number or tag (specification, "JSON-RPC request envelope"). */
+export const blockNumberOrTag = z.union([quantity, tag], { error: `expected ${blockExpected}` });
+/** Block number, tag or hash, as one text. */
+export const blockId = z.union([hash, quantity, tag], { error: `expected a block hash, ${blockExpected}` });
+/** The block whose state is asked for: also EIP-1898's objects. */
+export const stateBlock = z.union(
+  [
+    quantity,
+    tag,
+    z.strictObject({ blockNumber: quantity }),
+    z.strictObject({ blockHash: hash, requireCanonical: z.boolean().optional() }),
+  ],
+  { error: `expected ${blockExpected}, or an object with blockNumber or blockHash` },
+);
+
+/** Fields of a call; what else stands there is the chain's to judge. */
+export const callObject = z.looseObject({
+  from: address.nullish(),
+  to: address.nullish(),
+  gas: quantity.nullish(),
+  gasPrice: quantity.nullish(),
+  value: quantity.nullish(),
+  data: bytes.nullish(),
+  input: bytes.nullish(),
+});
+
+type Values<Schemas extends readonly z.ZodType[]> = { [Index in keyof Schemas]: z.output<Schemas[Index]> };
+
+/**
+ * Reads positional parameters. `null` counts as absent where a parameter may be absent.
+ *
+ * @throws {RpcError} -32602 with the index of the parameter that is missing, wrong or too many, counted from 0 as geth does.
+ */
+export function readParams<const Schemas extends readonly z.ZodType[]>(
+  schemas: Schemas,
+  params: readonly unknown[],
+): Values<Schemas> {
+  if (params.length > schemas.length) throw invalid(`too many arguments, want at most ${schemas.length}`);
+  const values = schemas.map((schema, index) => {
+    const given = params[index] ?? undefined;
+    const parsed = schema.safeParse(given);
+    if (parsed.success) return parsed.data;
+    if (given === undefined) throw invalid(`missing value for required argument ${index}`);
+    throw invalid(`invalid argument ${index}: ${describe(parsed.error)}`);
+  });
+  return values as Values<Schemas>;
+}
+
+function describe(error: z.ZodError): string {
+  const [issue] = error.issues;
+  const place = issue === undefined || issue.path.length === 0 ? "" : `${issue.path.join(".")}: `;
+  return `${place}${issue?.message ?? error.message}`;
+}
+
+function invalid(message: string): RpcError {
+  return new RpcError(errorCode.invalidParams, message);
+}

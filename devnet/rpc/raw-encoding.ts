@@ -1,0 +1,65 @@
+import * as Hash from "ox/Hash";
+import * as Hex from "ox/Hex";
+import * as Rlp from "ox/Rlp";
+import type { Block, Receipt } from "./block-reader.ts";
+
+/**
+ * Encodes a block's header in RLP (Yellow Paper, 4.4; EIP-1559, EIP-4895, EIP-4844 and EIP-4788 for the fields at its end).
+ *
+ * @throws {RangeError} when the encoding's hash is not the block's, which would mean that the header has a field that is not known here.
+ */
+export function rawHeader(block: Block): Hex.Hex {
+  const encoded = Rlp.fromHex(headerFields(block));
+  if (Hash.keccak256(encoded) !== block.hash)
+    throw new RangeError(`header of block ${block.number} has unknown fields`);
+  return encoded;
+}
+
+/** Encodes a block: header, transactions, no uncles and no withdrawals (EIP-4895). */
+export function rawBlock(block: Block, transactions: readonly Hex.Hex[]): Hex.Hex {
+  rawHeader(block);
+  // A typed transaction stands in a block as a byte string (EIP-2718), a legacy one as the list that it is.
+  const items = transactions.map((raw) => (isList(raw) ? Rlp.toHex(raw) : raw));
+  return Rlp.fromHex([headerFields(block), items, [], ...(block.withdrawalsRoot === undefined ? [] : [[]])] as Nested);
+}
+
+type Nested = Parameters<typeof Rlp.fromHex>[0];
+
+/** Encodes a receipt as its block's `receiptsRoot` has it: type and RLP of status, gas, bloom and logs (EIP-658, EIP-2718). */
+export function rawReceipt(receipt: Receipt): Hex.Hex {
+  const logs = receipt.logs.map(({ address, topics, data }) => [address, [...topics], data] as const);
+  const encoded = Rlp.fromHex([
+    number(receipt.status),
+    number(receipt.cumulativeGasUsed),
+    receipt.logsBloom,
+    logs,
+  ] as Nested);
+  return receipt.type === "0x0" ? encoded : Hex.concat(Hex.padLeft(receipt.type, 1), encoded);
+}
+
+function headerFields(block: Block): Hex.Hex[] {
+  const optional = [
+    block.withdrawalsRoot,
+    block.blobGasUsed === undefined ? undefined : number(block.blobGasUsed),
+    block.excessBlobGas === undefined ? undefined : number(block.excessBlobGas),
+    block.parentBeaconBlockRoot,
+  ];
+  return [
+    [block.parentHash, block.sha3Uncles, block.miner, block.stateRoot, block.transactionsRoot, block.receiptsRoot],
+    [block.logsBloom, number(block.difficulty), number(block.number), number(block.gasLimit)],
+    [number(block.gasUsed), number(block.timestamp), block.extraData, block.mixHash, block.nonce],
+    [number(block.baseFeePerGas), ...optional.filter((field) => field !== undefined)],
+  ].flat();
+}
+
+/** A quantity as RLP has it: big endian without leading zeros, nothing for zero. */
+function number(quantity: Hex.Hex): Hex.Hex {
+  const value = BigInt(quantity);
+  if (value === 0n) return "0x";
+  const digits = value.toString(16);
+  return `0x${digits.length % 2 === 0 ? digits : `0${digits}`}`;
+}
+
+function isList(raw: Hex.Hex): boolean {
+  return Number.parseInt(raw.slice(2, 4), 16) >= 0xc0;
+}

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { AnvilRequestError, AnvilUnreachableError } from "../anvil/anvil-request.ts";
+import { RpcError, wireError } from "./rpc-error.ts";
+
+function ofChain(code: number, message: string, data?: unknown) {
+  return wireError(new AnvilRequestError("method", { code, message, data }));
+}
+
+test("refused transactions have geth's code and text, by which clients know them", () => {
+  expect(ofChain(-32003, "nonce too low")).toEqual({ code: -32000, message: "nonce too low" });
+  expect(ofChain(-32003, "transaction already imported")).toEqual({ code: -32000, message: "already known" });
+  expect(ofChain(-32003, "Insufficient funds for gas * price + value")).toEqual({
+    code: -32000,
+    message: "insufficient funds for gas * price + value",
+  });
+});
+
+test("a block to come and a pruned state are told apart", () => {
+  const text = "BlockOutOfRangeError: block height is 300 but requested was ";
+  expect(ofChain(-32602, `${text}301`)).toEqual({ code: -32000, message: "header not found" });
+  expect(ofChain(-32602, `${text}5`)).toEqual({
+    code: -32000,
+    message: "state of block 5 is not available: it is pruned",
+  });
+});
+
+test("a revert passes with its data", () => {
+  expect(ofChain(3, "execution reverted", "0x08")).toEqual({ code: 3, message: "execution reverted", data: "0x08" });
+});
+
+test("a chain that does not answer is this node's fault, a thrown TypeError is a defect", () => {
+  expect(wireError(new AnvilUnreachableError("refused"))).toEqual({
+    code: -32603,
+    message: "the chain does not answer",
+  });
+  expect(wireError(new RpcError(-32602, "no"))).toEqual({ code: -32602, message: "no" });
+  expect(wireError(new TypeError("x"))).toBeUndefined();
+});

@@ -1,0 +1,64 @@
+import { AnvilRequestError, AnvilUnreachableError } from "../anvil/anvil-request.ts";
+
+/** JSON-RPC error codes (JSON-RPC 2.0, section 5.1; EIP-1474 for those from -32000 on). */
+export const errorCode = {
+  parse: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internal: -32603,
+  server: -32000,
+} as const;
+
+/** What a caller did wrong or can't have, as it goes over the wire. */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** The error object of a response. */
+export type WireError = Readonly<{ code: number; message: string; data?: unknown }>;
+
+/** The texts by which clients know why a transaction was refused: geth's, where anvil has others. */
+const gethTexts: Readonly<Record<string, string>> = {
+  "transaction already imported": "already known",
+  "Insufficient funds for gas * price + value": "insufficient funds for gas * price + value",
+  "Failed to decode transaction": "failed to decode the signed transaction",
+};
+
+const transactionRejected = -32003;
+const notFound = -32001;
+
+/** Maps whatever a method threw to what the caller sees; undefined for an error that is this program's own fault. */
+export function wireError(error: unknown): WireError | undefined {
+  if (error instanceof RpcError) return withData(error.code, error.message, error.data);
+  if (error instanceof AnvilRequestError) return chainError(error);
+  if (error instanceof AnvilUnreachableError) return { code: errorCode.internal, message: "the chain does not answer" };
+  return undefined;
+}
+
+function chainError({ code, message, data }: AnvilRequestError): WireError {
+  const missing = /^BlockOutOfRangeError: block height is (\d+) but requested was (\d+)/.exec(message);
+  if (missing !== null) return missingState(Number(missing[1]), Number(missing[2]));
+  if (code === notFound) return { code: errorCode.server, message: "not found" };
+  const text = gethTexts[message];
+  // Clients take -32003 for a failed creation of a transaction; geth answers -32000.
+  if (code === transactionRejected || text !== undefined) return { code: errorCode.server, message: text ?? message };
+  return withData(code, message, data);
+}
+
+function missingState(head: number, requested: number): WireError {
+  if (requested > head) return { code: errorCode.server, message: "header not found" };
+  return { code: errorCode.server, message: `state of block ${requested} is not available: it is pruned` };
+}
+
+function withData(code: number, message: string, data: unknown): WireError {
+  return data === undefined ? { code, message } : { code, message, data };
+}

@@ -1,0 +1,118 @@
+import { pino } from "pino";
+import type { Hex } from "viem";
+import { mnemonicToAccount } from "viem/accounts";
+import { startAnvil, type Anvil } from "../anvil/anvil.ts";
+import { startRpcServer, type RpcServer } from "./rpc-server.ts";
+
+const testMnemonic = "test test test test test test test test test test test junk";
+export const testChainId = 1672;
+
+/** Account 1 of the well-known mnemonic. */
+export const sender = mnemonicToAccount(testMnemonic, { addressIndex: 1 });
+
+/** Account 2. */
+export const otherSender = mnemonicToAccount(testMnemonic, { addressIndex: 2 });
+
+/** A block long after the test, so that only the test makes blocks. */
+const neverSeconds = 3_600;
+
+/** 10,000 ether. */
+const fundedWei = "0x21e19e0c9bab2400000";
+
+/** A node for tests: its chain makes a block when told to. */
+export type TestNode = AsyncDisposable &
+  Readonly<{
+    anvil: Anvil;
+    rpc: RpcServer;
+    /** Calls a method over HTTP; fails when the answer is an error. */
+    ask<T = unknown>(method: string, ...params: readonly unknown[]): Promise<T>;
+    /** Calls a method over HTTP, and gives the error that it answers. */
+    refusal(method: string, ...params: readonly unknown[]): Promise<RpcAnswer["error"]>;
+  }>;
+
+export async function startTestNode(
+  options: Readonly<{ stateDirectory?: string; blockTimeSeconds?: number }> = {},
+): Promise<TestNode> {
+  const log = pino({ level: "silent" });
+  const { stateDirectory, blockTimeSeconds = neverSeconds } = options;
+  await using starting = new AsyncDisposableStack();
+  const anvil = starting.use(
+    await startAnvil(
+      { chainId: testChainId, blockTimeSeconds, stateDirectory },
+      { log, signal: new AbortController().signal },
+    ),
+  );
+  for (const { address } of [sender, otherSender]) await anvil.request("anvil_setBalance", [address, fundedWei]);
+  await anvil.checkpoint();
+  const rpc = starting.use(
+    await startRpcServer(
+      {
+        host: "127.0.0.1",
+        httpPort: 0,
+        webSocketPort: 0,
+        httpPortSetting: "HTTP_PORT",
+        webSocketPortSetting: "WEBSOCKET_PORT",
+        version: "0.16.2",
+      },
+      { anvil, log },
+    ),
+  );
+  const resources = starting.move();
+  const ask = async <T>(method: string, ...params: readonly unknown[]) => {
+    const { result, error } = await callRpc(rpc.httpUrl, method, params);
+    if (error !== undefined) throw new Error(`${method}: ${error.code} ${error.message}`);
+    return result as T;
+  };
+  const refusal = async (method: string, ...params: readonly unknown[]) =>
+    (await callRpc(rpc.httpUrl, method, params)).error;
+  return { anvil, rpc, ask, refusal, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
+/** Code that writes its first word of input to slot 0 and logs it under topic 0xaa. */
+export const writerCode: Hex = "0x60003560005560003560005260aa60206000a100";
+
+/** Code that calls the address in its first word of input with its second word. */
+export const callerCode: Hex = "0x602035600052600060006020600060006000355af100";
+
+/** A creation transaction's data for `code` (at most 255 bytes). */
+export function creation(code: Hex): Hex {
+  const length = ((code.length - 2) / 2).toString(16).padStart(2, "0");
+  return `0x60${length}600c60003960${length}6000f3${code.slice(2)}`;
+}
+
+/** Makes the transactions of {@link sender}, with rising nonces. */
+export type Wallet = Readonly<{ send(transaction: WalletTransaction): Promise<Hex> }>;
+type WalletTransaction = Readonly<{
+  to?: Hex;
+  data?: Hex;
+  value?: bigint;
+  type?: "legacy" | "eip2930" | "eip1559";
+}>;
+
+export async function createWallet({ anvil }: TestNode): Promise<Wallet> {
+  let nonce = Number(await anvil.request<Hex>("eth_getTransactionCount", [sender.address, "latest"]));
+  return {
+    send: async ({ type = "eip1559", ...transaction }) => {
+      const fees =
+        type === "eip1559"
+          ? { maxFeePerGas: 20_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }
+          : { gasPrice: 20_000_000_000n };
+      const common = { chainId: testChainId, nonce: nonce++, gas: 300_000n, ...transaction };
+      const raw = await sender.signTransaction({ ...common, ...fees, type } as Parameters<
+        typeof sender.signTransaction
+      >[0]);
+      return anvil.request<Hex>("eth_sendRawTransaction", [raw]);
+    },
+  };
+}
+
+async function callRpc(url: string, method: string, params: readonly unknown[] = []): Promise<RpcAnswer> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const response = await fetch(url, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  return (await response.json()) as RpcAnswer;
+}
+type RpcAnswer = Readonly<{
+  id: unknown;
+  result?: unknown;
+  error?: Readonly<{ code: number; message: string; data?: unknown }>;
+}>;

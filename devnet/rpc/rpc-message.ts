@@ -1,0 +1,115 @@
+import type { Logger } from "#daemon/log.ts";
+import type { CallContext, MethodTable } from "./method.ts";
+import { noId, readIds, type RequestId } from "./request-id.ts";
+import { errorCode, RpcError, wireError, type WireError } from "./rpc-error.ts";
+
+/** Calls in one batch, as in geth. */
+export const batchCallsMax = 1_000;
+
+/** Answers messages. */
+export type MessageHandler = Readonly<{
+  /** The answer's text, empty when the message has only notifications. Never fails. */
+  handle(text: string, context: CallContext): Promise<string>;
+}>;
+
+/** Called once for each call, with a method of the table or `unknown`. */
+export type CallObserver = (method: string, outcome: "ok" | "error") => void;
+
+/** What a handler answers with. */
+export type MessageHandlerParts = Readonly<{ methods: MethodTable; observe: CallObserver; log: Logger }>;
+
+/**
+ * Makes the handler of a transport's messages: envelopes, batches, ids and errors as geth's `rpc` package has them. The calls
+ * of a batch run one after the other.
+ */
+export function createMessageHandler(parts: MessageHandlerParts): MessageHandler {
+  return { handle: (text, context) => handleMessage(text, context, parts) };
+}
+
+async function handleMessage(text: string, context: CallContext, parts: MessageHandlerParts): Promise<string> {
+  const message = parseMessage(text);
+  if (message === undefined) return errorText(noId, { code: errorCode.parse, message: "parse error" });
+  const { requests, ids, batch } = message;
+  if (!batch) return answerOne(requests[0], ids[0], context, parts);
+  if (requests.length === 0) return errorText(noId, { code: errorCode.invalidRequest, message: "empty batch" });
+  if (requests.length > batchCallsMax) {
+    const id = ids.find((candidate) => candidate !== undefined) ?? noId;
+    return `[${errorText(id, { code: errorCode.invalidRequest, message: "batch too large" })}]`;
+  }
+  const answers: string[] = [];
+  for (const [index, request] of requests.entries()) {
+    const answer = await answerOne(request, ids[index], context, parts);
+    if (answer !== "") answers.push(answer);
+  }
+  return answers.length === 0 ? "" : `[${answers.join(",")}]`;
+}
+
+type Message = Readonly<{ requests: readonly unknown[]; ids: readonly (RequestId | undefined)[]; batch: boolean }>;
+
+/** Undefined for what is no JSON, or is nested deeper than can be read. */
+function parseMessage(text: string): Message | undefined {
+  try {
+    const message: unknown = JSON.parse(text);
+    const batch = Array.isArray(message);
+    const requests: readonly unknown[] = batch ? message : [message];
+    return { requests, ids: readIds(text, requests), batch };
+  } catch {
+    return undefined;
+  }
+}
+
+async function answerOne(
+  request: unknown,
+  id: RequestId | undefined,
+  context: CallContext,
+  parts: MessageHandlerParts,
+): Promise<string> {
+  if (!isRequest(request) || (id === undefined && request.id !== undefined)) {
+    return errorText(id ?? noId, { code: errorCode.invalidRequest, message: "invalid request" });
+  }
+  const answer = await call(request, context, parts);
+  if (id === undefined) return "";
+  return "error" in answer
+    ? errorText(id, answer.error)
+    : `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(answer.result ?? null)}}`;
+}
+
+type Request = Readonly<{ id?: unknown; method: string; params?: unknown }>;
+
+function isRequest(value: unknown): value is Request {
+  if (typeof value !== "object" || value === null) return false;
+  const { jsonrpc, method } = value as { jsonrpc?: unknown; method?: unknown };
+  return jsonrpc === "2.0" && typeof method === "string";
+}
+
+type Answer = Readonly<{ result: unknown } | { error: WireError }>;
+
+async function call({ method, params }: Request, context: CallContext, parts: MessageHandlerParts): Promise<Answer> {
+  const run = parts.methods.get(method);
+  try {
+    if (run === undefined) throw unknownMethod(method);
+    const result = await run(positional(params), context);
+    parts.observe(method, "ok");
+    return { result };
+  } catch (error) {
+    parts.observe(run === undefined ? "unknown" : method, "error");
+    const known = wireError(error);
+    if (known !== undefined) return { error: known };
+    parts.log.error({ err: error, method }, "a call failed by this node's own fault");
+    return { error: { code: errorCode.internal, message: "internal error" } };
+  }
+}
+
+function positional(params: unknown): readonly unknown[] {
+  if (params === undefined || params === null) return [];
+  if (Array.isArray(params)) return params;
+  throw new RpcError(errorCode.invalidParams, "non-array args");
+}
+
+function unknownMethod(method: string): RpcError {
+  return new RpcError(errorCode.methodNotFound, `the method ${method} does not exist/is not available`);
+}
+
+function errorText(id: RequestId, error: WireError): string {
+  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
+}

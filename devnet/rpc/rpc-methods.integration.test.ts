@@ -1,0 +1,152 @@
+import * as Hash from "ox/Hash";
+import * as Rlp from "ox/Rlp";
+import { createPublicClient, defineChain, http, type Hex } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { validatorAddresses } from "../anvil/validators.ts";
+import { methodShapes } from "./method-shapes.ts";
+import { createSubject, type TestSubject } from "./rpc-subject.ts";
+import { sender, startTestNode, testChainId, type TestNode } from "./rpc-fixture.ts";
+
+let node: TestNode;
+let subject: TestSubject;
+beforeAll(async () => {
+  node = await startTestNode();
+  subject = await createSubject(node);
+});
+afterAll(() => node[Symbol.asyncDispose]());
+
+/** The hashes of a raw block's header and transactions, its uncles and its withdrawals. */
+function contentOf(raw: Hex): unknown {
+  const [header, transactions, ...rest] = Rlp.toHex(raw) as unknown as [Hex[], (Hex | Hex[])[], unknown, unknown];
+  const encoded = transactions.map((item) => (typeof item === "string" ? item : Rlp.fromHex(item)));
+  return [Hash.keccak256(Rlp.fromHex(header)), encoded.map((item) => Hash.keccak256(item)), ...rest];
+}
+
+test("every method of the specification's tables answers with its shape", async () => {
+  for (const [method, params, shape] of methodShapes(subject)) {
+    const parsed = shape.safeParse(await node.ask(method, ...params));
+    expect.soft(parsed.error?.issues ?? [], method).toEqual([]);
+  }
+  // The signed transaction that the walk sent belongs to a block before the other tests look.
+  await node.anvil.mine();
+});
+
+test("the batch methods do not exist, and subscriptions need a WebSocket", async () => {
+  for (const name of ["BlockByNumber", "TransactionByHash", "TransactionReceipt", "BlockReceipts"]) {
+    const method = `eth_batchGet${name}`;
+    const message = `the method ${method} does not exist/is not available`;
+    expect(await node.refusal(method, [])).toEqual({ code: -32601, message });
+  }
+  for (const method of ["eth_subscribe", "eth_unsubscribe"]) {
+    expect(await node.refusal(method, "newHeads")).toEqual({ code: -32601, message: "notifications not supported" });
+  }
+});
+
+test("a raw header hashes to its block, a raw block has its transactions, raw receipts hash to their root", async () => {
+  const header = await node.ask<Hex>("debug_getRawHeader", subject.blockNumber);
+  expect(Hash.keccak256(header)).toBe(subject.blockHash);
+  for (const id of ["0x0", "0x1", subject.blockHash, "latest"]) {
+    const method = id.length === 66 ? "eth_getBlockByHash" : "eth_getBlockByNumber";
+    const block = await node.ask<{ hash: Hex; transactions: Hex[] }>(method, id, false);
+    expect(contentOf(await node.ask<Hex>("debug_getRawBlock", id)), id).toEqual([
+      block.hash,
+      block.transactions,
+      [],
+      [],
+    ]);
+  }
+  const [receipt] = await node.ask<Hex[]>("debug_getRawReceipts", subject.blockNumber);
+  const { receiptsRoot } = await node.ask<{ receiptsRoot: Hex }>("eth_getBlockByHash", subject.blockHash, false);
+  // The root of a trie with one leaf: path 0x80 (RLP of index 0) as an even leaf, and the receipt.
+  expect(Hash.keccak256(Rlp.fromHex(["0x2080", receipt!]))).toBe(receiptsRoot);
+  expect(Hash.keccak256(await node.ask<Hex>("debug_getRawTransaction", subject.transaction))).toBe(subject.transaction);
+});
+
+test("legacy, EIP-2930 and EIP-1559 transactions are taken; others and unknown bytes are refused", async () => {
+  const hashes = [];
+  for (const type of ["legacy", "eip2930", "eip1559"] as const)
+    hashes.push(await subject.wallet.send({ to: subject.caller, type }));
+  const block = await node.anvil.mine();
+  expect(block.transactions).toEqual(expect.arrayContaining(hashes));
+  const raw = await node.ask<Hex>("debug_getRawBlock", block.number);
+  expect(contentOf(raw)).toEqual([block.hash, block.transactions, [], []]);
+  expect(await node.refusal("eth_sendRawTransaction", "0x03c0")).toEqual({
+    code: -32000,
+    message: "transaction type not supported",
+  });
+  expect(await node.refusal("eth_sendRawTransaction", "0x02c0")).toMatchObject({ code: -32000 });
+  expect(await node.refusal("eth_sendRawTransaction", subject.signed)).toEqual({
+    code: -32000,
+    message: "nonce too low",
+  });
+});
+
+test("the block's own data tells its proposer and what it read and wrote", async () => {
+  const proposer = validatorAddresses[Number(subject.blockNumber) % 4];
+  expect(await node.ask("eth_getProposersByBlockNumber", subject.blockNumber)).toEqual([proposer]);
+  expect(await node.ask("eth_getProposerByTxHash", subject.transaction)).toMatchObject({
+    proposer,
+    blockHash: subject.blockHash,
+  });
+  expect(await node.ask("eth_getProposerByTxHash", `0x${"00".repeat(32)}`)).toBeNull();
+  const contract = subject.contract.toLowerCase();
+  const slot = `0x${"00".repeat(32)}`;
+  const read = await node.ask<{ states: object }>("debug_getBlockReadStates", subject.blockNumber);
+  expect(read.states).toHaveProperty([contract, "storage", slot], slot);
+  const write = await node.ask<{ states: object }>("debug_getBlockWriteStates", subject.blockNumber);
+  expect(write.states).toHaveProperty([contract, "storage", slot], subject.written);
+  const keys = await node.ask("debug_getBlockWriteSetKeys", subject.blockNumber);
+  expect(keys).toEqual(expect.arrayContaining([proposer, sender.address.toLowerCase(), `${contract}${slot.slice(2)}`]));
+});
+
+test("validators' proposals add up to the blocks", async () => {
+  for (const block of ["earliest", "0x1", "latest"]) {
+    type Info = { blockNumber: Hex; validators: { proposedBlocks: Hex }[] };
+    const { blockNumber, validators } = await node.ask<Info>("debug_getValidatorInfo", block);
+    const total = validators.reduce((sum, { proposedBlocks }) => sum + Number(proposedBlocks), 0);
+    expect(total, block).toBe(Number(blockNumber));
+  }
+});
+
+test("ranges and blocks that make no sense are refused with geth's words", async () => {
+  const invalid = { code: -32602, message: "invalid block range params" };
+  expect(await node.refusal("eth_getLogs", { fromBlock: "0x2", toBlock: "0x1" })).toEqual(invalid);
+  expect(await node.refusal("eth_getLogs", { fromBlock: "0xffff" })).toMatchObject({ code: -32602 });
+  expect(await node.refusal("eth_getLogs", { blockHash: subject.blockHash, fromBlock: "0x1" })).toMatchObject({
+    code: -32602,
+  });
+  expect(await node.refusal("eth_getLogs", { fromBlock: "pending" })).toMatchObject({ code: -32000 });
+  expect(await node.refusal("eth_getLogs", { topics: [null, null, null, null, null] })).toMatchObject({ code: -32602 });
+  const missing = { code: -32000, message: "header not found" };
+  expect(await node.refusal("eth_getBalance", sender.address, "0xffff")).toEqual(missing);
+  expect(await node.refusal("debug_getRawHeader", "0xffff")).toEqual(missing);
+  expect(await node.refusal("debug_traceTransaction", `0x${"00".repeat(32)}`)).toEqual({
+    code: -32000,
+    message: "transaction not found",
+  });
+  expect(await node.ask("eth_getBlockByNumber", "0xffff", false)).toBeNull();
+});
+
+test("viem reads and waits without knowing that this is a devnet", async () => {
+  const chain = defineChain({
+    id: testChainId,
+    name: "devnet",
+    nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
+    rpcUrls: { default: { http: [node.rpc.httpUrl] } },
+  });
+  const client = createPublicClient({ chain, transport: http(node.rpc.httpUrl, { batch: true }), pollingInterval: 20 });
+  const hash = await subject.wallet.send({ to: sender.address, value: 1n });
+  const waiting = client.waitForTransactionReceipt({ hash });
+  await node.anvil.mine();
+  expect((await waiting).status).toBe("success");
+  const [pending, proof, fees, block] = await Promise.all([
+    client.getBlock({ blockTag: "pending" }),
+    client.getProof({ address: subject.contract as Hex, storageKeys: [`0x${"00".repeat(32)}`] }),
+    client.estimateFeesPerGas(),
+    client.getBlock({ includeTransactions: true }),
+  ]);
+  expect(pending.hash).toBeNull();
+  expect(proof.storageProof).toHaveLength(1);
+  expect(fees.maxFeePerGas).toBeGreaterThan(0n);
+  expect(block.transactions.map((transaction) => transaction.hash)).toEqual([hash]);
+});

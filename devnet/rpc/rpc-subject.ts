@@ -1,0 +1,39 @@
+import { getContractAddress, type Hex } from "viem";
+import type { Subject } from "./method-shapes.ts";
+import {
+  callerCode,
+  createWallet,
+  creation,
+  otherSender,
+  sender,
+  testChainId,
+  writerCode,
+  type TestNode,
+  type Wallet,
+} from "./rpc-fixture.ts";
+
+/** What the tests of the methods look at, and who made it. */
+export type TestSubject = Subject & Readonly<{ wallet: Wallet; caller: Hex; written: Hex }>;
+
+/** Makes two contracts in block 2 and, in block 3, a transaction that writes to the first of them. */
+export async function createSubject(node: TestNode): Promise<TestSubject> {
+  const wallet = await createWallet(node);
+  const contract = getContractAddress({ from: sender.address, nonce: 0n });
+  const caller = getContractAddress({ from: sender.address, nonce: 1n });
+  await wallet.send({ data: creation(writerCode) });
+  await wallet.send({ data: creation(callerCode) });
+  await node.anvil.mine();
+  const written: Hex = `0x${"11".repeat(32)}`;
+  const transaction = await wallet.send({ to: contract, data: written });
+  const { hash: blockHash, number: blockNumber } = await node.anvil.mine();
+  const signed = await otherSender.signTransaction({
+    type: "eip1559",
+    chainId: testChainId,
+    nonce: 0,
+    gas: 21_000n,
+    to: sender.address,
+    maxFeePerGas: 20_000_000_000n,
+    maxPriorityFeePerGas: 1n,
+  });
+  return { account: sender.address, contract, caller, wallet, written, transaction, signed, blockHash, blockNumber };
+}

@@ -1,0 +1,71 @@
+import type { Hex } from "viem";
+import type { z } from "zod";
+import { AnvilRequestError } from "../anvil/anvil-request.ts";
+import { requireBlock, type Block, type Receipt } from "./block-reader.ts";
+import { framesOf, withTransactionGas, type CallFrame, type ParityTrace } from "./call-frame.ts";
+import type { MethodGroup, Node } from "./method.ts";
+import { blockNumberOrTag, callObject, hash, readParams, stateBlock } from "./params.ts";
+import { errorCode, RpcError } from "./rpc-error.ts";
+import { traceFilter } from "./trace-filter.ts";
+import { readTracerOptions, tracerOptions, type CallTracerOptions } from "./tracer-options.ts";
+
+/** Traces, made by `callTracer`. */
+export function traceMethods(node: Node): MethodGroup {
+  const ofBlock = (id: z.ZodType<string>) => async (params: readonly unknown[]) => {
+    const [block, given] = readParams([id, tracerOptions], params);
+    return traceBlock(node, await requireBlock(node, block), readTracerOptions(given));
+  };
+  return {
+    debug_traceTransaction: async (params) => {
+      const [transaction, given] = readParams([hash, tracerOptions], params);
+      return traceTransaction(node, transaction, readTracerOptions(given));
+    },
+    debug_traceCall: async (params) => {
+      const [call, block, given] = readParams([callObject, stateBlock.optional(), tracerOptions], params);
+      return traceCall(node, call, block ?? "latest", readTracerOptions(given));
+    },
+    debug_traceBlockByHash: ofBlock(hash),
+    debug_traceBlockByNumber: ofBlock(blockNumberOrTag),
+    trace_filter: (params) => traceFilter(node, params),
+  };
+}
+
+async function traceBlock(node: Node, block: Block, options: CallTracerOptions) {
+  const results: { txHash: Hex; result: CallFrame }[] = [];
+  for (const txHash of block.transactions) {
+    results.push({ txHash, result: await traceTransaction(node, txHash, options) });
+  }
+  return results;
+}
+
+async function traceTransaction(node: Node, transaction: Hex, options: CallTracerOptions): Promise<CallFrame> {
+  const [receipt, body] = await Promise.all([
+    node.anvil.request<Receipt | null>("eth_getTransactionReceipt", [transaction]),
+    node.anvil.request<{ gas: Hex } | null>("eth_getTransactionByHash", [transaction]),
+  ]);
+  if (receipt === null || body === null) throw new RpcError(errorCode.server, "transaction not found");
+  const frame = await traceAgain(node, transaction, options);
+  return withTransactionGas(frame, { gas: body.gas, gasUsed: receipt.gasUsed });
+}
+
+/** Runs the transaction again where the state before it is still there; otherwise takes the traces that were kept. */
+async function traceAgain(node: Node, transaction: Hex, options: CallTracerOptions): Promise<CallFrame> {
+  try {
+    return await node.anvil.request<CallFrame>("debug_traceTransaction", [transaction, options]);
+  } catch (error) {
+    if (!(error instanceof AnvilRequestError)) throw error;
+    if (options.tracerConfig.withLog === true) {
+      throw new RpcError(errorCode.server, "the transaction's state is pruned; its logs are in its receipt");
+    }
+  }
+  const traces = await node.anvil.request<readonly ParityTrace[]>("trace_transaction", [transaction]);
+  return framesOf(traces, options.tracerConfig.onlyTopCall === true);
+}
+
+type Call = z.output<typeof callObject>;
+
+async function traceCall({ anvil }: Node, call: Call, block: z.output<typeof stateBlock>, options: CallTracerOptions) {
+  const frame = await anvil.request<CallFrame>("debug_traceCall", [call, block, options]);
+  if (typeof call.gas !== "string") return frame;
+  return { ...frame, gas: call.gas };
+}

@@ -1,0 +1,135 @@
+import { createServer, type Server } from "node:http";
+import type { Hex } from "viem";
+import { WebSocket, WebSocketServer, type RawData } from "ws";
+import type { Logger } from "#daemon/log.ts";
+import type { ChainBlock } from "../anvil/chain.ts";
+import { bodyBytesMax } from "./http-endpoint.ts";
+import type { Node } from "./method.ts";
+import { newsOf, notification, type BlockNews } from "./notifications.ts";
+import type { MessageHandler } from "./rpc-message.ts";
+import { createSubscriptions, type Subscriptions, type Topic } from "./subscriptions.ts";
+
+/** Connections at the same time. */
+const connectionsMax = 10_000;
+/** Messages of one connection that wait for their turn. */
+const waitingMessagesMax = 1_000;
+/** What may wait to be sent to one client before it is dropped as too slow. */
+const sendBufferBytesMax = 16 * 1024 * 1024;
+const pingIntervalMs = 30_000;
+/** What a client has to answer a close. */
+const closeDeadlineMs = 1_000;
+
+/** RFC 6455, section 7.4.1. */
+const closeCode = { goingAway: 1001, policy: 1008, tryAgainLater: 1013 } as const;
+
+/** What the WebSocket endpoint answers with. */
+export type WebSocketEndpointParts = Readonly<{ handler: MessageHandler; node: Node; log: Logger }>;
+
+/** The WebSocket server of the node, not yet listening. Disposing of it closes all connections (1001). */
+export type WebSocketEndpoint = Disposable &
+  Readonly<{
+    server: Server;
+    /** Tells all subscribers about a block. */
+    publish(block: ChainBlock): void;
+  }>;
+
+type Client = { subscriptions: Subscriptions; news: Promise<void>; alive: boolean };
+
+/** Makes the WebSocket server of the node. */
+export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocketEndpoint {
+  const server = createServer((_, response) => {
+    response.writeHead(426, { "Content-Type": "text/plain; charset=utf-8", Connection: "close" });
+    response.end("this port speaks WebSocket; send an upgrade request\n");
+  });
+  const sockets = new WebSocketServer({ server, maxPayload: bodyBytesMax, perMessageDeflate: false });
+  const clients = new Map<WebSocket, Client>();
+  sockets.on("connection", (socket) => {
+    if (clients.size >= connectionsMax) return socket.close(closeCode.tryAgainLater, "too many connections");
+    const client: Client = { subscriptions: createSubscriptions(), news: Promise.resolve(), alive: true };
+    clients.set(socket, client);
+    serve(socket, client, parts);
+    socket.on("pong", () => (client.alive = true));
+    socket.on("close", () => clients.delete(socket));
+    socket.on("error", (error) => parts.log.debug({ err: error }, "a WebSocket client's connection broke"));
+  });
+  const pinging = setInterval(() => pingAll(clients), pingIntervalMs).unref();
+  return {
+    server,
+    publish: (block) => {
+      const news = newsOf(block, parts.node);
+      for (const [socket, client] of clients) tell(socket, client, news, parts.log);
+    },
+    [Symbol.dispose]: () => {
+      clearInterval(pinging);
+      for (const socket of clients.keys()) {
+        socket.close(closeCode.goingAway, "the node stops");
+        setTimeout(() => socket.terminate(), closeDeadlineMs).unref();
+      }
+      sockets.close();
+    },
+  };
+}
+
+/** Answers a connection's messages one after the other. */
+function serve(socket: WebSocket, client: Client, { handler, log }: WebSocketEndpointParts): void {
+  let last = Promise.resolve();
+  let waiting = 0;
+  socket.on("message", (data: RawData) => {
+    waiting += 1;
+    if (waiting > waitingMessagesMax) return socket.close(closeCode.policy, "too many requests without an answer");
+    last = last
+      .then(() => answer(socket, textOf(data), client.subscriptions, handler))
+      .catch((error: unknown) => log.error({ err: error }, "a WebSocket message could not be answered"))
+      .finally(() => (waiting -= 1));
+  });
+}
+
+async function answer(
+  socket: WebSocket,
+  text: string,
+  subscriptions: Subscriptions,
+  handler: MessageHandler,
+): Promise<void> {
+  send(socket, await handler.handle(text, { subscriptions }));
+  subscriptions.activate();
+}
+
+/** Tells one client what it subscribed to, after what it was told before. */
+function tell(socket: WebSocket, client: Client, news: BlockNews, log: Logger): void {
+  const topics = [...client.subscriptions.active()];
+  if (topics.length === 0) return;
+  client.news = client.news
+    .then(() => tellTopics(socket, topics, news))
+    .catch((error: unknown) => log.error({ err: error }, "subscribers could not be told about a block"));
+}
+
+async function tellTopics(
+  socket: WebSocket,
+  topics: readonly (readonly [Hex, Topic])[],
+  news: BlockNews,
+): Promise<void> {
+  for (const [id, topic] of topics) {
+    for (const result of await news(topic)) send(socket, notification(id, result));
+  }
+}
+
+function send(socket: WebSocket, text: string): void {
+  if (text === "" || socket.readyState !== WebSocket.OPEN) return;
+  if (socket.bufferedAmount > sendBufferBytesMax) return socket.terminate();
+  socket.send(text);
+}
+
+function pingAll(clients: ReadonlyMap<WebSocket, Client>): void {
+  for (const [socket, client] of clients) {
+    if (!client.alive) {
+      socket.terminate();
+      continue;
+    }
+    client.alive = false;
+    socket.ping();
+  }
+}
+
+function textOf(data: RawData): string {
+  return Array.isArray(data) ? Buffer.concat(data).toString("utf8") : Buffer.from(data as Buffer).toString("utf8");
+}

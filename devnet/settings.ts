@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { defineSettings, section } from "#daemon/settings.ts";
+import { secret } from "#daemon/secret.ts";
+import { chainId, filePath, host, port, seconds } from "#daemon/setting-types.ts";
+import { nodeVersion } from "./workspace/node-version.ts";
+
+/** A port that stands in node.conf, where others read it: none that the operating system picks. */
+const fixedPort = port.min(1).meta({ expected: "a port number from 1 to 65535" });
+
+const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected an address: 0x and 40 hexadecimal digits");
+
+/** Settings of the devnet node: what it is, and what a new `node.conf` says. */
+export const devnetSettings = defineSettings("devnet", {
+  workspace: section({
+    directory: filePath.default(".gatehouse/devnet").describe("Workspace of the node; made when absent"),
+    nodeDirectory: z
+      .string()
+      .regex(/^[A-Za-z0-9._-]+$/)
+      .default("node")
+      .describe("Name of the node's own directory in the workspace, in the layout before v0.11")
+      .meta({ expected: "a directory name of letters, digits, dots, dashes and underscores" }),
+  }),
+  node: section({
+    version: nodeVersion
+      .default("0.16.2")
+      .describe("Version that the node is: decides its layout, its node_cli and its metrics keys"),
+    listenHost: host.default("127.0.0.1").describe("Address that JSON-RPC is served at"),
+    hostIp: z
+      .string()
+      .min(1)
+      .default("127.0.0.1")
+      .describe("Address that a new node.conf tells to peers (host_ip)")
+      .meta({ expected: "an IP address" }),
+    httpPort: fixedPort.default(18_100).describe("JSON-RPC over HTTP, in a new node.conf (http_port)"),
+    webSocketPort: fixedPort.default(18_200).describe("JSON-RPC over WebSocket, in a new node.conf (ws_port)"),
+    rpcPort: fixedPort.default(20_000).describe("rpc_port of a new node.conf; a devnet node does not use it"),
+    tcpPort: fixedPort.default(19_000).describe("tcp_port of a new node.conf; a devnet node does not use it"),
+  }),
+  chain: section({
+    id: chainId.default(1_672).describe("Chain id of a new chain"),
+    blockTimeSeconds: z
+      .number()
+      .min(0.05)
+      .max(3_600)
+      .default(1)
+      .describe("Time from one block to the next; fractions allowed")
+      .meta({ expected: "seconds from 0.05 to 3600" }),
+    mnemonic: secret(
+      z
+        .string()
+        .regex(/^\p{L}+( \p{L}+){11,23}$/u)
+        .meta({ expected: "12 to 24 words with one space between them" }),
+    )
+      .optional()
+      .describe("BIP-39 words whose first accounts have native currency and tokens on a new chain; none by default"),
+    accounts: z
+      .int()
+      .min(0)
+      .max(100)
+      .default(10)
+      .describe("How many accounts of the mnemonic are funded")
+      .meta({ expected: "a whole number from 0 to 100" }),
+    fund: z
+      .array(address)
+      .max(100)
+      .default([])
+      .describe("Further addresses that have native currency and tokens on a new chain")
+      .meta({ expected: "addresses, separated by commas" }),
+  }),
+  monitor: section({
+    jobName: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe("Job name of the metrics in a new node.conf; without it there is no monitor_config")
+      .meta({ expected: "a name of 1 to 200 characters" }),
+    pushAddress: host.default("127.0.0.1").describe("Pushgateway in a new node.conf, host or IP without protocol"),
+    pushPort: fixedPort.default(9_091).describe("Port of the Pushgateway in a new node.conf"),
+    pushIntervalSeconds: seconds.default(10).describe("Seconds between two pushes in a new node.conf"),
+  }),
+});

@@ -1,0 +1,33 @@
+import type { Address, Hex } from "viem";
+import type { Anvil } from "../anvil/anvil.ts";
+import { tokenAddress } from "./address.ts";
+import type { TokenGenesis } from "./deployment.ts";
+
+/** What the chain has to be able to do for the token to be deployed. */
+export type TokenChain = Pick<Anvil, "request" | "checkpoint"> & Readonly<{ mine(): Promise<unknown> }>;
+
+/**
+ * Makes sure that the token is at {@link tokenAddress}: deployed by its own deployer's first transaction when the chain is new,
+ * left alone when it is there. `genesis` is a function, because deriving accounts is slow and needed only on a new chain.
+ *
+ * @throws {Error} when the deployer's first transaction was spent on something else.
+ */
+export async function deployToken(chain: TokenChain, genesis: () => Promise<TokenGenesis>): Promise<Address> {
+  if (await hasToken(chain)) return tokenAddress;
+  // Loaded only when needed: it takes longer than all the rest of the node's start.
+  const { deploymentBalance, deployer, signedDeployment } = await import("./deployment.ts");
+  const transaction = await signedDeployment(await genesis());
+  await chain.request("anvil_setBalance", [deployer.address, deploymentBalance]);
+  // The deployment is replayed from the chain's journal after a crash; the balance that pays for it is not in the journal.
+  await chain.checkpoint();
+  await chain.request("eth_sendRawTransaction", [transaction]);
+  await chain.mine();
+  if (await hasToken(chain)) return tokenAddress;
+  throw new Error(
+    `no contract at ${tokenAddress} after the token's deployment; remove the chain's data and begin anew`,
+  );
+}
+
+async function hasToken(chain: TokenChain): Promise<boolean> {
+  return (await chain.request<Hex>("eth_getCode", [tokenAddress, "latest"])) !== "0x";
+}

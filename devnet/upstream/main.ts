@@ -1,0 +1,27 @@
+import { createApp } from "#daemon/http-app.ts";
+import { listenHttp } from "#daemon/http-listener.ts";
+import { operationsRoutes } from "#daemon/operations-routes.ts";
+import { readinessOf } from "#daemon/readiness.ts";
+import type { Service } from "#daemon/service.ts";
+import { upstreamSettings } from "./settings.ts";
+
+/**
+ * Something to sell while developing: `GET /data` answers a JSON document that counts how often it was handed out, so that one
+ * sees what a payment released.
+ */
+export const upstream: Service<typeof upstreamSettings.schema> = {
+  definition: upstreamSettings,
+  async start({ listen }, { log, metrics, resources }) {
+    const app = createApp({ bodyLimitBytes: 65_536 }, { log, metrics });
+    operationsRoutes(app, { metrics, readiness: () => readinessOf({}) });
+    let handedOut = 0;
+    app.get("/data", (c) => {
+      handedOut += 1;
+      return c.json({ data: "what the client paid for", handedOut, at: new Date().toISOString() });
+    });
+    const listener = resources.use(
+      await listenHttp(app, { ...listen, setting: "GATEHOUSE_UPSTREAM_LISTEN_PORT", requestTimeoutMs: 10_000 }),
+    );
+    return { urls: { upstream: listener.url } };
+  },
+};

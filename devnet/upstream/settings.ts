@@ -1,0 +1,10 @@
+import { defineSettings, section } from "#daemon/settings.ts";
+import { host, port } from "#daemon/setting-types.ts";
+
+/** Settings of the sample upstream. */
+export const upstreamSettings = defineSettings("upstream", {
+  listen: section({
+    host: host.default("127.0.0.1").describe("Address that the sample upstream listens on"),
+    port: port.default(4022).describe("Port that the sample upstream listens on"),
+  }),
+});

@@ -1,0 +1,30 @@
+import { fileURLToPath } from "node:url";
+import { versionTraits } from "./node-version.ts";
+
+/** The programs of a node's bin directory. */
+export type LauncherName = "ops" | "node_cli";
+
+const programs: Readonly<Record<LauncherName, URL>> = {
+  ops: new URL("../command/ops.main.ts", import.meta.url),
+  node_cli: new URL("../command/node-cli.main.ts", import.meta.url),
+};
+
+/**
+ * Writes the script that stands in a bin directory as `ops` or `node_cli`. It finds its workspace from where it stands, so that
+ * a workspace may be moved or mounted elsewhere, and hands it to the program together with the arguments.
+ */
+export function launcherText(name: LauncherName, version: string): string {
+  const up = versionTraits(version).layout === "legacy" ? "../../../.." : "..";
+  return [
+    "#!/bin/sh",
+    `workspace=$(cd "$(dirname "$0")/${up}" && pwd -P) || exit 1`,
+    // Compiled code is kept, so that the next start is faster.
+    'export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$workspace/run/compile-cache}"',
+    `exec ${quote(process.execPath)} ${quote(fileURLToPath(programs[name]))} "$workspace" "$@"`,
+    "",
+  ].join("\n");
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

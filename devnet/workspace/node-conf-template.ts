@@ -1,0 +1,64 @@
+import { join } from "node:path";
+import { monitorKeyNames } from "../monitor/monitor-keys.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Ports of a node, as `chain.startup_config.init_config` names them. */
+export type NodePorts = Readonly<{ http: number; webSocket: number; rpc: number; tcp: number }>;
+
+/** Where and how a node pushes its metrics. */
+export type MonitorTarget = Readonly<{
+  jobName: string;
+  pushAddress: string;
+  pushPort: number;
+  pushIntervalSeconds: number;
+}>;
+
+/** What a new `node.conf` says. */
+export type NodeConfOptions = Readonly<{
+  version: string;
+  workspace: Workspace;
+  /** Address that the node tells its peers. */
+  hostIp: string;
+  ports: NodePorts;
+  /** Without it there is no `monitor_config`. */
+  monitor?: MonitorTarget | undefined;
+}>;
+
+/** Writes the text of a new `node.conf` (specification, "Node operations objects"). */
+export function nodeConfText({ version, workspace, hostIp, ports, monitor }: NodeConfOptions): string {
+  const conf = {
+    chain: {
+      ...(monitor === undefined ? {} : { monitor_config: monitorConfig(version, monitor) }),
+      secret_config: {
+        domain_key_path: join(workspace.keyDirectory, "domain.key"),
+        stabilizing_key_path: join(workspace.keyDirectory, "stabilizing.key"),
+      },
+      startup_config: {
+        init_config: {
+          meta_path: join(workspace.dataDirectory, "meta"),
+          host_ip: hostIp,
+          http_port: String(ports.http),
+          rpc_port: String(ports.rpc),
+          tcp_port: String(ports.tcp),
+          ws_port: String(ports.webSocket),
+        },
+      },
+    },
+    storage: {
+      mygrid_conf: {},
+      mygrid_env: { storage_data_path: workspace.dataDirectory },
+    },
+  };
+  return `${JSON.stringify(conf, null, 2)}\n`;
+}
+
+function monitorConfig(version: string, target: MonitorTarget): Record<string, unknown> {
+  const keys = monitorKeyNames(version);
+  return {
+    [keys.enable]: true,
+    [keys.jobName]: target.jobName,
+    [keys.pushAddress]: target.pushAddress,
+    [keys.pushInterval]: target.pushIntervalSeconds,
+    [keys.pushPort]: target.pushPort,
+  };
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from "node:fs";
+import type { Address } from "viem";
+import { z } from "zod";
+import { replaceFile } from "#daemon/atomic-file.ts";
+import { StartupError } from "#daemon/startup-error.ts";
+import { nodeVersion } from "./node-version.ts";
+
+const schema = z.strictObject({
+  version: nodeVersion,
+  nodeDirectory: z.string().min(1),
+  listenHost: z.string().min(1),
+  chainId: z.int().min(1),
+  blockTimeSeconds: z.number().positive(),
+  mnemonic: z.string().optional(),
+  accounts: z.int().min(0).max(100),
+  fund: z.array(z.custom<Address>((value) => /^0x[0-9a-fA-F]{40}$/.test(String(value)))).max(100),
+});
+
+/**
+ * What a real node has compiled in or knows from its network, and a devnet node therefore can't find in `node.conf`. Kept in
+ * the workspace's `devnet.json`, which the owner alone may read, because of the mnemonic.
+ */
+export type NodeParameters = Readonly<z.output<typeof schema>>;
+
+/**
+ * Reads a workspace's parameters.
+ *
+ * @throws {StartupError} when the file is missing or was changed into something else.
+ */
+export function readParameters(path: string): NodeParameters {
+  try {
+    return Object.freeze(schema.parse(JSON.parse(readFileSync(path, "utf8"))));
+  } catch (cause) {
+    const reason = cause instanceof z.ZodError ? z.prettifyError(cause) : (cause as Error).message;
+    throw new StartupError(`${path} can't be used: ${reason}. Make the workspace again with "gatehouse devnet".`, {
+      cause,
+    });
+  }
+}
+
+/** Writes a workspace's parameters, in one step. */
+export async function writeParameters(path: string, parameters: NodeParameters): Promise<void> {
+  await replaceFile(path, `${JSON.stringify(parameters, null, 2)}\n`, { mode: 0o600 });
+}

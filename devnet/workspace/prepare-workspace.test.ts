@@ -1,0 +1,85 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { prepareWorkspace } from "./prepare-workspace.ts";
+
+async function prepare(version: string, directory?: string) {
+  const at = directory ?? (await mkdtemp(join(tmpdir(), "gatehouse-workspace-")));
+  if (directory === undefined) onTestFinished(() => rm(at, { recursive: true }));
+  const chain = { listenHost: "127.0.0.1", chainId: 1672, blockTimeSeconds: 1, accounts: 0, fund: [] };
+  return prepareWorkspace({
+    directory: at,
+    parameters: { version, nodeDirectory: "node", ...chain },
+    conf: {
+      hostIp: "127.0.0.1",
+      ports: { http: 18_100, webSocket: 18_200, rpc: 20_000, tcp: 19_000 },
+      monitor: { jobName: "node-1", pushAddress: "127.0.0.1", pushPort: 9091, pushIntervalSeconds: 10 },
+    },
+  });
+}
+
+async function conf(path: string) {
+  return JSON.parse(await readFile(path, "utf8"));
+}
+
+test("from v0.11 on the programs stand in bin/", async () => {
+  const made = await prepare("0.16.2");
+  expect(made.binDirectory).toBe(join(made.directory, "bin"));
+  for (const name of ["node_cli", "ops"]) {
+    expect((await stat(join(made.binDirectory, name))).mode & 0o777).toBe(0o755);
+  }
+  expect(await conf(made.configPath)).toEqual({
+    chain: {
+      monitor_config: {
+        storage_enable_cetina: true,
+        storage_cetina_job_name: "node-1",
+        storage_cetina_push_address: "127.0.0.1",
+        storage_cetina_push_interval: 10,
+        storage_cetina_push_port: 9091,
+      },
+      secret_config: {
+        domain_key_path: join(made.directory, "keys/domain.key"),
+        stabilizing_key_path: join(made.directory, "keys/stabilizing.key"),
+      },
+      startup_config: {
+        init_config: {
+          meta_path: join(made.directory, "data/meta"),
+          host_ip: "127.0.0.1",
+          http_port: "18100",
+          rpc_port: "20000",
+          tcp_port: "19000",
+          ws_port: "18200",
+        },
+      },
+    },
+    storage: { mygrid_conf: {}, mygrid_env: { storage_data_path: join(made.directory, "data") } },
+  });
+});
+
+test("before v0.11 they stand deep in the node's own directory", async () => {
+  const made = await prepare("0.10.3");
+  expect(made.binDirectory).toBe(join(made.directory, "node/domain/client/bin"));
+  const { chain } = await conf(made.configPath);
+  expect(Object.keys(chain.monitor_config)).toContain("pamir_cetina_job_name");
+});
+
+test("what the operator wrote stays, and secrets are the owner's alone", async () => {
+  const made = await prepare("0.16.2");
+  await writeFile(made.configPath, "{ mine }");
+  const key = join(made.keyDirectory, "domain.key");
+  const before = await readFile(key, "utf8");
+  await prepare("0.16.2", made.directory);
+  expect(await readFile(made.configPath, "utf8")).toBe("{ mine }");
+  expect(await readFile(key, "utf8")).toBe(before);
+  for (const path of [key, made.parametersPath]) expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
+test("an upgrade over v0.11 takes node.conf over into the new layout", async () => {
+  const old = await prepare("0.10.3");
+  const text = `// kept\n${await readFile(old.configPath, "utf8")}`;
+  await writeFile(old.configPath, text);
+  const upgraded = await prepare("0.16.2", old.directory);
+  expect(upgraded.configPath).not.toBe(old.configPath);
+  expect(await readFile(upgraded.configPath, "utf8")).toBe(text);
+});

@@ -1,0 +1,74 @@
+import { randomBytes } from "node:crypto";
+import { access, chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { replaceFile } from "#daemon/atomic-file.ts";
+import { launcherText, type LauncherName } from "./launcher.ts";
+import { nodeConfText, type MonitorTarget, type NodePorts } from "./node-conf-template.ts";
+import { writeParameters, type NodeParameters } from "./node-parameters.ts";
+import { workspaceOf, type Workspace } from "./workspace.ts";
+
+/** What a workspace is made for. */
+export type PrepareWorkspaceOptions = Readonly<{
+  /** Made when absent. */
+  directory: string;
+  parameters: NodeParameters;
+  /** Used for a new `node.conf` only; an existing one stays as it is. */
+  conf: Readonly<{ hostIp: string; ports: NodePorts; monitor?: MonitorTarget | undefined }>;
+}>;
+
+/**
+ * Makes a node's workspace in the layout of its version: `node_cli`, `ops` and `node.conf` in the bin directory, keys, data
+ * directory. What an operator owns (`node.conf`, keys, data) is written only where it is absent; the programs and the
+ * parameters are always those of this call, so calling again with another version is an upgrade. When that changes the layout,
+ * the other layout's `node.conf` is taken over.
+ */
+export async function prepareWorkspace(options: PrepareWorkspaceOptions): Promise<Workspace> {
+  const { parameters, conf } = options;
+  const directory = resolve(options.directory);
+  const workspace = workspaceOf({ ...parameters, directory });
+  for (const path of [workspace.binDirectory, join(workspace.dataDirectory, "meta")]) {
+    await mkdir(path, { recursive: true });
+  }
+  for (const path of [workspace.keyDirectory, workspace.runDirectory]) {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  }
+  for (const name of ["domain.key", "stabilizing.key"]) {
+    await writeNew(join(workspace.keyDirectory, name), `${randomBytes(32).toString("hex")}\n`, 0o600);
+  }
+  await takeOverConf(workspace, parameters);
+  await writeNew(workspace.configPath, nodeConfText({ ...conf, version: parameters.version, workspace }), 0o644);
+  await writeParameters(workspace.parametersPath, parameters);
+  await writeLauncher(workspace, "node_cli", parameters.version);
+  await writeLauncher(workspace, "ops", parameters.version);
+  return workspace;
+}
+
+async function writeLauncher(workspace: Workspace, name: LauncherName, version: string): Promise<void> {
+  const path = join(workspace.binDirectory, name);
+  await replaceFile(path, launcherText(name, version), { mode: 0o755 });
+  await chmod(path, 0o755);
+}
+
+async function takeOverConf(workspace: Workspace, { nodeDirectory }: NodeParameters): Promise<void> {
+  if (await exists(workspace.configPath)) return;
+  const place = { directory: workspace.directory, nodeDirectory };
+  for (const version of ["0.10.0", "0.11.0"]) {
+    const { configPath } = workspaceOf({ ...place, version });
+    if (await exists(configPath)) await copyFile(configPath, workspace.configPath);
+  }
+}
+
+async function writeNew(path: string, content: string, mode: number): Promise<void> {
+  try {
+    await writeFile(path, content, { flag: "wx", mode });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,41 @@
+import { join } from "node:path";
+import { versionTraits } from "./node-version.ts";
+
+/** What decides where a workspace's files are. */
+export type WorkspacePlace = Readonly<{
+  /** Absolute path. */
+  directory: string;
+  version: string;
+  /** Name of the node's own directory, in the layout before v0.11 only. */
+  nodeDirectory: string;
+}>;
+
+/** Where a node's files are. All paths are absolute when `directory` is. */
+export type Workspace = Readonly<{
+  directory: string;
+  /** Holds `node_cli`, `ops` and `node.conf`. */
+  binDirectory: string;
+  configPath: string;
+  dataDirectory: string;
+  keyDirectory: string;
+  /** Holds what belongs to the running process: its id, its lock, its control socket, its log. */
+  runDirectory: string;
+  parametersPath: string;
+}>;
+
+/** The files of a workspace, by the layout of its node's version (specification, "Node command line"). */
+export function workspaceOf({ directory, version, nodeDirectory }: WorkspacePlace): Workspace {
+  const binDirectory =
+    versionTraits(version).layout === "legacy"
+      ? join(directory, nodeDirectory, "domain", "client", "bin")
+      : join(directory, "bin");
+  return {
+    directory,
+    binDirectory,
+    configPath: join(binDirectory, "node.conf"),
+    dataDirectory: join(directory, "data"),
+    keyDirectory: join(directory, "keys"),
+    runDirectory: join(directory, "run"),
+    parametersPath: join(directory, "devnet.json"),
+  };
+}

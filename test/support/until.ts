@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/**
+ * Waits until `condition` gives something other than undefined or false, and returns it.
+ *
+ * @throws {Error} naming `what` when `deadlineMs` is over; a condition that threw last is its cause.
+ */
+export async function until<T>(
+  what: string,
+  deadlineMs: number,
+  condition: () => Promise<T | undefined | false> | T | undefined | false,
+): Promise<T> {
+  const deadline = performance.now() + deadlineMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      const value = await condition();
+      if (value !== undefined && value !== false) return value;
+    } catch (error) {
+      last = error;
+    }
+    if (performance.now() > deadline) throw new Error(`not within ${deadlineMs} ms: ${what}`, { cause: last });
+    await sleep(20);
+  }
+}
