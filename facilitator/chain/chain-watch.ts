@@ -1,0 +1,108 @@
+import { formatUnits } from "viem";
+import type { Logger } from "#daemon/log.ts";
+import type { ReadinessCheck } from "#daemon/readiness.ts";
+import { createPause } from "../pause.ts";
+import type { Hex } from "../payment/hex.ts";
+import type { Chain } from "./chain.ts";
+import { ChainError } from "./chain-error.ts";
+import { checkChainIdentity, type ExpectedChain } from "./chain-identity.ts";
+import type { FeeQuotes } from "./fees.ts";
+
+/** What the chain should be, and what the signer should hold there. */
+export type ChainWatchOptions = ExpectedChain &
+  Readonly<{
+    nativeDecimals: number;
+    signer: Hex;
+    /** Most gas that one settlement may use. */
+    gasLimit: number;
+  }>;
+
+/** What is known about the chain; read from state, never by asking. */
+export type ChainWatch = AsyncDisposable &
+  Readonly<{
+    checks: () => Readonly<Record<"chain" | "signer", ReadinessCheck>>;
+    /** In the chain's native currency. */
+    signerBalance: () => number | undefined;
+  }>;
+
+const watchIntervalMs = 10_000;
+const failedWatchIntervalMs = 500;
+
+/**
+ * Keeps looking whether the node answers, is on the right chain, and whether the signer can pay for gas. A node that does not
+ * answer at the start may do so later.
+ *
+ * @throws {StartupError} when the node answers and is on another chain, or has other tokens there.
+ */
+export async function startChainWatch(
+  options: ChainWatchOptions,
+  { chain, fees, log }: Readonly<{ chain: Chain; fees: FeeQuotes; log: Logger }>,
+): Promise<ChainWatch> {
+  const { signer, nativeDecimals, gasLimit } = options;
+  const rpc = new URL(options.rpcUrl).origin;
+  const pause = createPause();
+  const stop = new AbortController();
+  let isRightChain = false;
+  let problem: string | undefined = "the chain was not asked yet";
+  let balance: bigint | undefined;
+  let settlementCost = 0n;
+
+  const look = async (): Promise<void> => {
+    try {
+      if (!isRightChain) await checkChainIdentity(options, chain);
+      isRightChain = true;
+      const [held, { maxFeePerGas }] = await Promise.all([chain.balance(signer), fees.quote()]);
+      balance = held;
+      settlementCost = BigInt(gasLimit) * maxFeePerGas;
+      problem = undefined;
+    } catch (error) {
+      if (!(error instanceof ChainError)) throw error;
+      if (problem !== error.message)
+        log.warn({ problem: error.message, rpc }, "the chain can't be used; looking again");
+      problem = error.message;
+    }
+  };
+
+  const watch = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await pause.wait(problem === undefined ? watchIntervalMs : failedWatchIntervalMs);
+      if (stop.signal.aborted) return;
+      try {
+        await look();
+      } catch (error) {
+        problem = (error as Error).message;
+        log.error({ problem, rpc }, "the chain is not the one that the settings describe");
+      }
+    }
+  };
+
+  await look();
+  const watching = watch();
+  return {
+    checks: () => ({
+      chain: { ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` },
+      signer: signerCheck(balance, settlementCost, options),
+    }),
+    signerBalance: () => (balance === undefined ? undefined : Number(formatUnits(balance, nativeDecimals))),
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      pause.end();
+      await watching;
+    },
+  };
+}
+
+function signerCheck(
+  balance: bigint | undefined,
+  settlementCost: bigint,
+  { signer, nativeDecimals }: ChainWatchOptions,
+): ReadinessCheck {
+  if (balance === undefined) return { ok: false, message: `the balance of ${signer} is not known yet` };
+  const held = formatUnits(balance, nativeDecimals);
+  if (balance >= settlementCost) return { ok: true, message: `${signer} holds ${held} to pay for gas` };
+  const wanted = formatUnits(settlementCost, nativeDecimals);
+  return {
+    ok: false,
+    message: `${signer} holds ${held} to pay for gas, one settlement may cost ${wanted}; send it more`,
+  };
+}

@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { quantity, type Hex } from "../payment/hex.ts";
+import { hexCount, hexData, hexQuantity, resultOf } from "./answer.ts";
+import type { JsonRpcClient } from "./json-rpc-client.ts";
+import type { JsonRpcAnswer } from "./json-rpc-message.ts";
+import { sendOutcome, type SendOutcome } from "./send-outcome.ts";
+
+const headSchema = z.object({
+  number: hexCount,
+  timestamp: hexCount,
+  baseFeePerGas: hexQuantity.optional(),
+});
+
+const logSchema = z.object({ address: hexData, topics: z.array(hexData), data: hexData });
+
+const receiptSchema = z
+  .object({ status: hexCount, blockNumber: hexCount, transactionHash: hexData, logs: z.array(logSchema) })
+  .nullable();
+
+/** The newest block. Its time is in seconds since 1970, its base fee in wei. */
+export type Head = Readonly<z.output<typeof headSchema>>;
+
+/** An event of a transaction. */
+export type EventLog = Readonly<z.output<typeof logSchema>>;
+
+/** What became of a transaction; `status` is 1 for success and 0 for a revert. */
+export type Receipt = Readonly<NonNullable<z.output<typeof receiptSchema>>>;
+
+/** A message call (`eth_call`). */
+export type MessageCall = Readonly<{ from?: Hex; to: Hex; data: Hex; gas?: number }>;
+
+/**
+ * The chain's node, in the words of this service. Calls made at the same time share one request. Each throws `ChainError` when
+ * the node gives no usable answer.
+ */
+export type Chain = Readonly<{
+  id: () => Promise<number>;
+  head: () => Promise<Head>;
+  /** In wei. */
+  balance: (account: Hex) => Promise<bigint>;
+  /** How many transactions of the account are in blocks; with `pending`, in the node's pool as well. */
+  transactionCount: (account: Hex, block: "latest" | "pending") => Promise<number>;
+  /** In wei. */
+  priorityFee: () => Promise<bigint>;
+  receipt: (hash: Hex) => Promise<Receipt | undefined>;
+  send: (rawTransaction: Hex) => Promise<SendOutcome>;
+  /**
+   * What a call would do in the next block: `pending`, because at `latest` some nodes answer with the time of a block that is
+   * long past.
+   */
+  simulate: (call: MessageCall) => Promise<JsonRpcAnswer>;
+  /** The result of a view method. */
+  read: (call: MessageCall) => Promise<Hex>;
+  /** Events of a contract in the newest blocks. The specification allows 100 blocks. */
+  recentLogs: (contract: Hex, topics: readonly Hex[], headNumber: number) => Promise<readonly (EventLog & Placed)[]>;
+}>;
+
+/** Where an event stands. */
+export type Placed = Readonly<{ transactionHash: Hex }>;
+
+const logBlocksMax = 100;
+
+/** Makes the chain of a JSON-RPC client. */
+export function createChain({ rpc }: Readonly<{ rpc: JsonRpcClient }>): Chain {
+  const ask = async <Output>(method: string, params: readonly unknown[], schema: z.ZodType<Output>) =>
+    resultOf(method, await rpc.call(method, params), schema);
+  return {
+    id: () => ask("eth_chainId", [], hexCount),
+    head: () => ask("eth_getBlockByNumber", ["latest", false], headSchema),
+    balance: (account) => ask("eth_getBalance", [account, "latest"], hexQuantity),
+    transactionCount: (account, block) => ask("eth_getTransactionCount", [account, block], hexCount),
+    priorityFee: () => ask("eth_maxPriorityFeePerGas", [], hexQuantity),
+    receipt: async (hash) => (await ask("eth_getTransactionReceipt", [hash], receiptSchema)) ?? undefined,
+    send: async (raw) => sendOutcome(await rpc.call("eth_sendRawTransaction", [raw])),
+    simulate: (call) => rpc.call("eth_call", [callObject(call), "pending"]),
+    read: (call) => ask("eth_call", [callObject(call), "latest"], hexData),
+    recentLogs: (address, topics, headNumber) => {
+      const fromBlock = quantity(Math.max(0, headNumber - logBlocksMax + 1));
+      const filter = { address, topics, fromBlock, toBlock: quantity(headNumber) };
+      return ask("eth_getLogs", [filter], z.array(logSchema.extend({ transactionHash: hexData })));
+    },
+  };
+}
+
+function callObject({ from, to, data, gas }: MessageCall): Record<string, unknown> {
+  return { to, data, ...(from === undefined ? {} : { from }), ...(gas === undefined ? {} : { gas: quantity(gas) }) };
+}

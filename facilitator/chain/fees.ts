@@ -1,0 +1,74 @@
+import { formatGwei, parseGwei } from "viem";
+import type { Chain } from "./chain.ts";
+import { ChainError } from "./chain-error.ts";
+
+/** What a transaction offers for one unit of gas, in wei (EIP-1559). */
+export type Fees = Readonly<{ maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }>;
+
+/** Quotes fees; one quote serves all transactions of the next moment. */
+export type FeeQuotes = Readonly<{
+  /** @throws {ChainError} when the node can't say, or when the chain asks more than the limit. */
+  quote: () => Promise<Fees>;
+}>;
+
+const quoteAgeMaxMs = 2_000;
+
+/**
+ * Makes a source of fees: twice the base fee and the node's suggestion as tip, so that six full blocks in a row do not price a
+ * transaction out, but never more than `maxFeePerGasGwei`.
+ */
+export function createFeeQuotes(
+  { maxFeePerGasGwei }: Readonly<{ maxFeePerGasGwei: number }>,
+  { chain, clock }: Readonly<{ chain: Chain; clock: () => number }>,
+): FeeQuotes {
+  const limit = feeLimit(maxFeePerGasGwei);
+  let last: Readonly<{ fees: Fees; quotedAtMs: number }> | undefined;
+  return {
+    quote: async () => {
+      if (last !== undefined && clock() - last.quotedAtMs < quoteAgeMaxMs) return last.fees;
+      const [{ baseFeePerGas }, tip] = await Promise.all([chain.head(), chain.priorityFee()]);
+      if (baseFeePerGas === undefined) {
+        throw new ChainError("bad_answer", "the chain's blocks have no baseFeePerGas; EIP-1559 is required");
+      }
+      const fees = feesFor(baseFeePerGas, tip, limit);
+      last = { fees, quotedAtMs: clock() };
+      return fees;
+    },
+  };
+}
+
+/** Most that is paid for one unit of gas, in wei. */
+export function feeLimit(maxFeePerGasGwei: number): bigint {
+  return parseGwei(String(maxFeePerGasGwei));
+}
+
+function feesFor(baseFeePerGas: bigint, tip: bigint, limit: bigint): Fees {
+  const needed = baseFeePerGas + tip;
+  if (needed > limit) {
+    throw new ChainError(
+      "refused",
+      `the chain asks ${formatGwei(needed)} gwei for gas, settlement.maxFeePerGasGwei allows ${formatGwei(limit)}`,
+    );
+  }
+  const generous = 2n * baseFeePerGas + tip;
+  return { maxFeePerGas: generous < limit ? generous : limit, maxPriorityFeePerGas: tip };
+}
+
+/**
+ * Fees that replace a pending transaction: both raised by the percentage (nodes want 10 at least), or what the chain asks now where that
+ * is more. `undefined` when the limit leaves no room.
+ */
+export function raisedFees(
+  before: Fees,
+  now: Fees,
+  { percent, limit }: Readonly<{ percent: number; limit: bigint }>,
+): Fees | undefined {
+  const raise = (fee: bigint) => (fee * BigInt(100 + percent) + 99n) / 100n;
+  const maxFeePerGas = larger(raise(before.maxFeePerGas), now.maxFeePerGas);
+  const maxPriorityFeePerGas = larger(raise(before.maxPriorityFeePerGas), now.maxPriorityFeePerGas);
+  return maxFeePerGas > limit ? undefined : { maxFeePerGas, maxPriorityFeePerGas };
+}
+
+function larger(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}

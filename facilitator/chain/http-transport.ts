@@ -1,0 +1,69 @@
+import { Pool } from "undici";
+import { ChainError } from "./chain-error.ts";
+
+/** Where the node is, how long it may take, and how many connections it gets. */
+export type HttpTransportOptions = Readonly<{ url: string; timeoutMs: number; connectionsMax: number }>;
+
+/** Sends JSON to one URL. Connections are made when they are needed; disposing of it ends them, and what waits for them. */
+export type HttpTransport = AsyncDisposable &
+  Readonly<{
+    /** @throws {ChainError} when no answer comes in time, or one that is no success. */
+    post: (body: string) => Promise<string>;
+  }>;
+
+const connectTimeoutMaxMs = 10_000;
+const responseBytesMax = 32 * 1024 * 1024;
+/** A kept-alive connection that the node has just closed fails the first request on it; one more try gets a new connection. */
+const connectionRetriesMax = 1;
+
+/** Makes the transport to a node. */
+export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTransportOptions): HttpTransport {
+  const { origin, pathname, search } = new URL(url);
+  const request = {
+    path: `${pathname}${search}`,
+    method: "POST",
+    headers: { "content-type": "application/json" },
+  } as const;
+  const pool = new Pool(origin, {
+    connections: connectionsMax,
+    connectTimeout: Math.min(timeoutMs, connectTimeoutMaxMs),
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    maxResponseSize: responseBytesMax,
+  });
+  const postOnce = async (body: string, signal: AbortSignal): Promise<string> => {
+    const response = await pool.request({ ...request, body, signal });
+    const text = await response.body.text();
+    if (response.statusCode >= 200 && response.statusCode < 300) return text;
+    throw new ChainError("bad_answer", `the node answered HTTP ${response.statusCode} instead of a JSON-RPC response`);
+  };
+  return {
+    post: async (body) => {
+      const signal = AbortSignal.timeout(timeoutMs);
+      for (let retries = 0; ; retries += 1) {
+        try {
+          return await postOnce(body, signal);
+        } catch (error) {
+          if (retries >= connectionRetriesMax || !isLostConnection(error)) throw toChainError(error, timeoutMs);
+        }
+      }
+    },
+    [Symbol.asyncDispose]: () => pool.destroy(),
+  };
+}
+
+const lostConnectionCodes = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+const timeoutCodes = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_CONNECT_TIMEOUT"]);
+
+function isLostConnection(error: unknown): boolean {
+  return error instanceof Error && "code" in error && lostConnectionCodes.has(String(error.code));
+}
+
+function toChainError(error: unknown, timeoutMs: number): ChainError {
+  if (error instanceof ChainError) return error;
+  const { name, code, message } = error as NodeJS.ErrnoException;
+  if (name === "TimeoutError" || timeoutCodes.has(code ?? "")) {
+    return new ChainError("timeout", `the node did not answer within ${timeoutMs} ms`, { cause: error });
+  }
+  return new ChainError("unreachable", `the node can't be reached (${code ?? message})`, { cause: error });
+}

@@ -1,0 +1,69 @@
+import { z } from "zod";
+import type { Logger } from "#daemon/log.ts";
+import { createPause } from "../pause.ts";
+
+/** Where new blocks are told of. */
+export type NewHeadsOptions = Readonly<{ url: string }>;
+
+/** What following the head needs. */
+export type NewHeadsDependencies = Readonly<{
+  /** Called for each new block; the block itself is asked for by whoever wants it. */
+  onHead: () => void;
+  log: Logger;
+}>;
+
+const reconnectAfterMs = 1_000;
+const notification = z.object({ method: z.literal("eth_subscription") });
+
+/**
+ * Subscribes to `newHeads` over WebSocket and stays subscribed. It only wakes those who poll anyway, so that its loss makes
+ * nothing wrong, only a little later. Disposing of it closes the connection.
+ */
+export function followNewHeads({ url }: NewHeadsOptions, { onHead, log }: NewHeadsDependencies): AsyncDisposable {
+  const pause = createPause();
+  const stop = new AbortController();
+  let socket: WebSocket | undefined;
+
+  const connectOnce = async (): Promise<void> => {
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    const connection = new WebSocket(url);
+    socket = connection;
+    connection.addEventListener("open", () =>
+      connection.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newHeads"] })),
+    );
+    connection.addEventListener("message", ({ data }) => {
+      if (isNotification(data)) onHead();
+    });
+    connection.addEventListener("close", () => resolve());
+    await closed;
+  };
+
+  const follow = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await connectOnce();
+      if (stop.signal.aborted) return;
+      log.debug({ reconnectAfterMs }, "no newHeads; polling alone until the connection is back");
+      await pause.wait(reconnectAfterMs);
+    }
+  };
+
+  const following = follow();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      pause.end();
+      socket?.close();
+      await following;
+    },
+  };
+}
+
+function isNotification(data: unknown): boolean {
+  if (typeof data !== "string") return false;
+  try {
+    return notification.safeParse(JSON.parse(data)).success;
+  } catch {
+    // Whatever else a WebSocket endpoint says is no news of a block.
+    return false;
+  }
+}

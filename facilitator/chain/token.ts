@@ -1,0 +1,33 @@
+import { keccak256, stringToBytes } from "viem";
+import { addressWord, type Hex } from "../payment/hex.ts";
+
+/** Call data and events of an EIP-3009 token. */
+
+const selector = (signature: string): Hex => keccak256(stringToBytes(signature)).slice(0, 10) as Hex;
+
+const balanceOf = selector("balanceOf(address)");
+const authorizationState = selector("authorizationState(address,bytes32)");
+
+/** Topic of `Transfer(address indexed from, address indexed to, uint256 value)` (ERC-20). */
+export const transferTopic = keccak256(stringToBytes("Transfer(address,address,uint256)"));
+
+/** Topic of `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */
+export const authorizationUsedTopic = keccak256(stringToBytes("AuthorizationUsed(address,bytes32)"));
+
+/** Asks for the domain separator of the token's EIP-712 domain; most EIP-3009 tokens have the method, the EIP asks for it. */
+export const domainSeparatorCall: Hex = selector("DOMAIN_SEPARATOR()");
+
+/** Asks what an account holds. */
+export function balanceOfCall(account: Hex): Hex {
+  return `${balanceOf}${addressWord(account)}`;
+}
+
+/** Asks whether an authorization was used or cancelled. */
+export function authorizationStateCall(authorizer: Hex, nonce: Hex): Hex {
+  return `${authorizationState}${addressWord(authorizer)}${nonce.slice(2)}`;
+}
+
+/** An address as an event's indexed topic. */
+export function addressTopic(address: Hex): Hex {
+  return `0x${addressWord(address)}`;
+}

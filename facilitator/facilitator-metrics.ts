@@ -1,0 +1,85 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { JsonRpcObserver } from "./chain/json-rpc-client.ts";
+
+/** State that is read when metrics are asked for. */
+export type MeteredState = Readonly<{
+  inFlight: () => number;
+  nextNonce: () => number;
+  /** In the chain's native currency; `undefined` before the chain was first asked. */
+  signerBalance: () => number | undefined;
+}>;
+
+/** What the facilitator counts and measures while it works. */
+export type FacilitatorMetrics = Readonly<{
+  /** Starts a measurement; call the result with the outcome: `valid`, `settled`, a reason code, or the error's code. */
+  startVerify: () => (outcome: string) => void;
+  startSettle: () => (outcome: string) => void;
+  observeRpc: JsonRpcObserver;
+  /** Adds the gauges that read the facilitator's state. */
+  watch: (state: MeteredState) => void;
+}>;
+
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** Registers the facilitator's metrics. Label values come from closed lists, never from requests. */
+export function createFacilitatorMetrics(registers: Registry[]): FacilitatorMetrics {
+  const verify = new Histogram({
+    name: "gatehouse_facilitator_verify_duration_seconds",
+    help: "Time to verify a payment, by outcome: valid, a reason code, or an error's code.",
+    labelNames: ["outcome"],
+    buckets,
+    registers,
+  });
+  const settle = new Histogram({
+    name: "gatehouse_facilitator_settle_duration_seconds",
+    help: "Time from a settle call to its answer, by outcome: settled, a reason code, or an error's code.",
+    labelNames: ["outcome"],
+    buckets,
+    registers,
+  });
+  const rpc = new Histogram({
+    name: "gatehouse_facilitator_rpc_duration_seconds",
+    help: "Time of one HTTP request to the chain's node, by outcome.",
+    labelNames: ["outcome"],
+    buckets,
+    registers,
+  });
+  const calls = new Counter({
+    name: "gatehouse_facilitator_rpc_calls_total",
+    help: "JSON-RPC calls to the chain's node; several share one request.",
+    registers,
+  });
+  return {
+    startVerify: () => started(verify),
+    startSettle: () => started(settle),
+    observeRpc: ({ calls: count, durationMs, outcome }) => {
+      rpc.observe({ outcome }, durationMs / 1_000);
+      calls.inc(count);
+    },
+    watch: (state) => watchState(state, registers),
+  };
+}
+
+function started(histogram: Histogram<"outcome">): (outcome: string) => void {
+  const end = histogram.startTimer();
+  return (outcome) => void end({ outcome });
+}
+
+function watchState({ inFlight, nextNonce, signerBalance }: MeteredState, registers: Registry[]): void {
+  const gauge = (name: string, help: string, read: () => number | undefined) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read() ?? Number.NaN);
+      },
+    });
+  gauge("gatehouse_facilitator_settlements_pending", "Settlements under way.", inFlight);
+  gauge("gatehouse_facilitator_signer_next_nonce", "Nonce that the signer's next transaction gets.", nextNonce);
+  gauge(
+    "gatehouse_facilitator_signer_balance_native",
+    "What the signer holds to pay for gas, in the chain's native currency.",
+    signerBalance,
+  );
+}

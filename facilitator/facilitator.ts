@@ -1,0 +1,119 @@
+import type { SettleResponse, SupportedResponse, VerifyResponse } from "@x402/core/types";
+import type { Registry } from "prom-client";
+import type { Logger } from "#daemon/log.ts";
+import { readinessOf, type Readiness } from "#daemon/readiness.ts";
+import { createChain } from "./chain/chain.ts";
+import { startChainWatch } from "./chain/chain-watch.ts";
+import { createFeeQuotes } from "./chain/fees.ts";
+import { createJsonRpcClient } from "./chain/json-rpc-client.ts";
+import { createTransactionSigner } from "./chain/transaction-signer.ts";
+import { createFacilitatorMetrics } from "./facilitator-metrics.ts";
+import { followNewHeads } from "./chain/new-heads.ts";
+import type { SignedPayment } from "./payment/signed-payment.ts";
+import type { AcceptedAsset, AcceptedTerms } from "./payment/terms.ts";
+import { domainSeparator } from "./payment/typed-data.ts";
+import { createScheme } from "./scheme.ts";
+import type { FacilitatorSettings } from "./settings.ts";
+import { startEngine } from "./settlement/engine.ts";
+import { checkOnChain } from "./verification/chain-check.ts";
+
+/** What a facilitator is made with: the parsed settings but for those of the process and its listener. */
+export type FacilitatorOptions = Pick<
+  FacilitatorSettings,
+  "chain" | "signer" | "assets" | "payees" | "ledger" | "settlement"
+>;
+
+/** What a facilitator needs from its process. */
+export type FacilitatorDependencies = Readonly<{
+  log: Logger;
+  metrics: Registry;
+  /** Milliseconds since 1970, as `Date.now` has them. */
+  clock: () => number;
+  /** Aborts when the process is to stop: calls of `settle` that wait are answered within `settlement.drainMs` then. */
+  signal: AbortSignal;
+}>;
+
+/**
+ * Verifies and settles x402 version 2 payments: scheme `exact` with EIP-3009 on one EVM chain.
+ *
+ * `verify` and `settle` take what a client sent, unparsed, and throw
+ * - `MalformedPaymentError` when it has not the shape of a payment (HTTP 400),
+ * - `ChainError` when the node can't be asked or gives no usable answer (HTTP 500), which says nothing about the payment,
+ * - `OverloadError` when too many settlements are under way (HTTP 503).
+ */
+export type Facilitator = AsyncDisposable &
+  Readonly<{
+    /** The account that submits settlements, which has to hold native currency. */
+    signer: `0x${string}`;
+    /** CAIP-2 name of the chain, e.g. `eip155:1672`. */
+    network: `eip155:${number}`;
+    /** Whether the payment would settle now. Changes nothing. */
+    verify: (paymentPayload: unknown, paymentRequirements: unknown) => Promise<VerifyResponse>;
+    /**
+     * Settles a payment, at most once however often and from wherever it is called for the same payment: each call gets the
+     * same outcome. `settlement_pending` with a `transaction` means that the outcome is not known yet; call again with the same
+     * payment to get it. It is never right to ask the client for another payment then.
+     */
+    settle: (paymentPayload: unknown, paymentRequirements: unknown) => Promise<SettleResponse>;
+    supported: () => SupportedResponse;
+    readiness: () => Readiness;
+  }>;
+
+/**
+ * Makes a facilitator: opens its ledger, connects to the chain, and takes up settlements that an earlier process began. Disposing
+ * of it ends all that; abort `signal` first, so that callers who wait are answered.
+ *
+ * @throws {StartupError} when the node is on another chain than `chain.id`, or has other tokens than `assets` there.
+ */
+export async function createFacilitator(
+  options: FacilitatorOptions,
+  { log, metrics: registry, clock, signal }: FacilitatorDependencies,
+): Promise<Facilitator> {
+  const { chain: chainOptions, settlement, ledger } = options;
+  const metrics = createFacilitatorMetrics([registry]);
+  const network = `eip155:${chainOptions.id}` as const;
+  const signer = createTransactionSigner(options.signer.privateKey);
+  await using resources = new AsyncDisposableStack();
+  const { rpcUrl, rpcTimeoutMs: timeoutMs } = chainOptions;
+  const rpc = resources.use(createJsonRpcClient({ url: rpcUrl, timeoutMs }, { observe: metrics.observeRpc }));
+  const chain = createChain({ rpc });
+  const fees = createFeeQuotes(settlement, { chain, clock });
+  const terms = acceptedTerms(options);
+  const { gasLimit } = settlement;
+  const about = { chainId: chainOptions.id, rpcUrl, nativeDecimals: chainOptions.nativeDecimals, gasLimit };
+  const watch = resources.use(
+    await startChainWatch(
+      { ...about, signer: signer.address, assets: [...terms.assets.values()] },
+      { chain, fees, log },
+    ),
+  );
+  const check = (payment: SignedPayment) => checkOnChain(payment, { signer: signer.address, gasLimit }, { chain });
+  const engine = resources.use(
+    startEngine({ settlement, ledger, chainId: chainOptions.id }, { chain, fees, signer, check, clock, signal, log }),
+  );
+  const { webSocketUrl } = chainOptions;
+  if (webSocketUrl !== undefined) {
+    resources.use(followNewHeads({ url: webSocketUrl }, { onHead: engine.onHead, log }));
+  }
+  // Ends first as well: what still waits for a node that hangs must not hold up the stop; it is journalled.
+  resources.use(rpc);
+  metrics.watch({ inFlight: engine.inFlight, nextNonce: engine.nextNonce, signerBalance: watch.signerBalance });
+  const owned = resources.move();
+  return {
+    signer: signer.address,
+    network,
+    ...createScheme({ network, terms, signer: signer.address }, { engine, check, metrics, clock, log }),
+    readiness: () => readinessOf(watch.checks()),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function acceptedTerms({ assets, payees, chain }: FacilitatorOptions): AcceptedTerms {
+  const accepted = assets.map((asset): AcceptedAsset => {
+    return { ...asset, separator: domainSeparator({ ...asset, chainId: chain.id }) };
+  });
+  return {
+    assets: new Map(accepted.map((asset) => [asset.address.toLowerCase(), asset])),
+    payees: new Set(payees.map((payee) => payee.toLowerCase())),
+  };
+}

@@ -1,0 +1,31 @@
+/**
+ * Why a payment is refused or a settlement failed. The names that clients share: those of `@x402/evm` where it has one, else
+ * those of the x402 version 2 specification's error list.
+ */
+export const reason = {
+  version: "invalid_x402_version",
+  scheme: "unsupported_scheme",
+  network: "invalid_network",
+  requirements: "invalid_payment_requirements",
+  payloadType: "unsupported_payload_type",
+  missingDomain: "invalid_exact_evm_missing_eip712_domain",
+  tokenName: "invalid_exact_evm_token_name_mismatch",
+  tokenVersion: "invalid_exact_evm_token_version_mismatch",
+  recipient: "invalid_exact_evm_recipient_mismatch",
+  value: "invalid_exact_evm_payload_authorization_value_mismatch",
+  signature: "invalid_exact_evm_signature",
+  validBefore: "invalid_exact_evm_payload_authorization_valid_before",
+  validAfter: "invalid_exact_evm_payload_authorization_valid_after",
+  nonceUsed: "invalid_exact_evm_nonce_already_used",
+  balance: "invalid_exact_evm_insufficient_balance",
+  simulation: "invalid_exact_evm_transaction_simulation_failed",
+  transaction: "invalid_exact_evm_transaction_failed",
+  transferEvent: "invalid_exact_evm_transfer_event_mismatch",
+  pending: "settlement_pending",
+} as const;
+
+/** One of the reason codes. */
+export type Reason = (typeof reason)[keyof typeof reason];
+
+/** A payment is not acceptable: the code for programs, and a sentence for people. */
+export type Refusal = Readonly<{ reason: Reason; message: string }>;

@@ -1,0 +1,62 @@
+import type { Authorization } from "./exact-payload.ts";
+import type { Hex, Word } from "./hex.ts";
+import type { Payment } from "./payment.ts";
+import { reason, type Refusal } from "./reason.ts";
+import { isSignedBy, parseSignature, signatureWords } from "./signature.ts";
+import { assetOf, refuseTerms, type AcceptedTerms } from "./terms.ts";
+import { authorizationDigest, authorizationWords } from "./typed-data.ts";
+
+/** A payment whose terms are accepted and that its payer really signed. */
+export type SignedPayment = Readonly<{
+  /**
+   * The EIP-712 digest of the authorization: one name for this payment on every chain, token and facilitator, whatever form its
+   * signature was sent in.
+   */
+  id: Hex;
+  asset: Hex;
+  payer: Hex;
+  payTo: Hex;
+  amount: bigint;
+  authorization: Authorization;
+  /** Call data of the token's `transferWithAuthorization`, in the `(v, r, s)` form that every EIP-3009 token has. */
+  callData: Hex;
+}>;
+
+/** Selector of `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)`. */
+const transferSelector = "0xe3ee160e";
+
+/**
+ * Judges everything about a payment that neither the time nor the chain decides. It costs no request, so that an invalid payment
+ * is refused for the price of one signature recovery.
+ */
+export function signedPayment(payment: Payment, terms: AcceptedTerms): SignedPayment | Refusal {
+  const refusal = refuseTerms(payment, terms);
+  if (refusal !== undefined) return refusal;
+  const asset = assetOf(payment, terms);
+  const signature = parseSignature(payment.signature);
+  if (asset === undefined || signature === undefined) {
+    const message =
+      "the signature is not one of 65 bytes (r, s with s in the lower half, v of 27 or 28); contract wallets are not served here.";
+    return { reason: reason.signature, message };
+  }
+  const words: Word = authorizationWords(payment.authorization);
+  const digest = authorizationDigest(asset.separator, words);
+  if (!isSignedBy(payment.authorization.from, digest, signature)) {
+    const message = `the authorization was not signed by ${payment.authorization.from}, or not for ${asset.name} version ${asset.version} at ${asset.address} on this chain.`;
+    return { reason: reason.signature, message };
+  }
+  return {
+    id: `0x${Buffer.from(digest).toString("hex")}`,
+    asset: asset.address,
+    payer: payment.authorization.from,
+    payTo: payment.requirements.payTo,
+    amount: payment.requirements.amount,
+    authorization: payment.authorization,
+    callData: `${transferSelector}${words}${signatureWords(signature)}`,
+  };
+}
+
+/** Whether judging ended in a refusal. */
+export function isRefusal(judged: SignedPayment | Refusal): judged is Refusal {
+  return "reason" in judged;
+}

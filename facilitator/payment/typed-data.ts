@@ -1,0 +1,43 @@
+import { keccak256, stringToBytes } from "viem";
+import type { Authorization } from "./exact-payload.ts";
+import { addressWord, integerWord, type Hex, type Word } from "./hex.ts";
+
+/** EIP-712 domain of a token. */
+export type TokenDomain = Readonly<{ address: Hex; name: string; version: string; chainId: number }>;
+
+const domainType = hashText("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
+const transferType = hashText(
+  "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)",
+);
+
+function hashText(text: string): Word {
+  return keccak256(stringToBytes(text)).slice(2);
+}
+
+/** The domain separator of a token (EIP-712, `hashStruct(eip712Domain)`), as `DOMAIN_SEPARATOR()` of the token answers it. */
+export function domainSeparator({ address, name, version, chainId }: TokenDomain): Hex {
+  const words = [domainType, hashText(name), hashText(version), integerWord(BigInt(chainId)), addressWord(address)];
+  return keccak256(Buffer.from(words.join(""), "hex"));
+}
+
+/**
+ * The six fields of an authorization as ABI words, in the order that both its hash (EIP-712) and the arguments of
+ * `transferWithAuthorization` (EIP-3009) have.
+ */
+export function authorizationWords(authorization: Authorization): Word {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization;
+  return (
+    addressWord(from) +
+    addressWord(to) +
+    integerWord(value) +
+    integerWord(validAfter) +
+    integerWord(validBefore) +
+    nonce.slice(2).toLowerCase()
+  );
+}
+
+/** The hash that the payer signs (EIP-712). It names the payment: token, chain and every field of the authorization. */
+export function authorizationDigest(separator: Hex, words: Word): Uint8Array {
+  const struct = keccak256(Buffer.from(transferType + words, "hex"));
+  return keccak256(Buffer.from(`1901${separator.slice(2)}${struct.slice(2)}`, "hex"), "bytes");
+}

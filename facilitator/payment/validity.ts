@@ -1,0 +1,23 @@
+import type { Authorization } from "./exact-payload.ts";
+import { reason, type Refusal } from "./reason.ts";
+
+/** Time that has to be left before an authorization ends, so that a block can still take it; the reference has the same. */
+const settlementMarginSeconds = 6n;
+
+/**
+ * Says why an authorization is not valid at this time, if so. EIP-3009: valid strictly after `validAfter` and strictly before
+ * `validBefore`, by the block's time.
+ */
+export function refuseTime({ validAfter, validBefore }: Authorization, nowMs: number): Refusal | undefined {
+  const now = BigInt(Math.floor(nowMs / 1_000));
+  if (validBefore < now + settlementMarginSeconds) {
+    return {
+      reason: reason.validBefore,
+      message: `the authorization ends at ${validBefore}, it is ${now}, and settling takes up to ${settlementMarginSeconds} s; sign a new one.`,
+    };
+  }
+  if (validAfter >= now) {
+    return { reason: reason.validAfter, message: `the authorization starts at ${validAfter}, it is ${now}; wait.` };
+  }
+  return undefined;
+}

@@ -1,0 +1,89 @@
+import type { Context } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { App, AppVariables } from "#daemon/http-app.ts";
+import type { Logger } from "#daemon/log.ts";
+import { ChainError } from "./chain/chain-error.ts";
+import type { Facilitator } from "./facilitator.ts";
+import { MalformedPaymentError } from "./payment/malformed-payment-error.ts";
+import { reason } from "./payment/reason.ts";
+import { OverloadError } from "./settlement/overload-error.ts";
+
+/** What the routes offer over HTTP. */
+export type RouteDependencies = Readonly<{
+  facilitator: Pick<Facilitator, "verify" | "settle" | "supported" | "network">;
+  log: Logger;
+}>;
+
+type Operation = "verify" | "settle";
+
+const overloadRetrySeconds = 1;
+
+/**
+ * Adds `POST /verify`, `POST /settle`, `GET /supported` and `GET /health` (specification, "x402 facilitator"). A verdict about a
+ * payment is 200; everything else is an error status with `{error}`, so that no fault of the chain can pass for a verdict.
+ */
+export function facilitatorRoutes(app: App, dependencies: RouteDependencies): void {
+  app.post("/verify", (c) => answer(c, "verify", dependencies));
+  app.post("/settle", (c) => answer(c, "settle", dependencies));
+  app.get("/supported", (c) => c.json(dependencies.facilitator.supported()));
+  app.get("/health", (c) => c.json({ status: "ok" }));
+}
+
+async function answer(
+  c: Context<AppVariables>,
+  operation: Operation,
+  { facilitator, log }: RouteDependencies,
+): Promise<Response> {
+  const contentType = c.req.header("Content-Type") ?? "";
+  if (!/^application\/json *(;|$)/i.test(contentType)) {
+    const found = contentType === "" ? "no Content-Type" : `Content-Type "${contentType}"`;
+    return c.json({ error: `${found}; send JSON with Content-Type: application/json` }, 415);
+  }
+  const text = await c.req.text();
+  try {
+    const body = readBody(text);
+    if (body.x402Version !== undefined && body.x402Version !== 2) return c.json(otherVersion(operation, facilitator));
+    return c.json(await facilitator[operation](body.paymentPayload, body.paymentRequirements));
+  } catch (error) {
+    const { status, message } = describeError(error);
+    const requestId = c.get("requestId");
+    if (error instanceof ChainError) log.warn({ problem: message, operation, requestId }, "the chain gave no verdict");
+    else if (status === 500) log.error({ err: error, operation, requestId }, "no verdict");
+    if (status === 503) c.header("Retry-After", String(overloadRetrySeconds));
+    return c.json({ error: message }, status);
+  }
+}
+
+type Body = Readonly<{ x402Version: unknown; paymentPayload: unknown; paymentRequirements: unknown }>;
+
+function readBody(text: string): Body {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the body, which may hold a signature.
+    throw new MalformedPaymentError(
+      "body",
+      "is not JSON; expected an object with paymentPayload and paymentRequirements",
+    );
+  }
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    throw new MalformedPaymentError("body", "expected an object with paymentPayload and paymentRequirements");
+  }
+  const { x402Version, paymentPayload, paymentRequirements } = json as Record<string, unknown>;
+  return { x402Version, paymentPayload, paymentRequirements };
+}
+
+function otherVersion(operation: Operation, { network }: Pick<Facilitator, "network">) {
+  const message = "the body's x402Version is not 2; leave it out or send 2.";
+  return operation === "verify"
+    ? { isValid: false, invalidReason: reason.version, invalidMessage: message }
+    : { success: false, errorReason: reason.version, errorMessage: message, transaction: "", network };
+}
+
+function describeError(error: unknown): Readonly<{ status: ContentfulStatusCode; message: string }> {
+  if (error instanceof MalformedPaymentError) return { status: 400, message: error.message };
+  if (error instanceof OverloadError) return { status: 503, message: error.message };
+  if (error instanceof ChainError) return { status: 500, message: error.message };
+  return { status: 500, message: "internal error" };
+}

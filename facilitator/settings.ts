@@ -1,0 +1,134 @@
+import { z } from "zod";
+import { secret } from "#daemon/secret.ts";
+import {
+  address,
+  bytes,
+  chainId,
+  filePath,
+  host,
+  httpUrl,
+  milliseconds,
+  port,
+  positiveInteger,
+  privateKey,
+  webSocketUrl,
+} from "#daemon/setting-types.ts";
+import { defineSettings, section } from "#daemon/settings.ts";
+
+/** A token that payments may be made in: its contract and its EIP-712 domain (`name`, `version`; see EIP-3009). */
+const asset = z.strictObject({ address, name: z.string().min(1), version: z.string().min(1) });
+
+const listen = section({
+  host: host.default("127.0.0.1").describe("Address of the HTTP listener"),
+  port: port.default(3_000).describe("Port of the HTTP listener"),
+  bodyLimitBytes: bytes.default(65_536).describe("Largest request body; a larger one is answered 413"),
+  requestTimeoutMs: milliseconds.default(10_000).describe("How long a client may take to send a request"),
+});
+
+const chain = section({
+  id: chainId.default(1_672).describe("Chain that payments are settled on, eip155:<id>"),
+  rpcUrl: httpUrl.default("http://127.0.0.1:18100").describe("JSON-RPC endpoint of the chain's node"),
+  webSocketUrl: webSocketUrl
+    .optional()
+    .describe("WebSocket endpoint of the same node; newHeads then tells of a block before the next poll does"),
+  rpcTimeoutMs: milliseconds.default(30_000).describe("How long one JSON-RPC request may take"),
+  nativeDecimals: z
+    .int()
+    .min(0)
+    .max(30)
+    .default(18)
+    .describe("Decimals of the chain's native currency, in which the signer pays for gas")
+    .meta({ expected: "a whole number from 0 to 30" }),
+});
+
+const settlement = section({
+  receiptTimeoutMs: z
+    .int()
+    .min(100)
+    .max(85_000)
+    .default(45_000)
+    .describe("How long /settle waits for the receipt before it answers settlement_pending; clients give up after 90 s")
+    .meta({ expected: "milliseconds, a whole number from 100 to 85000" }),
+  drainMs: milliseconds
+    .default(3_000)
+    .describe("How long a stop waits for receipts before it answers settlement_pending; less than shutdown.graceMs"),
+  pollIntervalMs: z
+    .int()
+    .min(10)
+    .max(60_000)
+    .default(100)
+    .describe("Time between two looks at the chain while transactions are pending")
+    .meta({ expected: "milliseconds, a whole number from 10 to 60000" }),
+  confirmations: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(1)
+    .describe("Blocks, with the transaction's own, that make a settlement final")
+    .meta({ expected: "a whole number from 1 to 1000" }),
+  gasLimit: z
+    .int()
+    .min(60_000)
+    .max(5_000_000)
+    .default(200_000)
+    .describe("Most gas that one settlement may use; a payment that needs more is refused")
+    .meta({ expected: "units of gas, a whole number from 60000 to 5000000" }),
+  maxFeePerGasGwei: z
+    .number()
+    .positive()
+    .max(1_000_000)
+    .default(500)
+    .describe("Most that the signer pays for one unit of gas; settlements are answered 500 while the chain asks more")
+    .meta({ expected: "gwei, a number above 0 and at most 1000000" }),
+  bumpAfterMs: milliseconds
+    .default(15_000)
+    .describe("Age at which a pending transaction is replaced by one with a higher fee"),
+  bumpPercent: z
+    .int()
+    .min(10)
+    .max(1_000)
+    .default(25)
+    .describe("By how much a replacement raises the fee; nodes refuse less than 10")
+    .meta({ expected: "per cent, a whole number from 10 to 1000" }),
+  inFlightMax: positiveInteger.max(10_000).default(1_000).describe("Most settlements under way; more are answered 503"),
+  batchMax: positiveInteger.max(500).default(64).describe("Most transactions that are journalled and sent together"),
+});
+
+/** What the facilitator can be told. The signing key and at least one asset are required; all else has a default. */
+export const facilitatorSettings = defineSettings("facilitator", {
+  listen,
+  chain,
+  signer: section({
+    privateKey: secret(privateKey).describe("Key of the account that submits settlements and pays for their gas"),
+  }),
+  assets: z
+    .array(asset)
+    .min(1)
+    .max(100)
+    .describe(
+      "Tokens that payments may be made in; any other is refused, so that no hostile token burns the signer's gas",
+    )
+    .meta({ expected: 'a list of tokens, e.g. [{address: "0x…", name: "USDC", version: "2"}]' }),
+  payees: z
+    .array(address)
+    .max(10_000)
+    .default([])
+    .describe("Recipients that are served; an empty list serves all")
+    .meta({ expected: "a list of addresses" }),
+  ledger: section({
+    path: filePath
+      .default(".gatehouse/facilitator.sqlite")
+      .describe("SQLite file with every settlement and its signed transactions; one process at a time may use it"),
+    retentionDays: z
+      .int()
+      .min(1)
+      .max(36_500)
+      .default(90)
+      .describe("How long finished settlements stay in the ledger")
+      .meta({ expected: "days, a whole number from 1 to 36500" }),
+  }),
+  settlement,
+});
+
+/** The facilitator's settings, parsed. */
+export type FacilitatorSettings = Readonly<z.output<typeof facilitatorSettings.schema>>;

@@ -1,0 +1,78 @@
+import type { Hex } from "../payment/hex.ts";
+import type { Refusal } from "../payment/reason.ts";
+import type { Attempt, Outcome, Settlement } from "./settlement.ts";
+
+/** How a settlement under way ends for those who wait: for good, refused before anything was sent, or for lack of a chain. */
+export type Ending = Readonly<Outcome | { state: "refused"; refusal: Refusal } | { state: "unsent"; error: Error }>;
+
+/** A settlement under way. Its state changes; whoever changes it does so without an await between reading and writing. */
+export type InFlight = {
+  readonly settlement: Settlement;
+  /** Never rejects. */
+  readonly ended: Promise<Ending>;
+  readonly end: (ending: Ending) => void;
+  /** Signed and journalled transactions, oldest first; empty while nothing was sent. */
+  attempts: readonly Attempt[];
+  /** When a node was last given one of the transactions; 0 if it was not since this process began. */
+  sentAtMs: number;
+  /** Waits for the submitter, which will sign a transaction for it. */
+  queued: boolean;
+  /** Whoever asked gave up before anything was signed; nothing will be. */
+  abandoned: boolean;
+  /** Since when its transactions look lost, that is: their nonces are used and they have no receipt. */
+  lostSinceMs: number | undefined;
+};
+
+/** The settlements under way, by payment and by what they would use up. */
+export type InFlightBook = Readonly<{
+  get: (id: Hex) => InFlight | undefined;
+  /** Whether another settlement uses the same authorization nonce. */
+  hasRival: (settlement: Settlement) => boolean;
+  add: (settlement: Settlement, attempts: readonly Attempt[]) => InFlight;
+  /** Ends a settlement: it is under way no longer and everyone who waits is told. */
+  end: (entry: InFlight, ending: Ending) => void;
+  all: () => IteratorObject<InFlight>;
+  size: () => number;
+}>;
+
+/** Makes an empty book. */
+export function createInFlightBook(): InFlightBook {
+  const byId = new Map<Hex, InFlight>();
+  const idByAuthorization = new Map<string, Hex>();
+  return {
+    get: (id) => byId.get(id),
+    hasRival: (settlement) => (idByAuthorization.get(authorizationKey(settlement)) ?? settlement.id) !== settlement.id,
+    add: (settlement, attempts) => {
+      const { promise, resolve } = Promise.withResolvers<Ending>();
+      const entry: InFlight = {
+        settlement,
+        ended: promise,
+        end: resolve,
+        attempts,
+        sentAtMs: 0,
+        queued: false,
+        abandoned: false,
+        lostSinceMs: undefined,
+      };
+      byId.set(settlement.id, entry);
+      idByAuthorization.set(authorizationKey(settlement), settlement.id);
+      return entry;
+    },
+    end: (entry, ending) => {
+      byId.delete(entry.settlement.id);
+      idByAuthorization.delete(authorizationKey(entry.settlement));
+      entry.end(ending);
+    },
+    all: () => byId.values(),
+    size: () => byId.size,
+  };
+}
+
+function authorizationKey({ asset, payer, authorizationNonce }: Settlement): string {
+  return `${asset} ${payer} ${authorizationNonce}`.toLowerCase();
+}
+
+/** An ending for settlements that the chain could not be asked about. */
+export function unsent(error: Error): Ending {
+  return { state: "unsent", error };
+}

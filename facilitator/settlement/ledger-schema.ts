@@ -1,0 +1,41 @@
+import type { Migrations } from "#daemon/sqlite.ts";
+
+/** Schema of the settlement ledger; append only. Amounts are decimal text, because they may exceed 64 bits. */
+export const ledgerMigrations: Migrations = [
+  `CREATE TABLE settlement (
+     chain_id INTEGER NOT NULL,
+     id TEXT NOT NULL,
+     asset TEXT NOT NULL,
+     payer TEXT NOT NULL,
+     pay_to TEXT NOT NULL,
+     amount TEXT NOT NULL,
+     authorization_nonce TEXT NOT NULL,
+     valid_before TEXT NOT NULL,
+     call_data TEXT NOT NULL,
+     begun_at_ms INTEGER NOT NULL,
+     state TEXT NOT NULL CHECK (state IN ('begun', 'settled', 'failed')),
+     transaction_hash TEXT,
+     reason TEXT,
+     message TEXT,
+     finished_at_ms INTEGER,
+     PRIMARY KEY (chain_id, id)
+   ) STRICT;
+   CREATE UNIQUE INDEX settlement_authorization
+     ON settlement (chain_id, asset, payer, authorization_nonce) WHERE state <> 'failed';
+   CREATE INDEX settlement_begun ON settlement (chain_id, begun_at_ms) WHERE state = 'begun';
+   CREATE INDEX settlement_finished ON settlement (finished_at_ms) WHERE state <> 'begun';
+   CREATE TABLE attempt (
+     chain_id INTEGER NOT NULL,
+     settlement_id TEXT NOT NULL,
+     hash TEXT NOT NULL,
+     signer TEXT NOT NULL,
+     nonce INTEGER NOT NULL,
+     raw_transaction TEXT NOT NULL,
+     max_fee_per_gas TEXT NOT NULL,
+     max_priority_fee_per_gas TEXT NOT NULL,
+     signed_at_ms INTEGER NOT NULL,
+     PRIMARY KEY (chain_id, hash),
+     FOREIGN KEY (chain_id, settlement_id) REFERENCES settlement (chain_id, id) ON DELETE CASCADE
+   ) STRICT;
+   CREATE INDEX attempt_settlement ON attempt (chain_id, settlement_id, signed_at_ms)`,
+];

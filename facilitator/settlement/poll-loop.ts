@@ -1,0 +1,66 @@
+import type { Logger } from "#daemon/log.ts";
+import { createPause } from "../pause.ts";
+
+/** How often to look. */
+export type PollOptions = Readonly<{ intervalMs: number }>;
+
+/** What a poll loop works with. */
+export type PollDependencies = Readonly<{
+  /** Whether there is anything to look for. */
+  hasWork: () => boolean;
+  look: () => Promise<void>;
+  log: Logger;
+}>;
+
+/** One loop for everything that is waited for; it rests while there is nothing. Disposing of it ends it after the look under way. */
+export type PollLoop = AsyncDisposable &
+  Readonly<{
+    /** Looks at once instead of at the next interval, or starts to look. */
+    wake: () => void;
+  }>;
+
+/** While looks fail, the interval doubles up to this. */
+const failedIntervalMaxMs = 2_000;
+
+/** Makes a loop that rests until it is woken. */
+export function createPollLoop({ intervalMs }: PollOptions, { hasWork, look, log }: PollDependencies): PollLoop {
+  const pause = createPause();
+  let isRunning = false;
+  let running = Promise.resolve();
+  const stop = new AbortController();
+
+  const run = async (): Promise<void> => {
+    let failures = 0;
+    while (!stop.signal.aborted && hasWork()) {
+      try {
+        await look();
+        if (failures > 0) log.info({ failures }, "pending settlements are followed again");
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        if (failures === 1) log.warn({ err: error }, "can't follow pending settlements; trying again");
+      }
+      const backedOffMs = Math.min(intervalMs * 2 ** Math.min(failures, 10), failedIntervalMaxMs);
+      await pause.wait(failures === 0 ? intervalMs : backedOffMs);
+    }
+    isRunning = false;
+  };
+
+  return {
+    wake: () => {
+      if (stop.signal.aborted) return;
+      if (isRunning) {
+        pause.end();
+        return;
+      }
+      // Set before the loop begins: with nothing to do it ends before `run` returns.
+      isRunning = true;
+      running = run();
+    },
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      pause.end();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import type { Logger } from "#daemon/log.ts";
+import type { Chain } from "../chain/chain.ts";
+import { ChainError } from "../chain/chain-error.ts";
+import type { FeeQuotes } from "../chain/fees.ts";
+import type { SendOutcome } from "../chain/send-outcome.ts";
+import { unsent, type InFlightBook } from "./in-flight.ts";
+import type { Ledger } from "./ledger.ts";
+import { signBatch, type Job, type SignedJob, type SigningDependencies, type SigningOptions } from "./sign-batch.ts";
+
+/** What sending works with. */
+export type SendDependencies = SigningDependencies &
+  Readonly<{ chain: Chain; ledger: Ledger; fees: FeeQuotes; book: InFlightBook; log: Logger }>;
+
+/** A settlement may meet foreign transactions at its nonce this often before it is left to the tracker. */
+const foreignNoncesMax = 5;
+
+/**
+ * Makes the function that signs, journals and sends a batch, in this order: whatever the process dies of afterwards, the journal
+ * knows each transaction that may be on its way. It returns the jobs whose nonce turned out to be taken.
+ *
+ * @throws {ChainError} from the function when fees or nonce can't be had; nothing was signed then.
+ */
+export function createSendBatch(
+  options: SigningOptions,
+  dependencies: SendDependencies,
+): (jobs: readonly Job[]) => Promise<readonly Job[]> {
+  const { chain, ledger, nonces, fees, signer, clock } = dependencies;
+  let noncesAreStale = true;
+  return async (jobs) => {
+    const nextNonce =
+      noncesAreStale || !nonces.anyHeld() ? chain.transactionCount(signer.address, "pending") : undefined;
+    const [now, next] = await Promise.all([fees.quote(), nextNonce]);
+    if (next !== undefined) nonces.rebase(next);
+    noncesAreStale = false;
+    const signed = signBatch(jobs, now, options, dependencies);
+    journal(signed, ledger, nonces);
+    for (const { job, attempt } of signed) {
+      job.entry.attempts = [...job.entry.attempts, attempt];
+      job.entry.sentAtMs = clock();
+      job.entry.lostSinceMs = undefined;
+    }
+    const outcomes = await Promise.all(signed.map(({ attempt }) => send(chain, attempt.rawTransaction)));
+    const again = signed.filter((sent, index) => {
+      const outcome = outcomes[index];
+      return outcome !== undefined && outcome.kind !== "accepted" && isForeignNonce(sent, outcome, dependencies);
+    });
+    noncesAreStale = again.length > 0;
+    return again.map(({ job }) => job);
+  };
+}
+
+function journal(signed: readonly SignedJob[], ledger: Ledger, nonces: SendDependencies["nonces"]): void {
+  try {
+    ledger.begin(signed.map(({ job, attempt }) => ({ settlement: job.entry.settlement, attempt })));
+  } catch (error) {
+    for (const { job, attempt } of signed) if (job.replaced === undefined) nonces.release(attempt.nonce);
+    throw error;
+  }
+}
+
+async function send(chain: Chain, rawTransaction: SignedJob["attempt"]["rawTransaction"]): Promise<SendOutcome> {
+  try {
+    return await chain.send(rawTransaction);
+  } catch (error) {
+    if (error instanceof ChainError) return { kind: "unknown", message: error.message };
+    throw error;
+  }
+}
+
+/** Deals with a transaction that the node did not take. Whether it needs another one, because its nonce is someone else's. */
+function isForeignNonce(
+  { job: { entry, replaced }, attempt }: SignedJob,
+  outcome: Exclude<SendOutcome, { kind: "accepted" }>,
+  { ledger, nonces, book, log }: SendDependencies,
+): boolean {
+  const facts = {
+    settlement: entry.settlement.id,
+    transaction: attempt.hash,
+    nonce: attempt.nonce,
+    answer: outcome.message,
+  };
+  if (outcome.kind === "unknown") {
+    log.warn(facts, "the node did not say whether it took a transaction; it will be sent again");
+    return false;
+  }
+  if (outcome.kind === "nonce_taken" && replaced === undefined) {
+    log.warn(facts, "another transaction has this nonce; signing again with the next one");
+    return entry.attempts.length <= foreignNoncesMax;
+  }
+  log.warn(facts, "the node refused a transaction");
+  ledger.withdraw(attempt);
+  entry.attempts = entry.attempts.filter(({ hash }) => hash !== attempt.hash);
+  if (replaced === undefined) nonces.release(attempt.nonce);
+  if (entry.attempts.length === 0) {
+    book.end(entry, unsent(new ChainError("refused", `the node refused the settlement: ${outcome.message}`)));
+  }
+  return false;
+}

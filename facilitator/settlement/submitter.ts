@@ -1,0 +1,70 @@
+import type { Logger } from "#daemon/log.ts";
+import { unsent, type InFlight, type InFlightBook } from "./in-flight.ts";
+import type { Job } from "./sign-batch.ts";
+
+/** What the submitter works with. */
+export type SubmitterDependencies = Readonly<{
+  book: InFlightBook;
+  log: Logger;
+  /** Sends a batch and returns the jobs that need another transaction at once. */
+  sendBatch: (jobs: readonly Job[]) => Promise<readonly Job[]>;
+  /** Told when transactions were sent, so that somebody looks for their receipts. */
+  onSent: () => void;
+}>;
+
+/**
+ * The one queue of a signing account: all its nonces are given out here. What waits while a batch is on its way goes into the
+ * next one, with one write to the journal and one request.
+ */
+export type Submitter = Readonly<{
+  /** Queues a settlement for a transaction with a nonce of its own. */
+  submit: (entry: InFlight) => void;
+  /** Queues a settlement's newest transaction to be replaced at the same nonce, with a higher fee. */
+  replace: (entry: InFlight) => void;
+  /** Resolves when nothing is queued or being sent. */
+  idle: () => Promise<void>;
+}>;
+
+/** Makes the submitter of one signing account. Its queue is bounded by the settlements that may be in flight. */
+export function createSubmitter(
+  { batchMax }: Readonly<{ batchMax: number }>,
+  { book, log, sendBatch, onSent }: SubmitterDependencies,
+): Submitter {
+  const queue: Job[] = [];
+  let isRunning = false;
+  let running = Promise.resolve();
+
+  const send = async (jobs: readonly Job[]): Promise<void> => {
+    try {
+      const again = await sendBatch(jobs);
+      for (const { entry } of jobs) entry.queued = false;
+      for (const job of again) enqueue(job);
+      onSent();
+    } catch (error) {
+      for (const { entry } of jobs) entry.queued = false;
+      log.error({ err: error, settlements: jobs.length }, "settlements could not be sent");
+      const failure = error instanceof Error ? error : new Error(String(error));
+      for (const { entry } of jobs) if (entry.attempts.length === 0) book.end(entry, unsent(failure));
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    while (queue.length > 0) await send(queue.splice(0, batchMax));
+    isRunning = false;
+  };
+
+  const enqueue = (job: Job): void => {
+    if (job.entry.queued) return;
+    job.entry.queued = true;
+    queue.push(job);
+    if (isRunning) return;
+    isRunning = true;
+    running = run();
+  };
+
+  return {
+    submit: (entry) => enqueue({ entry, replaced: undefined }),
+    replace: (entry) => enqueue({ entry, replaced: entry.attempts.at(-1) }),
+    idle: () => running,
+  };
+}

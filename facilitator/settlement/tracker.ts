@@ -1,0 +1,148 @@
+import type { Logger } from "#daemon/log.ts";
+import type { Chain, Receipt } from "../chain/chain.ts";
+import type { Hex } from "../payment/hex.ts";
+import { decide, isOpen, type Decision, type DecisionOptions, type Observation } from "./decision.ts";
+import { examine, type Cause } from "./examination.ts";
+import type { InFlight, InFlightBook } from "./in-flight.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Nonces } from "./nonces.ts";
+import type { Outcome } from "./settlement.ts";
+import type { Submitter } from "./submitter.ts";
+
+/** What one look at the chain works with. */
+export type TrackerDependencies = Readonly<{
+  chain: Chain;
+  ledger: Ledger;
+  book: InFlightBook;
+  nonces: Nonces;
+  submitter: Pick<Submitter, "submit" | "replace">;
+  signer: Hex;
+  clock: () => number;
+  log: Logger;
+}>;
+
+/** Looks at the chain once, for all settlements under way, and does what is to be done. */
+export type Tracker = Readonly<{
+  /** @throws {ChainError} when the node can't be asked; what was found until then is done. */
+  look: () => Promise<void>;
+}>;
+
+/** Nonces below ours that nobody fills: time until ours are signed anew. Shorter than that, ours may just have been faster. */
+const gapAfterMs = 1_000;
+
+/** Makes the tracker of one signing account's transactions. */
+export function createTracker(options: DecisionOptions, dependencies: TrackerDependencies): Tracker {
+  const { chain, book, nonces, signer, clock, log } = dependencies;
+  let gapSinceMs: number | undefined;
+  return {
+    look: async () => {
+      const [head, nextNonce] = await Promise.all([chain.head(), chain.transactionCount(signer, "latest")]);
+      const entries = [...book.all()].filter(({ attempts }) => attempts.length > 0);
+      const before: Observation = { head, nextNonce, signer, receipts: new Map(), nowMs: clock() };
+      const seen = { ...before, receipts: await receiptsOf(entries, before, chain) };
+      nonces.rebase(nextNonce);
+      for (const entry of entries) markLost(entry, seen);
+      await carryOut(
+        entries.map((entry) => [entry, decide(entry, seen, options)]),
+        seen,
+        dependencies,
+      );
+      gapSinceMs = hasGap(entries, seen) ? (gapSinceMs ?? seen.nowMs) : undefined;
+      if (gapSinceMs === undefined || seen.nowMs - gapSinceMs < gapAfterMs) return;
+      if ((await chain.transactionCount(signer, "pending")) > nextNonce) return;
+      log.warn({ nextNonce }, "the chain misses transactions before ours, as after going back; signing ours anew");
+      gapSinceMs = undefined;
+      closeGap(entries, seen, dependencies);
+    },
+  };
+}
+
+/** Receipts of all transactions that could have one. */
+async function receiptsOf(
+  entries: readonly InFlight[],
+  seen: Observation,
+  chain: Chain,
+): Promise<ReadonlyMap<Hex, Receipt>> {
+  const hashes = entries
+    .filter(({ settlement, attempts }) => {
+      const isExpired = BigInt(seen.head.timestamp) > settlement.validBefore;
+      return isExpired || attempts.some(({ signer, nonce }) => signer !== seen.signer || nonce < seen.nextNonce);
+    })
+    .flatMap(({ attempts }) => attempts.map(({ hash }) => hash));
+  const receipts = await Promise.all(hashes.map((hash) => chain.receipt(hash)));
+  return new Map(receipts.flatMap((receipt) => (receipt === undefined ? [] : [[receipt.transactionHash, receipt]])));
+}
+
+function markLost(entry: InFlight, seen: Observation): void {
+  const isLost = entry.attempts.every((attempt) => !isOpen(attempt, seen) && !seen.receipts.has(attempt.hash));
+  entry.lostSinceMs = isLost ? (entry.lostSinceMs ?? seen.nowMs) : undefined;
+}
+
+async function carryOut(
+  decisions: readonly (readonly [InFlight, Decision])[],
+  seen: Observation,
+  dependencies: TrackerDependencies,
+): Promise<void> {
+  const { chain, submitter } = dependencies;
+  const outcomes = new Map<InFlight, Outcome>();
+  const later: Promise<void>[] = [];
+  for (const [entry, decision] of decisions) {
+    if (decision.kind === "finish") outcomes.set(entry, decision.outcome);
+    if (decision.kind === "replace") submitter.replace(entry);
+    if (decision.kind === "resend") later.push(resend(entry, seen, chain));
+    if (decision.kind === "examine") later.push(resolveByExamination(entry, decision.cause, seen, dependencies));
+  }
+  finish(outcomes, dependencies);
+  const failure = (await Promise.allSettled(later)).find((result) => result.status === "rejected");
+  if (failure !== undefined) throw failure.reason;
+}
+
+async function resolveByExamination(
+  entry: InFlight,
+  cause: Cause,
+  { head }: Observation,
+  { chain, ledger, book, submitter, log }: TrackerDependencies,
+): Promise<void> {
+  log.warn({ settlement: entry.settlement.id, cause }, "looking for what became of a settlement");
+  const finding = await examine(entry, cause, head.number, { chain });
+  if (finding.kind === "outcome") finish(new Map([[entry, finding.outcome]]), { ledger, book });
+  if (finding.kind === "send_anew") submitter.submit(entry);
+}
+
+function finish(
+  outcomes: ReadonlyMap<InFlight, Outcome>,
+  { ledger, book }: Pick<TrackerDependencies, "ledger" | "book">,
+): void {
+  if (outcomes.size === 0) return;
+  ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome])));
+  for (const [entry, outcome] of outcomes) book.end(entry, outcome);
+}
+
+async function resend(entry: InFlight, seen: Observation, chain: Chain): Promise<void> {
+  entry.sentAtMs = seen.nowMs;
+  const open = entry.attempts.filter((attempt) => isOpen(attempt, seen));
+  await Promise.all(open.map(({ rawTransaction }) => chain.send(rawTransaction)));
+}
+
+/** Whether the chain waits for a nonce that none of ours has, while ours have later ones. */
+function hasGap(entries: readonly InFlight[], seen: Observation): boolean {
+  const nonces = entries.flatMap(({ attempts }) =>
+    attempts.filter((attempt) => attempt.signer === seen.signer && isOpen(attempt, seen)).map(({ nonce }) => nonce),
+  );
+  return nonces.length > 0 && Math.min(...nonces) > seen.nextNonce;
+}
+
+function closeGap(
+  entries: readonly InFlight[],
+  seen: Observation,
+  { nonces, book, submitter }: Pick<TrackerDependencies, "nonces" | "book" | "submitter">,
+): void {
+  nonces.reset(seen.nextNonce);
+  for (const entry of entries.toSorted((a, b) => newestNonce(a) - newestNonce(b))) {
+    if (book.get(entry.settlement.id) === entry) submitter.submit(entry);
+  }
+}
+
+function newestNonce({ attempts }: InFlight): number {
+  return attempts.at(-1)?.nonce ?? 0;
+}

@@ -1,0 +1,59 @@
+import type { Chain } from "../chain/chain.ts";
+import { ChainError } from "../chain/chain-error.ts";
+import type { JsonRpcFailure } from "../chain/json-rpc-message.ts";
+import { authorizationStateCall, balanceOfCall } from "../chain/token.ts";
+import { integerWord, type Hex } from "../payment/hex.ts";
+import { reason, type Refusal } from "../payment/reason.ts";
+import type { SignedPayment } from "../payment/signed-payment.ts";
+
+/** Who would settle, and with how much gas. */
+export type ChainCheckOptions = Readonly<{ signer: Hex; gasLimit: number }>;
+
+/**
+ * Asks the chain whether a payment would settle now. One simulated call answers for a good payment: the token itself checks
+ * balance, nonce, time and signature. Only when it fails, a second request finds out why.
+ *
+ * @throws {ChainError} when the node can't say.
+ */
+export async function checkOnChain(
+  payment: SignedPayment,
+  { signer, gasLimit }: ChainCheckOptions,
+  { chain }: Readonly<{ chain: Chain }>,
+): Promise<Refusal | undefined> {
+  const answer = await chain.simulate({ from: signer, to: payment.asset, data: payment.callData, gas: gasLimit });
+  if (answer.ok) return undefined;
+  return (await diagnose(payment, chain)) ?? simulationRefusal(answer.error, gasLimit);
+}
+
+async function diagnose(
+  { asset, payer, amount, authorization }: SignedPayment,
+  chain: Chain,
+): Promise<Refusal | undefined> {
+  const [used, balanceWord] = await Promise.all([
+    chain.read({ to: asset, data: authorizationStateCall(payer, authorization.nonce) }),
+    chain.read({ to: asset, data: balanceOfCall(payer) }),
+  ]);
+  if (used.slice(2) === integerWord(1n)) {
+    const message = "the authorization was used or cancelled before; sign one with a new nonce.";
+    return { reason: reason.nonceUsed, message };
+  }
+  const balance = balanceWord === "0x" ? 0n : BigInt(balanceWord);
+  if (balance < amount) {
+    return { reason: reason.balance, message: `${payer} holds ${balance} of ${asset}, the payment is ${amount}.` };
+  }
+  return undefined;
+}
+
+// Execution errors have code 3 where the contract gave a reason; nodes report the others as -32000 or -32603 with these words.
+const executionError =
+  /revert|out of gas|invalid opcode|stack (under|over)flow|bad instruction|invalid jump|intrinsic gas/i;
+
+function simulationRefusal({ code, message }: JsonRpcFailure, gasLimit: number): Refusal {
+  if (code !== 3 && !executionError.test(message)) {
+    throw new ChainError("refused", `the node refused to simulate the payment: ${message} (code ${code})`);
+  }
+  return {
+    reason: reason.simulation,
+    message: `the token refuses the transfer (with up to ${gasLimit} gas): ${message}.`,
+  };
+}
