@@ -1,0 +1,169 @@
+import { encodePaymentResponseHeader } from "@x402/core/http";
+import { describe, expect, it } from "vitest";
+import { payingFetch, type PayingFetchOptions, type PaymentEvent } from "./paying-fetch.ts";
+import { account, asset, delivered, offer, seller, settlement } from "./testing/seller.ts";
+
+function buyer(shop: ReturnType<typeof seller>, change: Partial<PayingFetchOptions> = {}) {
+  const events: PaymentEvent[] = [];
+  const fetch = payingFetch(
+    { account, assets: [asset], maxPerPayment: "$0.05", maxTotal: "$0.05", ...change },
+    { fetch: shop.fetch, onEvent: (event) => events.push(event) },
+  );
+  return { buy: (init?: RequestInit) => fetch("http://shop.test/data", init), events };
+}
+
+describe("payingFetch", () => {
+  it("pays what is asked and tells each step, without the signature", async () => {
+    const shop = seller();
+    const { buy, events } = buyer(shop);
+    const response = await buy();
+    expect([response.status, await response.text()]).toEqual([200, "the goods"]);
+    expect(events.map(({ type }) => type)).toEqual(["payment-required", "payment-signed", "payment-response"]);
+    expect(events[2]).toEqual({ type: "payment-response", status: 200, settlement });
+    const { signature } = shop.payments[0]!.payload as { signature: string };
+    expect(signature).toMatch(/^0x[0-9a-f]{130}$/);
+    expect(JSON.stringify(events)).not.toContain(signature);
+  });
+
+  it("passes a response through that asks for no payment", async () => {
+    const fetch = payingFetch(
+      { account, assets: [asset], maxPerPayment: "1", maxTotal: "1" },
+      { fetch: async () => new Response("free", { status: 203 }) },
+    );
+    expect((await fetch("http://shop.test/")).status).toBe(203);
+  });
+
+  it("pays the cheapest offer that is allowed", async () => {
+    const other = { ...offer, asset: "0x0000000000000000000000000000000000000001", amount: "1" };
+    const shop = seller([{ ...offer, amount: "20000" }, other, offer]);
+    await buyer(shop).buy();
+    expect(shop.payments.map(({ accepted }) => accepted)).toEqual([offer]);
+  });
+
+  it.each([
+    [
+      "a price over the cap",
+      [{ ...offer, amount: "50001" }],
+      "over_payment_cap",
+      /costs \$0\.050001, the cap per payment is \$0\.05/,
+    ],
+    [
+      "a foreign token",
+      [{ ...offer, asset: "0x0000000000000000000000000000000000000001" }],
+      "no_allowed_offer",
+      /token 0x0+1 is not in the list/,
+    ],
+    [
+      "a foreign network",
+      [{ ...offer, network: "eip155:1" as const }],
+      "no_allowed_offer",
+      /on eip155:1: the network is not allowed/,
+    ],
+    ["a foreign scheme", [{ ...offer, scheme: "upto" }], "no_allowed_offer", /scheme "upto" is not "exact"/],
+    [
+      "Permit2",
+      [{ ...offer, extra: { ...offer.extra, assetTransferMethod: "permit2" } }],
+      "no_allowed_offer",
+      /"permit2" is not EIP-3009/,
+    ],
+    [
+      "payment before the work",
+      [{ ...offer, extra: { ...offer.extra, paymentFlow: "upfront" } }],
+      "no_allowed_offer",
+      /payment flow "upfront"/,
+    ],
+    [
+      "a validity of a year",
+      [{ ...offer, maxTimeoutSeconds: 31_536_000 }],
+      "no_allowed_offer",
+      /a validity of 31536000 s/,
+    ],
+    [
+      "an amount that is no number",
+      [{ ...offer, amount: "1e3" }],
+      "no_allowed_offer",
+      /amount "1e3" is not a whole number/,
+    ],
+    ["no offer at all", [], "no_allowed_offer", /it offers none/],
+  ])("refuses %s, and signs nothing", async (_name, accepts, code, message) => {
+    const shop = seller(accepts);
+    const { buy, events } = buyer(shop);
+    await expect(buy()).rejects.toMatchObject({
+      name: "PaymentRefusedError",
+      code,
+      message: expect.stringMatching(message),
+    });
+    expect([shop.payments, events.map(({ type }) => type)]).toEqual([[], ["payment-required"]]);
+  });
+
+  it("never signs more than the total cap, whatever became of earlier payments and however many at one time", async () => {
+    const shop = seller([offer], [() => new Response("broken", { status: 500 })]);
+    const { buy } = buyer(shop, { maxTotal: "$0.03" });
+    const results = await Promise.allSettled(Array.from({ length: 10 }, () => buy()));
+    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(3);
+    expect(shop.payments).toHaveLength(3);
+    await expect(buy()).rejects.toMatchObject({
+      code: "over_total_cap",
+      message: expect.stringMatching(/the payment of \$0\.01 would bring the total to \$0\.04, the cap is \$0\.03/),
+    });
+  });
+
+  it("says at once that a cap is no amount", () => {
+    expect(() => payingFetch({ account, assets: [asset], maxPerPayment: "0.05", maxTotal: "$1" })).toThrow(
+      '"0.05" is no amount',
+    );
+  });
+});
+
+function pending(): Response {
+  const unsettled = { ...settlement, success: false, errorReason: "settlement_pending" };
+  return Response.json(
+    { error: "pending" },
+    { status: 202, headers: { "PAYMENT-RESPONSE": encodePaymentResponseHeader(unsettled) } },
+  );
+}
+
+describe("payingFetch, when the outcome is unknown", () => {
+  it.each([
+    ["the settlement is pending", pending, /the settlement is pending/],
+    [
+      "the payment is being worked on",
+      () => new Response("", { status: 409, headers: { "Retry-After": "0" } }),
+      /still works/,
+    ],
+    ["the server is busy", () => new Response("", { status: 503, headers: { "Retry-After": "0" } }), /busy/],
+    ["the connection breaks", () => Promise.reject(new TypeError("fetch failed")), /no answer \(fetch failed\)/],
+  ])("sends the same payment again when %s", async (_name, unknown, reason) => {
+    const shop = seller([offer], [unknown, delivered]);
+    const { buy, events } = buyer(shop);
+    const response = await buy({ method: "POST", body: "order" });
+    expect(response.status).toBe(200);
+    expect(new Set(shop.headers).size).toBe(1);
+    expect(events).toContainEqual({ type: "payment-repeated", attempt: 1, reason: expect.stringMatching(reason) });
+  });
+
+  it("gives up when its time is over, with the last answer", async () => {
+    const shop = seller([offer], [pending]);
+    const response = await buyer(shop, { outcomeTimeoutMs: 300 }).buy();
+    expect(response.status).toBe(202);
+  });
+
+  it("gives up when its time is over, with the last error", async () => {
+    const shop = seller([offer], [() => Promise.reject(new TypeError("fetch failed"))]);
+    await expect(buyer(shop, { outcomeTimeoutMs: 300 }).buy()).rejects.toThrow("fetch failed");
+  });
+
+  it.each([402, 404, 409, 500, 502, 503])("does not repeat on a plain %i", async (status) => {
+    const shop = seller([offer], [() => new Response("", { status })]);
+    expect((await buyer(shop).buy()).status).toBe(status);
+    expect(shop.payments).toHaveLength(1);
+  });
+
+  it("stops when the caller does", async () => {
+    const shop = seller([offer], [pending]);
+    const stop = new AbortController();
+    const { buy } = buyer(shop);
+    setTimeout(() => stop.abort(new Error("enough")), 100);
+    await expect(buy({ signal: stop.signal })).rejects.toThrow();
+  });
+});

@@ -1,0 +1,43 @@
+import type { PaymentRequired, PaymentRequirements, SettleResponse } from "@x402/core/types";
+
+/** What an EIP-3009 payment authorizes, in text as on the wire. Its signature is never part of an event. */
+export type SignedAuthorization = Readonly<{
+  from: string;
+  to: string;
+  /** Smallest units of the token. */
+  value: string;
+  /** Unix seconds. */
+  validAfter: string;
+  /** Unix seconds. */
+  validBefore: string;
+  /** 32 bytes, hexadecimal; the token takes each only once from one account. */
+  nonce: string;
+}>;
+
+/** A step of a payment, in the order in which they happen. */
+export type PaymentEvent = Readonly<
+  | {
+      /** The server answered 402; `paymentRequired` is the decoded PAYMENT-REQUIRED. */
+      type: "payment-required";
+      url: string;
+      paymentRequired: PaymentRequired;
+    }
+  | {
+      /** An offer was chosen and signed; the request goes out again with PAYMENT-SIGNATURE. */
+      type: "payment-signed";
+      accepted: PaymentRequirements;
+      authorization: SignedAuthorization;
+    }
+  | {
+      /** The outcome is not known yet; the same payment is sent again, which can't charge twice. */
+      type: "payment-repeated";
+      attempt: number;
+      reason: string;
+    }
+  | {
+      /** The server answered the paid request; `settlement` is the decoded PAYMENT-RESPONSE, if it sent one. */
+      type: "payment-response";
+      status: number;
+      settlement: SettleResponse | undefined;
+    }
+>;

@@ -1,0 +1,13 @@
+/** Why the client did not pay. Nothing was signed. */
+export type RefusalCode = "no_allowed_offer" | "over_payment_cap" | "over_total_cap" | "unsupported_version";
+
+/** The server's offer is outside of what the caller allows; nothing was signed and nothing is owed. */
+export class PaymentRefusedError extends Error {
+  override readonly name = "PaymentRefusedError";
+  readonly code: RefusalCode;
+
+  constructor(code: RefusalCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}

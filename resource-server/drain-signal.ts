@@ -1,0 +1,16 @@
+/** Part of the grace of a stop that requests under way may use for their upstream and settlement. */
+const drainShare = 0.6;
+
+/**
+ * Aborts a while after `stop` does: requests under way get most of the grace of a stop to end by themselves. What is cut off then
+ * is safe: unsettled work is not charged, and a settlement is taken up after the next start.
+ */
+export function drainSignal(stop: AbortSignal, graceMs: number): AbortSignal {
+  const controller = new AbortController();
+  stop.addEventListener(
+    "abort",
+    () => setTimeout(() => controller.abort("the process is stopping"), graceMs * drainShare).unref(),
+    { once: true },
+  );
+  return controller.signal;
+}

@@ -1,0 +1,33 @@
+import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from "@x402/core/types";
+import type { ReadinessCheck } from "#daemon/readiness.ts";
+
+/** Verifies and settles payments: a facilitator over HTTP, or one in this process. Both throw {@link FacilitationError} only. */
+export type Facilitation = AsyncDisposable &
+  Readonly<{
+    verify(payload: PaymentPayload, requirements: PaymentRequirements): Promise<VerifyResponse>;
+    /** May be asked again for the same payment: it charges once (EIP-3009). */
+    settle(payload: PaymentPayload, requirements: PaymentRequirements): Promise<SettleResponse>;
+    /** Whether it can be used now, from state. */
+    readiness(): ReadinessCheck;
+  }>;
+
+/**
+ * What kept a facilitator from a verdict:
+ * - `unreachable`: it was not reached; it has done nothing;
+ * - `unintelligible`: what answered is no facilitator;
+ * - `refused`: it answered that the request itself is wrong (4xx); it has done nothing;
+ * - `failed`: it raised an error (5xx);
+ * - `unknown`: the answer was cut off or is late. What it did is not known.
+ */
+export type FacilitationErrorCode = "unreachable" | "unintelligible" | "refused" | "failed" | "unknown";
+
+/** No verdict. The message is for the log: it may hold text of the facilitator, which no client gets to see. */
+export class FacilitationError extends Error {
+  override readonly name = "FacilitationError";
+  readonly code: FacilitationErrorCode;
+
+  constructor(code: FacilitationErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { createLog } from "#daemon/log.ts";
+import { facilitatorOverHttp } from "./facilitator-over-http.ts";
+import { offer, payload } from "./testing/payments.ts";
+import { settledAnswer } from "./testing/facilitation-stub.ts";
+
+type Answer = (path: string, body: unknown) => Response | Promise<Response>;
+
+function facilitator(answer: Answer, timeoutMs = 5_000) {
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init);
+    const late = new Promise<never>((_, reject) => {
+      init?.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error));
+    });
+    const text = await request.text();
+    const body: unknown = text === "" ? undefined : JSON.parse(text);
+    return Promise.race([answer(new URL(request.url).pathname, body), late]);
+  };
+  return facilitatorOverHttp(
+    { url: "http://facilitator.test/", verifyTimeoutMs: timeoutMs, settleTimeoutMs: timeoutMs, network: "eip155:1672" },
+    { fetch, log: createLog({ service: "test", level: "silent" }), signal: new AbortController().signal },
+  );
+}
+
+const kinds = (network: string) => ({ kinds: [{ x402Version: 2, scheme: "exact", network }], extensions: [] });
+
+describe("facilitatorOverHttp", () => {
+  it("asks with payload and requirements, and gives the verdict", async () => {
+    const sent = payload();
+    const asked: unknown[] = [];
+    await using client = facilitator((path, body) => {
+      if (path === "/supported") return Response.json(kinds("eip155:1672"));
+      asked.push([path, body]);
+      return Response.json(path === "/verify" ? { isValid: true, payer: "0xp", invalidReason: null } : settledAnswer);
+    });
+    expect(await client.verify(sent, offer)).toEqual({ isValid: true, payer: "0xp" });
+    expect(await client.settle(sent, offer)).toEqual(settledAnswer);
+    const body = { x402Version: 2, paymentPayload: sent, paymentRequirements: offer };
+    expect(asked).toEqual([
+      ["/verify", body],
+      ["/settle", body],
+    ]);
+  });
+
+  it.each<[string, Answer, string]>([
+    ["500", () => Response.json({ error: "rpc down" }, { status: 500 }), "failed"],
+    ["503", () => new Response("busy", { status: 503 }), "failed"],
+    ["400", () => Response.json({ error: "bad" }, { status: 400 }), "refused"],
+    ["HTML", () => new Response("<html>"), "unintelligible"],
+    ["another document", () => Response.json({ ok: true }), "unintelligible"],
+    ["a redirect", () => Response.redirect("http://elsewhere.test"), "unintelligible"],
+    ["too much", () => new Response("x".repeat(70_000)), "unknown"],
+    [
+      "a refused connection",
+      () =>
+        Promise.reject(new TypeError("fetch failed", { cause: Object.assign(new Error(), { code: "ECONNREFUSED" }) })),
+      "unreachable",
+    ],
+    [
+      "a broken connection",
+      () =>
+        Promise.reject(new TypeError("fetch failed", { cause: Object.assign(new Error(), { code: "ECONNRESET" }) })),
+      "unknown",
+    ],
+  ])("takes %s for no verdict", async (_name, answer, code) => {
+    await using client = facilitator(answer);
+    await expect(client.settle(payload(), offer)).rejects.toMatchObject({ name: "FacilitationError", code });
+  });
+
+  it("does not wait longer than it may", async () => {
+    await using client = facilitator(() => new Promise(() => undefined), 20);
+    await expect(client.verify(payload(), offer)).rejects.toMatchObject({ code: "unknown" });
+  });
+
+  it.each([
+    ["eip155:1672", { ok: true, message: "answers" }],
+    ["eip155:1", { ok: false, message: "does not settle exact on eip155:1672" }],
+  ])("knows whether a facilitator for %s is fit", async (network, state) => {
+    await using client = facilitator(() => Response.json(kinds(network)));
+    await expect.poll(() => client.readiness()).toEqual(state);
+  });
+});

@@ -1,0 +1,95 @@
+import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
+import type { z } from "zod";
+import type { Logger } from "#daemon/log.ts";
+import { readBody } from "./bounded-body.ts";
+import { FacilitationError, type Facilitation } from "./facilitation.ts";
+import { settleAnswer, supportedAnswer, verifyAnswer } from "./facilitator-answer.ts";
+import { watchFacilitator } from "./facilitator-watch.ts";
+import { neverConnected } from "./fetch-failure.ts";
+
+/** Where a facilitator is, and how long it may take. */
+export type FacilitatorOverHttpOptions = Readonly<{
+  url: string;
+  verifyTimeoutMs: number;
+  settleTimeoutMs: number;
+  /** The network that payments are made on; the facilitator has to support it. */
+  network: string;
+}>;
+
+/** What the client of a facilitator works with. */
+export type FacilitatorOverHttpDependencies = Readonly<{
+  fetch: typeof globalThis.fetch;
+  log: Logger;
+  /** Aborts when waiting for a facilitator is over, because the process is to end. */
+  signal: AbortSignal;
+}>;
+
+const answerLimitBytes = 65_536;
+
+/**
+ * Uses a facilitator over HTTP (x402 version 2: `/verify`, `/settle`, `/supported`). The SDK's client is not used because it
+ * reads answers of any size, hands the facilitator's raw text on, and does not tell a request that was never sent from one
+ * whose outcome is unknown.
+ */
+export function facilitatorOverHttp(
+  options: FacilitatorOverHttpOptions,
+  { fetch, log, signal }: FacilitatorOverHttpDependencies,
+): Facilitation {
+  const base = options.url.replace(/\/+$/, "");
+
+  async function ask<T>(path: string, schema: z.ZodType<T>, timeoutMs: number, body: unknown): Promise<T> {
+    const where = `${base}${path}`;
+    const { status, bytes } = await exchange(where, timeoutMs, body);
+    const answer = parseJson(bytes);
+    if (status >= 500) throw new FacilitationError("failed", `${where} answered ${status}: ${excerpt(bytes)}`);
+    if (status >= 400) throw new FacilitationError("refused", `${where} answered ${status}: ${excerpt(bytes)}`);
+    const parsed = schema.safeParse(answer);
+    if (status === 200 && parsed.success) return parsed.data;
+    throw new FacilitationError("unintelligible", `${where} is no x402 facilitator: ${status} ${excerpt(bytes)}`);
+  }
+
+  async function exchange(where: string, timeoutMs: number, body: unknown) {
+    try {
+      const response = await fetch(where, {
+        ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+        headers: { "Content-Type": "application/json" },
+        redirect: "manual",
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      });
+      return { status: response.status, bytes: await readBody(response, answerLimitBytes) };
+    } catch (cause) {
+      const code = neverConnected(cause) ? "unreachable" : "unknown";
+      throw new FacilitationError(code, `no answer from ${where}: ${String(cause)}`, { cause });
+    }
+  }
+
+  const watch = watchFacilitator(
+    { network: options.network },
+    { log, supported: () => ask("/supported", supportedAnswer, options.verifyTimeoutMs, undefined) },
+  );
+  return {
+    verify: (payload, requirements) =>
+      ask("/verify", verifyAnswer, options.verifyTimeoutMs, requestBody(payload, requirements)),
+    settle: (payload, requirements) =>
+      ask("/settle", settleAnswer, options.settleTimeoutMs, requestBody(payload, requirements)),
+    readiness: watch.readiness,
+    [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
+  };
+}
+
+function requestBody(paymentPayload: PaymentPayload, paymentRequirements: PaymentRequirements) {
+  return { x402Version: paymentPayload.x402Version, paymentPayload, paymentRequirements };
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    // Not JSON: no schema takes undefined, so that the caller reports what came instead.
+    return undefined;
+  }
+}
+
+function excerpt(bytes: Uint8Array): string {
+  return JSON.stringify(new TextDecoder().decode(bytes.subarray(0, 200)));
+}

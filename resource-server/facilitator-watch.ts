@@ -1,0 +1,57 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Logger } from "#daemon/log.ts";
+import type { ReadinessCheck } from "#daemon/readiness.ts";
+import { aborted } from "#daemon/stop-signal.ts";
+import type { SupportedKinds } from "./facilitator-answer.ts";
+
+/** Pause between two looks while the facilitator is fit, and while it is not. */
+const fitPauseMs = 10_000;
+const unfitPauseMs = 500;
+
+/** Knows whether a facilitator can be used, without asking it. */
+export type FacilitatorWatch = AsyncDisposable & Readonly<{ readiness: () => ReadinessCheck }>;
+
+/** Looks from time to time whether a facilitator answers `/supported` with scheme `exact` on the network; logs each change. */
+export function watchFacilitator(
+  { network }: Readonly<{ network: string }>,
+  { log, supported }: Readonly<{ log: Logger; supported: () => Promise<SupportedKinds> }>,
+): FacilitatorWatch {
+  const stop = new AbortController();
+  let state: ReadinessCheck = { ok: false, message: "not asked yet" };
+
+  async function look(): Promise<ReadinessCheck> {
+    try {
+      const { kinds } = await supported();
+      const fit = kinds.some((kind) => kind.x402Version === 2 && kind.scheme === "exact" && kind.network === network);
+      return fit ? { ok: true, message: "answers" } : { ok: false, message: `does not settle exact on ${network}` };
+    } catch (error) {
+      return { ok: false, message: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  async function watch(): Promise<void> {
+    while (!stop.signal.aborted) {
+      const next = await look();
+      if (next.ok !== state.ok || next.message !== state.message) {
+        log[next.ok ? "info" : "warn"](
+          { check: next.message },
+          next.ok ? "facilitator is fit" : "facilitator is unfit",
+        );
+      }
+      state = next;
+      await Promise.race([
+        pause(state.ok ? fitPauseMs : unfitPauseMs, undefined, { ref: false }),
+        aborted(stop.signal),
+      ]);
+    }
+  }
+
+  const watching = watch();
+  return {
+    readiness: () => state,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await watching;
+    },
+  };
+}

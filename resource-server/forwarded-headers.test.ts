@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { forwardedHeaders, soldHeaders } from "./forwarded-headers.ts";
+
+const origin = { remoteAddress: "192.0.2.7", protocol: "https", host: "shop.test", requestId: "r-1" } as const;
+
+describe("forwardedHeaders", () => {
+  it("hands on what the client means for the resource, and says where the request came from", () => {
+    const headers = forwardedHeaders(new Headers({ Accept: "application/json", Authorization: "Bearer x" }), origin);
+    expect(Object.fromEntries(headers)).toEqual({
+      accept: "application/json",
+      authorization: "Bearer x",
+      "accept-encoding": "identity",
+      "x-forwarded-for": "192.0.2.7",
+      "x-forwarded-host": "shop.test",
+      "x-forwarded-proto": "https",
+      "x-request-id": "r-1",
+    });
+  });
+
+  it.each([
+    ["PAYMENT-SIGNATURE", "secret"],
+    ["X-PAYMENT", "secret"],
+    ["X-Forwarded-Port", "1"],
+    ["Forwarded", "for=127.0.0.1"],
+    ["X-Real-IP", "127.0.0.1"],
+    ["Connection", "keep-alive"],
+    ["Keep-Alive", "timeout=5"],
+    ["TE", "trailers"],
+    ["Upgrade", "websocket"],
+    ["Proxy-Authorization", "Basic x"],
+    ["Range", "bytes=0-1"],
+    ["If-None-Match", '"x"'],
+    ["Expect", "100-continue"],
+  ])("keeps %s back", (name, value) => {
+    expect(forwardedHeaders(new Headers({ [name]: value }), origin).has(name)).toBe(false);
+  });
+
+  it("keeps back what the client's Connection names, and never takes over its X-Forwarded-For", () => {
+    const received = new Headers({ Connection: "close, X-Hop", "X-Hop": "1", "X-Forwarded-For": "127.0.0.1" });
+    const headers = forwardedHeaders(received, origin);
+    expect([headers.has("x-hop"), headers.get("x-forwarded-for")]).toEqual([false, "192.0.2.7"]);
+  });
+});
+
+describe("soldHeaders", () => {
+  it("lets through what describes the resource, and nothing else", () => {
+    const received = new Headers({
+      "Content-Type": "text/plain",
+      ETag: '"1"',
+      "Set-Cookie": "session=1",
+      Server: "secret/1.0",
+      "PAYMENT-RESPONSE": "forged",
+      "Transfer-Encoding": "chunked",
+      Link: "x".repeat(8_193),
+    });
+    expect(soldHeaders(received)).toEqual([
+      ["content-type", "text/plain"],
+      ["etag", '"1"'],
+    ]);
+  });
+});

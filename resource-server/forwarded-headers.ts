@@ -1,0 +1,85 @@
+/** Where a request came from, for the upstream. */
+export type RequestOrigin = Readonly<{
+  remoteAddress: string;
+  protocol: "http" | "https";
+  host: string;
+  requestId: string;
+}>;
+
+/**
+ * What does not reach the upstream: fields of this one connection (RFC 9110, section 7.6.1), the payment, what says where the
+ * request came from (set anew), and conditions and ranges, because what is sold is the whole response.
+ */
+const keptBack = new Set([
+  "accept-encoding",
+  "connection",
+  "content-length",
+  "expect",
+  "forwarded",
+  "host",
+  "if-match",
+  "if-modified-since",
+  "if-none-match",
+  "if-range",
+  "if-unmodified-since",
+  "keep-alive",
+  "payment-required",
+  "payment-response",
+  "payment-signature",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "range",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "via",
+  "x-payment",
+  "x-payment-response",
+  "x-real-ip",
+  "x-request-id",
+]);
+
+/** Headers of a paid request as the upstream gets them. */
+export function forwardedHeaders(received: Headers, origin: RequestOrigin): Headers {
+  const ofConnection = new Set((received.get("connection") ?? "").toLowerCase().split(/\s*,\s*/));
+  const headers = new Headers();
+  for (const [name, value] of received) {
+    if (keptBack.has(name) || ofConnection.has(name) || name.startsWith("x-forwarded-")) continue;
+    headers.append(name, value);
+  }
+  headers.set("Accept-Encoding", "identity");
+  headers.set("X-Forwarded-For", origin.remoteAddress);
+  headers.set("X-Forwarded-Host", origin.host);
+  headers.set("X-Forwarded-Proto", origin.protocol);
+  headers.set("X-Request-Id", origin.requestId);
+  return headers;
+}
+
+/**
+ * What a client gets of an upstream's response: a list of what is let through, because a sold response is kept and may be
+ * delivered on another connection. No cookies, nothing about the upstream's own server.
+ */
+const letThrough = [
+  "cache-control",
+  "content-disposition",
+  "content-language",
+  "content-type",
+  "etag",
+  "expires",
+  "last-modified",
+  "link",
+  "location",
+  "retry-after",
+];
+
+const headerBytesMax = 8_192;
+
+/** Headers of an upstream's response that a client gets; one that is longer than 8 KiB is left out. */
+export function soldHeaders(received: Headers): readonly (readonly [string, string])[] {
+  return letThrough.flatMap((name) => {
+    const value = received.get(name);
+    return value === null || value.length > headerBytesMax ? [] : [[name, value] as const];
+  });
+}

@@ -1,0 +1,74 @@
+import { createApp } from "#daemon/http-app.ts";
+import { listenHttp } from "#daemon/http-listener.ts";
+import { operationsRoutes } from "#daemon/operations-routes.ts";
+import { readinessOf } from "#daemon/readiness.ts";
+import type { Service, ServiceContext } from "#daemon/service.ts";
+import { environmentName } from "#daemon/settings-leaf.ts";
+import { openClaimLedger } from "./claim-ledger.ts";
+import { drainSignal } from "./drain-signal.ts";
+import { openFacilitation } from "./open-facilitation.ts";
+import { paidRoutes } from "./paid-routes.ts";
+import { createPaymentMetrics } from "./payment-metrics.ts";
+import { createPaymentOwners } from "./payment-owners.ts";
+import { readRoutes } from "./routes.ts";
+import { boundedSale } from "./sale-limit.ts";
+import { sell } from "./sale.ts";
+import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
+import { resumeSettlements } from "./settlement-resumer.ts";
+import { createUpstream } from "./upstream.ts";
+
+/** Sells protected routes by x402: verifies, forwards to the upstream, settles, delivers (specification, "x402 resource server"). */
+export const resourceServer: Service<typeof resourceServerSettings.schema> = {
+  definition: resourceServerSettings,
+  start,
+};
+
+async function start(settings: ResourceServerSettings, context: ServiceContext) {
+  const { log, metrics: registry, resources } = context;
+  const { fetch } = globalThis;
+  const clock = Date.now;
+  const network = `eip155:${settings.chain.id}` as const;
+  const routes = await readRoutes({
+    path: settings.routesPath,
+    token: { network, address: settings.token.address, name: settings.token.name },
+    payTo: settings.payTo,
+    validitySeconds: settings.payment.validitySeconds,
+  });
+  const signal = drainSignal(context.signal, settings.shutdown.graceMs);
+  const ledger = resources.use(openClaimLedger(settings.ledger.path, { clock }));
+  const released = await ledger.releaseWorking();
+  if (released > 0) log.warn({ released }, "released payments that were being worked on when the last process ended");
+  const facilitation = resources.use(
+    await openFacilitation(settings, { fetch, log, metrics: registry, clock, signal }),
+  );
+  const owners = createPaymentOwners();
+  const metrics = createPaymentMetrics({ ledger, owners, registry });
+  const sale = { ledger, facilitation, owners, onSettled: metrics.charge };
+
+  const app = createApp({ bodyLimitBytes: settings.listen.bodyLimitBytes }, { log, metrics: registry });
+  operationsRoutes(app, {
+    metrics: registry,
+    readiness: () => readinessOf({ facilitator: facilitation.readiness() }),
+  });
+  app.get("/health", (c) => c.json({ status: "ok" }));
+  paidRoutes(
+    app,
+    { routes, publicUrl: settings.publicUrl },
+    {
+      sell: boundedSale(settings.payment.inFlightMax, (request) => sell(request, sale)),
+      upstream: createUpstream(settings.upstream, { fetch, signal }),
+      metrics,
+      log,
+    },
+  );
+  const { host, port, requestTimeoutMs } = settings.listen;
+  const setting = environmentName(resourceServerSettings.service, ["listen", "port"]);
+  const listener = resources.use(await listenHttp(app, { host, port, setting, requestTimeoutMs }));
+  resources.use(
+    resumeSettlements(
+      { intervalMs: settings.payment.resumeIntervalMs, retentionMs: settings.ledger.retentionSeconds * 1_000 },
+      { ...sale, log, clock },
+    ),
+  );
+  return { urls: { resourceServer: listener.url } };
+}

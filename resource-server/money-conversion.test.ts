@@ -1,0 +1,25 @@
+import { describe, expect, it } from "vitest";
+import { exactScheme, moneyConversion } from "./money-conversion.ts";
+
+const token = { network: "eip155:1672", address: "0x00000000000000000000000000000000000000aa", name: "USDC" } as const;
+const expected = {
+  amount: "10000",
+  asset: token.address,
+  extra: { token: "USDC", name: "USDC", version: "2" },
+};
+
+describe("moneyConversion", () => {
+  it("gives amount, asset and extra on its network", () => {
+    expect(moneyConversion(token)("0.01", "eip155:1672")).toEqual(expected);
+  });
+
+  it("gives null on networks that it does not handle", () => {
+    expect(moneyConversion(token)("0.01", "eip155:8453")).toBeNull();
+  });
+});
+
+describe("exactScheme", () => {
+  it("prices with the conversion, not with the SDK's default token", async () => {
+    expect(await exactScheme(token).parsePrice("$0.01", "eip155:1672")).toEqual(expected);
+  });
+});

@@ -1,0 +1,30 @@
+import { ExactEvmScheme } from "@x402/evm/exact/server";
+import type { AssetAmount, MoneyParser, Network } from "@x402/core/types";
+import { priceToAmount } from "./price.ts";
+
+/** Version in the EIP-712 domain of the token (specification, "Money conversion rule"). */
+export const tokenVersion = "2";
+
+/** The token that prices are charged in, on one network. */
+export type ChargedToken = Readonly<{ network: Network; address: string; name: string }>;
+
+/**
+ * The specification's money conversion: dollars to `amount`, `asset` and `extra` (`token`, `name`, `version`) on the token's
+ * network, null on every other.
+ */
+export function moneyConversion(token: ChargedToken): (price: string, network: Network) => AssetAmount | null {
+  return (price, network) =>
+    network === token.network
+      ? {
+          amount: priceToAmount(price),
+          asset: token.address,
+          extra: { token: token.name, name: token.name, version: tokenVersion },
+        }
+      : null;
+}
+
+/** The SDK's server side of scheme `exact` with the conversion registered on it. */
+export function exactScheme(token: ChargedToken): ExactEvmScheme {
+  const convert: MoneyParser = async (price, network) => moneyConversion(token)(String(price), network);
+  return new ExactEvmScheme().registerMoneyParser(convert);
+}

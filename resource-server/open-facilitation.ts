@@ -1,0 +1,55 @@
+import type { Registry } from "prom-client";
+import type { Logger } from "#daemon/log.ts";
+import { environmentName } from "#daemon/settings-leaf.ts";
+import { StartupError } from "#daemon/startup-error.ts";
+import type { Facilitation } from "./facilitation.ts";
+import { facilitatorOverHttp } from "./facilitator-over-http.ts";
+import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
+
+/** What verification and settlement work with. */
+export type FacilitationDependencies = Readonly<{
+  fetch: typeof globalThis.fetch;
+  log: Logger;
+  metrics: Registry;
+  clock: () => number;
+  signal: AbortSignal;
+}>;
+
+/**
+ * Opens what verifies and settles payments: the facilitator that the settings name, or one in this process.
+ *
+ * @throws {StartupError} when there is no facilitator URL and a setting is missing that settling here needs, or when both ways
+ * are set.
+ */
+export async function openFacilitation(
+  settings: ResourceServerSettings,
+  dependencies: FacilitationDependencies,
+): Promise<Facilitation> {
+  const { url, verifyTimeoutMs, settleTimeoutMs } = settings.facilitator;
+  if (url !== undefined) {
+    if (settings.settlement.privateKey !== undefined) {
+      throw new StartupError(
+        `${nameOf("facilitator", "url")} and ${nameOf("settlement", "privateKey")} are both set; the facilitator settles ` +
+          `with a key of its own. Remove one of the two.`,
+      );
+    }
+    const network = `eip155:${settings.chain.id}`;
+    return facilitatorOverHttp({ url, verifyTimeoutMs, settleTimeoutMs, network }, dependencies);
+  }
+  const { privateKey, rpcUrl } = settings.settlement;
+  if (privateKey === undefined || rpcUrl === undefined) {
+    const missing = [...(privateKey === undefined ? ["privateKey"] : []), ...(rpcUrl === undefined ? ["rpcUrl"] : [])];
+    const names = missing.map((key) => nameOf("settlement", key)).join(" and ");
+    throw new StartupError(
+      `${nameOf("facilitator", "url")} is not set, so that payments are settled by this process, and that needs ${names}. ` +
+        `Set ${names}, or the facilitator's URL.`,
+    );
+  }
+  // Loaded only when it is used: it takes most of the start's time.
+  const { facilitatorInProcess } = await import("./facilitator-in-process.ts");
+  return facilitatorInProcess({ ...settings.settlement, privateKey, rpcUrl }, settings, dependencies);
+}
+
+function nameOf(...path: readonly string[]): string {
+  return environmentName(resourceServerSettings.service, path);
+}

@@ -1,0 +1,124 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { finished } from "node:stream/promises";
+import type { Context } from "hono";
+import type { App, AppVariables } from "#daemon/http-app.ts";
+import type { Logger } from "#daemon/log.ts";
+import { paymentRequired, saleAnswer } from "./payment-answers.ts";
+import { acceptedOffer, readPayment } from "./payment.ts";
+import type { PaymentMetrics } from "./payment-metrics.ts";
+import { requestFingerprint } from "./request-fingerprint.ts";
+import type { Route } from "./route.ts";
+import type { Delivery, SaleOutcome } from "./sale-outcome.ts";
+import type { SaleRequest } from "./sale.ts";
+import type { Upstream } from "./upstream.ts";
+
+/** What paid routes work with. */
+export type PaidRoutesDependencies = Readonly<{
+  sell: (request: SaleRequest) => Promise<SaleOutcome>;
+  upstream: Upstream;
+  metrics: PaymentMetrics;
+  log: Logger;
+}>;
+
+/** The parts of `node:http` that the listener hands to each request. */
+type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerResponse }>;
+
+/**
+ * Adds the routes that are sold. A request is served only when method and path, byte for byte as they came, are those of a
+ * route; the upstream is reached from here alone, so that no other spelling of a path gets around the payment.
+ */
+export function paidRoutes(
+  app: App,
+  options: Readonly<{ routes: readonly Route[]; publicUrl: string | undefined }>,
+  dependencies: PaidRoutesDependencies,
+): void {
+  for (const route of options.routes) {
+    app.on(route.method, route.path, async (c) => {
+      const { incoming } = bindingsOf(c);
+      const target = incoming.url ?? "";
+      if (incoming.method !== route.method || target.split("?", 1)[0] !== route.path) return c.notFound();
+      const url = new URL(target, options.publicUrl ?? c.req.url).href;
+      const response = await serve(c, { route, target, url }, dependencies);
+      return response;
+    });
+  }
+}
+
+type Ordered = Readonly<{ route: Route; target: string; url: string }>;
+
+async function serve(
+  c: Context<AppVariables>,
+  { route, target, url }: Ordered,
+  dependencies: PaidRoutesDependencies,
+): Promise<Response> {
+  const { sell, upstream, metrics, log } = dependencies;
+  const refuse = (outcome: "unpaid" | "invalid", reason: string) => {
+    metrics.count(route, outcome);
+    return paymentRequired(route, url, reason);
+  };
+  const header = c.req.header("PAYMENT-SIGNATURE");
+  if (header === undefined) return refuse("unpaid", "PAYMENT-SIGNATURE header is required");
+  const reading = readPayment(header);
+  if (!reading.ok) return refuse("invalid", `invalid_payload: ${reading.message}`);
+  const requirements = acceptedOffer(reading.payment, route.accepts);
+  if (requirements === undefined) return refuse("invalid", "No matching payment requirements");
+
+  const body = route.method === "GET" ? undefined : new Uint8Array(await c.req.arrayBuffer());
+  const origin = {
+    remoteAddress: bindingsOf(c).incoming.socket.remoteAddress ?? "unknown",
+    protocol: new URL(url).protocol === "https:" ? ("https" as const) : ("http" as const),
+    host: new URL(url).host,
+    requestId: c.get("requestId"),
+  };
+  const outcome = await sell({
+    payment: reading.payment,
+    requirements,
+    route: route.key,
+    fingerprint: requestFingerprint({ method: route.method, target, body }),
+    work: () =>
+      metrics.timeUpstream(route, () => upstream({ route, target, headers: c.req.raw.headers, body, origin })),
+  });
+  metrics.count(route, outcome.kind);
+  logOutcome(log.child({ route: route.key, requestId: c.get("requestId") }), reading.payment.payer, outcome);
+  if (outcome.kind === "sold") {
+    void conclude(outcome.delivery, bindingsOf(c).outgoing, log);
+  }
+  return saleAnswer(route, url, outcome);
+}
+
+/** Ends a delivery when all of the response was handed to the network, or the connection is gone. */
+async function conclude(delivery: Delivery, outgoing: ServerResponse, log: Logger): Promise<void> {
+  try {
+    await finished(outgoing, { readable: false });
+  } catch (error) {
+    delivery.undelivered();
+    log.warn({ err: error }, "the client left before its response; the same payment gets it again");
+    return;
+  }
+  try {
+    await delivery.delivered();
+  } catch (error) {
+    log.error({ err: error }, "a delivery can't be recorded; the same payment could get its response again");
+  }
+}
+
+function logOutcome(log: Logger, payer: string, outcome: SaleOutcome): void {
+  switch (outcome.kind) {
+    case "sold":
+      return log.info({ payer, transaction: outcome.settlement.transaction }, "sold");
+    case "pending":
+      return log.warn({ payer, transaction: outcome.settlement.transaction }, "settlement pending");
+    case "no-verdict":
+      return log.warn({ payer, cause: outcome.cause.message }, "no verdict of the facilitator");
+    case "failed":
+      return log.warn({ payer, cause: outcome.message }, "nothing to sell");
+    case "invalid":
+      return log.info({ payer, reason: outcome.reason }, "payment refused");
+    default:
+      return log.debug({ payer, outcome: outcome.kind }, "payment not taken");
+  }
+}
+
+function bindingsOf(c: Context): NodeBindings {
+  return c.env as NodeBindings;
+}

@@ -1,0 +1,95 @@
+import { encodePaymentRequiredHeader, encodePaymentResponseHeader, withPrivateCacheControl } from "@x402/core/http";
+import type { PaymentRequired, SettleResponse } from "@x402/core/types";
+import type { Route } from "./route.ts";
+import type { SaleOutcome } from "./sale-outcome.ts";
+import type { SoldResponse } from "./sold-response.ts";
+
+/** Seconds after which a client may ask again; a block takes about as long. */
+const retryAfterSeconds = "1";
+
+/**
+ * The only place where the outcome of a payment becomes HTTP (specification, "States and transitions" and "Errors"; x402
+ * version 2 headers). Nothing here shows a facilitator's own text.
+ *
+ * | outcome | answer |
+ * |---|---|
+ * | no payment | 402, PAYMENT-REQUIRED |
+ * | refused, malformed, spent | 402, PAYMENT-REQUIRED with the reason; PAYMENT-RESPONSE when settlement refused it |
+ * | facilitator raised an error while verifying | 402, PAYMENT-REQUIRED with `unexpected_verify_error` |
+ * | facilitator not reached, or no facilitator | 502, nothing charged |
+ * | settlement's outcome unknown | 202, PAYMENT-RESPONSE `settlement_pending` with the transaction, Retry-After |
+ * | same payment in progress | 409, Retry-After |
+ * | same payment for another request | 409 |
+ * | too much under way | 503, Retry-After |
+ * | upstream failed or late, server stopping | 502, 504 or 503, nothing charged |
+ * | upstream declined (4xx) | its answer, nothing charged |
+ * | sold | the resource, PAYMENT-RESPONSE |
+ */
+export function saleAnswer(route: Route, url: string, outcome: SaleOutcome): Response {
+  switch (outcome.kind) {
+    case "sold":
+      return resource(outcome.response, outcome.settlement);
+    case "declined":
+      return new Response(bodyOf(outcome.response), { ...init(outcome.response) });
+    case "failed":
+      return json(outcome.status, `${outcome.message}; you were not charged, the payment can be used again.`, {});
+    case "invalid":
+      return paymentRequired(route, url, outcome.reason, outcome.settlement);
+    case "pending":
+      return json(202, "the settlement is not confirmed yet; send the same payment again to get the resource.", {
+        "PAYMENT-RESPONSE": encodePaymentResponseHeader(outcome.settlement),
+        "Retry-After": retryAfterSeconds,
+      });
+    case "in-progress":
+      return json(409, "this payment is being worked on; send it again to get the resource.", {
+        "Retry-After": retryAfterSeconds,
+      });
+    case "other-request":
+      return json(409, "this payment bought another request; send that request, or pay for this one.", {});
+    case "busy":
+      return json(503, "too many payments are being worked on; you were not charged, try again.", {
+        "Retry-After": retryAfterSeconds,
+      });
+    case "no-verdict":
+      if (outcome.cause.code === "failed") return paymentRequired(route, url, "unexpected_verify_error");
+      return json(502, "the payment can't be verified now; you were not charged, try again later.", {});
+  }
+}
+
+/** Asks for payment: 402 with every offer of the route. `error` says why, in the SDK's reason codes or in words. */
+export function paymentRequired(route: Route, url: string, error: string, settlement?: SettleResponse): Response {
+  const instructions: PaymentRequired = {
+    x402Version: 2,
+    error,
+    resource: {
+      url,
+      ...(route.description === undefined ? {} : { description: route.description }),
+      ...(route.mimeType === undefined ? {} : { mimeType: route.mimeType }),
+    },
+    accepts: [...route.accepts],
+  };
+  return json(402, error, {
+    "PAYMENT-REQUIRED": encodePaymentRequiredHeader(instructions),
+    ...(settlement === undefined ? {} : { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) }),
+  });
+}
+
+function resource(response: SoldResponse, settlement: SettleResponse): Response {
+  const answer = new Response(bodyOf(response), init(response));
+  answer.headers.set("PAYMENT-RESPONSE", encodePaymentResponseHeader(settlement));
+  answer.headers.set("Cache-Control", withPrivateCacheControl(answer.headers.get("Cache-Control")));
+  return answer;
+}
+
+function init({ status, headers }: SoldResponse): ResponseInit {
+  return { status, headers: headers.map(([name, value]) => [name, value]) };
+}
+
+/** Statuses that have no body (RFC 9110) must be made without one. */
+function bodyOf({ status, body }: SoldResponse): Uint8Array<ArrayBuffer> | null {
+  return status === 204 || status === 205 ? null : body;
+}
+
+function json(status: number, error: string, headers: Readonly<Record<string, string>>): Response {
+  return Response.json({ error }, { status, headers: { "Cache-Control": "no-store", ...headers } });
+}

@@ -1,0 +1,57 @@
+import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/core/types";
+import type { SoldResponse } from "./sold-response.ts";
+
+/**
+ * How one payment becomes one response. The claim is the only place where money changes state; each move is one atomic write.
+ *
+ *     (none) ──claim──▶ working ──work done──▶ settling ──settled──▶ settled ──delivered──▶ delivered
+ *                          │                      │
+ *                       work failed         settlement refused
+ *                          ▼                      ▼
+ *                       (none)                 (none)              = released: the payment may be used again
+ *
+ * | state | what is true | after kill -9 |
+ * |---|---|---|
+ * | working | verified; the upstream may be running; nothing is charged | released; a retry does the work again |
+ * | settling | the response is kept; the settlement may have been sent; its outcome is not known | the settlement is asked for again: it charges once (EIP-3009) and gives the same outcome |
+ * | settled | charged; the response is kept until a client has got it | the same PAYMENT-SIGNATURE gets the response |
+ * | delivered | charged; the response is gone; the payment buys nothing more | the same |
+ *
+ * A claim belongs to one request: the same payment with another method, path, query or body gets nothing.
+ */
+type ClaimState = "working" | "settling" | "settled" | "delivered";
+
+/** What names a payment for good: the token takes a nonce of an account once (EIP-3009). All in lower case. */
+export type ClaimKey = Readonly<{ network: string; asset: string; payer: string; nonce: string }>;
+
+/** What is known when a payment is claimed. */
+export type NewClaim = Readonly<{
+  key: ClaimKey;
+  route: string;
+  /** Names the request; see `request-fingerprint.ts`. */
+  fingerprint: string;
+  /** Names the signed payment; see `Payment.digest`. */
+  digest: string;
+  payload: PaymentPayload;
+  requirements: PaymentRequirements;
+  /** Unix seconds. */
+  validBefore: number;
+}>;
+
+/** A payment that buys, or bought, one response. */
+export type PaymentClaim = Readonly<
+  Omit<NewClaim, "payload"> & {
+    state: ClaimState;
+    /** Until it is delivered. */
+    payload: PaymentPayload | undefined;
+    /** From `settling` until it is delivered. */
+    response: SoldResponse | undefined;
+    /** The last that the facilitator said: a pending transaction while `settling`, the outcome after it. */
+    settlement: SettleResponse | undefined;
+  }
+>;
+
+/** One string for a key, to hold it in a set. */
+export function claimName({ network, asset, payer, nonce }: ClaimKey): string {
+  return [network, asset, payer, nonce].join("|");
+}

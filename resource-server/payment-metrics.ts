@@ -1,0 +1,70 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { ClaimLedger } from "./claim-ledger.ts";
+import type { PaymentClaim } from "./payment-claim.ts";
+import type { PaymentOwners } from "./payment-owners.ts";
+import type { Route } from "./route.ts";
+import type { SaleOutcome } from "./sale-outcome.ts";
+import type { UpstreamResult } from "./upstream.ts";
+
+/** What is counted of payments. Labels are routes of the file and outcomes of the code, so that their number is bounded. */
+export type PaymentMetrics = Readonly<{
+  count(route: Route, outcome: SaleOutcome["kind"] | "unpaid"): void;
+  /** Adds what a settled payment charged, in the token's smallest units. */
+  charge(claim: PaymentClaim): void;
+  timeUpstream(route: Route, work: () => Promise<UpstreamResult>): Promise<UpstreamResult>;
+}>;
+
+/** Adds the payment metrics to a registry. */
+export function createPaymentMetrics({
+  ledger,
+  owners,
+  registry,
+}: Readonly<{ ledger: ClaimLedger; owners: PaymentOwners; registry: Registry }>): PaymentMetrics {
+  const registers = [registry];
+  const requests = new Counter({
+    name: "gatehouse_payment_requests_total",
+    help: "Requests for sold routes, by route and by how they ended.",
+    labelNames: ["route", "outcome"],
+    registers,
+  });
+  const charged = new Counter({
+    name: "gatehouse_payment_charged_units_total",
+    help: "Sum of what was charged, in the token's smallest units, by route.",
+    labelNames: ["route"],
+    registers,
+  });
+  const upstream = new Histogram({
+    name: "gatehouse_upstream_duration_seconds",
+    help: "Time that the upstream took for a paid request, by route and result.",
+    labelNames: ["route", "result"],
+    buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+    registers,
+  });
+  const inFlight: Gauge = new Gauge({
+    name: "gatehouse_payments_in_flight",
+    help: "Payments that are worked on or delivered now.",
+    registers: [],
+    collect: () => inFlight.set(owners.count()),
+  });
+  const claims: Gauge<"state"> = new Gauge({
+    name: "gatehouse_payment_claims",
+    help: "Payments in the ledger, by state; settling that stays above 0 are settlements whose outcome is unknown.",
+    labelNames: ["state"],
+    registers: [],
+    async collect() {
+      const counts = await ledger.count();
+      for (const state of ["working", "settling", "settled", "delivered"]) claims.set({ state }, counts[state] ?? 0);
+    },
+  });
+  for (const gauge of [inFlight, claims]) registry.registerMetric(gauge);
+  return {
+    count: (route, outcome) => requests.inc({ route: route.key, outcome }),
+    charge: ({ route, requirements }) => charged.inc({ route }, Number(requirements.amount)),
+    async timeUpstream(route, work) {
+      const end = upstream.startTimer({ route: route.key });
+      const result = await work();
+      end({ result: result.kind });
+      return result;
+    },
+  };
+}

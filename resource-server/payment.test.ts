@@ -1,0 +1,68 @@
+import { encodePaymentSignatureHeader } from "@x402/core/http";
+import { assert, property, string, uint8Array } from "fast-check";
+import { describe, expect, it } from "vitest";
+import { acceptedOffer, readPayment } from "./payment.ts";
+import { offer, payload, payment } from "./testing/payments.ts";
+
+const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
+
+describe("readPayment", () => {
+  it("reads payer, nonce and expiry, in lower case", () => {
+    const sent = payload();
+    const { authorization } = sent.payload as { authorization: { nonce: string } };
+    expect(readPayment(encodePaymentSignatureHeader(sent))).toMatchObject({
+      ok: true,
+      payment: {
+        payer: "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+        nonce: authorization.nonce,
+        validBefore: 4_000_000_000,
+      },
+    });
+  });
+
+  it("names a payment by its signature, too", () => {
+    const one = payload();
+    const other = { ...one, payload: { ...one.payload, signature: "0x00" } };
+    expect(payment(one).digest).not.toBe(payment(other).digest);
+    expect(payment(one).digest).toBe(payment(structuredClone(one)).digest);
+  });
+
+  it.each([
+    ["nonsense", "%%%", /not base64 of JSON/],
+    ["an empty header", "", /not base64 of JSON/],
+    ["another version", base64({ ...payload(), x402Version: 1 }), /x402Version/],
+    ["no offer", base64({ ...payload(), accepted: undefined }), /PAYMENT-SIGNATURE: accepted: Required/],
+    ["no signature", base64(payload((p) => ({ ...p, payload: { ...p.payload, signature: 1 } }))), /payload\.signature/],
+    ["no authorization", base64(payload((p) => ({ ...p, payload: { signature: "0x" } }))), /payload\.authorization/],
+    ["JSON null", base64(null), /PAYMENT-SIGNATURE: the whole value/],
+    ["two headers joined", `${base64(payload())}, ${base64(payload())}`, /not base64 of JSON/],
+  ])("says what is wrong with %s", (_name, header, message) => {
+    expect(readPayment(header)).toEqual({ ok: false, message: expect.stringMatching(message) });
+  });
+
+  it("never throws, whatever the header is", () => {
+    assert(property(string(), (header) => void expect(readPayment(header).ok).toBe(false)));
+    assert(
+      property(uint8Array(), (bytes) => void expect(readPayment(Buffer.from(bytes).toString("base64")).ok).toBe(false)),
+    );
+  });
+});
+
+describe("acceptedOffer", () => {
+  it("finds the offer, whatever the case of addresses", () => {
+    const paid = payment(payload((p) => ({ ...p, accepted: { ...offer, asset: offer.asset.toLowerCase() } })));
+    expect(acceptedOffer(paid, [offer])).toBe(offer);
+  });
+
+  it.each([
+    { amount: "9999" },
+    { network: "eip155:1" as const },
+    { payTo: "0x0000000000000000000000000000000000000001" },
+    { asset: "0x0000000000000000000000000000000000000001" },
+    { maxTimeoutSeconds: 1_000_000 },
+    { extra: { ...offer.extra, version: "1" } },
+  ])("takes no offer that the route does not make: %j", (change) => {
+    const paid = payment(payload((p) => ({ ...p, accepted: { ...offer, ...change } })));
+    expect(acceptedOffer(paid, [offer])).toBeUndefined();
+  });
+});

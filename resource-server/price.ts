@@ -1,0 +1,34 @@
+/** Digits after the point of the token that prices are charged in (specification, "Limits": token precision). */
+const tokenDecimals = 6;
+
+/** Longer numbers are typing errors; no token has that much supply. */
+const digitsMax = 30;
+
+const decimal = /^\$?(\d+)(?:\.(\d+))?$/;
+
+/** A price that can't be charged. */
+export class PriceError extends Error {
+  override readonly name = "PriceError";
+  readonly code = "price_invalid";
+}
+
+/**
+ * Converts a price in dollars to the token's smallest unit: round(price × 10^6), as a decimal integer string (specification,
+ * "Money conversion rule"). Exact; half a unit rounds up. A leading `$` may stand before the number, as x402 clients write it.
+ *
+ * @throws {PriceError} when the text is no such number, or rounds to nothing.
+ */
+export function priceToAmount(price: string): string {
+  const match = decimal.exec(price);
+  if (match === null || price.length > digitsMax) {
+    throw new PriceError(`"${price}" is no price; expected dollars as a decimal number, e.g. "0.01".`);
+  }
+  const [, whole = "0", fraction = ""] = match;
+  const kept = BigInt(whole + fraction.slice(0, tokenDecimals).padEnd(tokenDecimals, "0"));
+  const roundsUp = (fraction[tokenDecimals] ?? "0") >= "5";
+  const amount = roundsUp ? kept + 1n : kept;
+  if (amount === 0n) {
+    throw new PriceError(`"${price}" rounds to 0 of the token's smallest unit; the least price is 0.000001.`);
+  }
+  return amount.toString();
+}

@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { address, httpUrl } from "#daemon/setting-types.ts";
+import { routeMethods } from "./route.ts";
+
+/** Paths that the server answers itself. */
+const ownPaths = new Set(["/health", "/livez", "/readyz", "/metrics"]);
+
+const plainPath = /^\/$|^(\/[A-Za-z0-9._~-]+)+$/;
+
+const routeKey = z.string().superRefine((key, context) => {
+  const [method = "", path = "", ...rest] = key.split(" ");
+  const refuse = (message: string) => context.addIssue({ code: "custom", message });
+  if (rest.length > 0 || path === "") return refuse('expected "<METHOD> <path>", e.g. "GET /data"');
+  if (!routeMethods.some((known) => known === method))
+    refuse(`method "${method}" is not one of ${routeMethods.join(", ")}`);
+  if (!plainPath.test(path) || path.split("/").some((segment) => segment === "." || segment === "..")) {
+    refuse(`path "${path}" must begin with / and have letters, digits and . _ ~ - between single slashes`);
+  }
+  if (ownPaths.has(path)) refuse(`${path} is a path of the server itself; sell another`);
+});
+
+const offer = z.strictObject({
+  scheme: z.literal("exact"),
+  price: z.string(),
+  network: z.string().regex(/^eip155:\d+$/, 'expected "eip155:<chain id>"'),
+  payTo: address.optional(),
+});
+
+const route = z.strictObject({
+  accepts: z.union([offer, z.array(offer).min(1).max(16)]),
+  description: z.string().max(1_000).optional(),
+  mimeType: z
+    .string()
+    .regex(/^[\w.+-]+\/[\w.+-]+$/, 'expected a media type, e.g. "application/json"')
+    .optional(),
+  upstream: httpUrl,
+});
+
+/** Most routes in one file. */
+const routesMax = 1_000;
+
+/**
+ * The routes file (specification, "x402 route protection configuration"): routes keyed by `<METHOD> <path>`, with `accepts`
+ * (one object or several), `description`, `mimeType`, and `upstream`, the URL that a paid request is forwarded to.
+ */
+export const routeFile = z
+  .record(routeKey, route)
+  .refine((routes) => Object.keys(routes).length > 0, "it sells nothing; add a route")
+  .refine((routes) => Object.keys(routes).length <= routesMax, `more than ${routesMax} routes`);
+
+/** One payment option of a route as the file has it. */
+export type RouteOffer = z.output<typeof offer>;
+
+/** The routes file, parsed. */
+export type RouteFile = z.output<typeof routeFile>;

@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { readRoutes } from "./routes.ts";
+
+const folders: string[] = [];
+afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
+
+const payTo = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
+const token = { network: "eip155:1672", address: "0x00000000000000000000000000000000000000aa", name: "USDC" } as const;
+
+async function read(text: string) {
+  const folder = mkdtempSync(join(tmpdir(), "routes-"));
+  folders.push(folder);
+  const path = join(folder, "routes.json5");
+  writeFileSync(path, text);
+  const result = await readRoutes({ path, token, payTo, validitySeconds: 300 }).catch((error: Error) => error);
+  return result instanceof Error ? result.message.replaceAll(path, "routes.json5") : result;
+}
+
+const offer = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;
+
+describe("readRoutes", () => {
+  it("makes offers of prices", async () => {
+    const other = "0x0000000000000000000000000000000000000001";
+    const text = `{
+      // comments are welcome
+      "GET /data": { accepts: ${offer}, description: "Data", mimeType: "application/json", upstream: "http://u.test/d" },
+      "POST /api/info": {
+        accepts: [${offer}, { scheme: "exact", price: "2", network: "eip155:1672", payTo: "${other}" }],
+        upstream: "http://u.test/i",
+      },
+    }`;
+    const common = { scheme: "exact", network: "eip155:1672", asset: token.address, maxTimeoutSeconds: 300 };
+    const extra = { token: "USDC", name: "USDC", version: "2" };
+    expect(await read(text)).toEqual([
+      {
+        key: "GET /data",
+        method: "GET",
+        path: "/data",
+        accepts: [{ ...common, amount: "10000", payTo, extra }],
+        description: "Data",
+        mimeType: "application/json",
+        upstream: new URL("http://u.test/d"),
+      },
+      expect.objectContaining({
+        key: "POST /api/info",
+        accepts: [
+          { ...common, amount: "10000", payTo, extra },
+          { ...common, amount: "2000000", payTo: other, extra },
+        ],
+      }),
+    ]);
+  });
+
+  it.each([
+    ["{", /routes\.json5: line 1, column 2: .*expected JSON5/],
+    ["{}", /routes\.json5: the whole file: it sells nothing; add a route/],
+    ["[]", /routes\.json5: the whole file: .*expected record/],
+    [`{ "GET": ${"{}"} }`, /routes\.json5: GET: expected "<METHOD> <path>", e\.g\. "GET \/data"/],
+    [`{ "HEAD /data": {} }`, /HEAD \/data: method "HEAD" is not one of GET, POST, PUT, PATCH, DELETE/],
+    [`{ "GET /a//b": {} }`, /GET \/a\/\/b: path "\/a\/\/b" must begin with \//],
+    [`{ "GET /a/../b": {} }`, /path "\/a\/\.\.\/b" must/],
+    [`{ "GET /health": {} }`, /\/health is a path of the server itself; sell another/],
+    [`{ "GET /d": { accepts: ${offer} } }`, /GET \/d: upstream: /],
+    [`{ "GET /d": { accepts: ${offer}, upstream: "ftp://x" } }`, /GET \/d: upstream: /],
+    [`{ "GET /d": { accepts: ${offer}, upstream: "http://u.test", typo: 1 } }`, /GET \/d: .*typo/],
+    [
+      `{ "GET /d": { accepts: { scheme: "exact", price: "free", network: "eip155:1672" }, upstream: "http://u.test" } }`,
+      /GET \/d: accepts\.price: "free" is no price; expected dollars as a decimal number/,
+    ],
+    [
+      `{ "GET /d": { accepts: { scheme: "exact", price: "1", network: "eip155:1" }, upstream: "http://u.test" } }`,
+      /GET \/d: accepts\.network: found "eip155:1"; this server charges on "eip155:1672" only/,
+    ],
+  ])("says what is wrong with %s", async (text, message) => {
+    expect(await read(text)).toMatch(message);
+  });
+
+  it("names all problems at once", async () => {
+    const bad = `{ scheme: "exact", price: "x", network: "eip155:1" }`;
+    const text = `{ "GET /a": { accepts: ${bad}, upstream: "http://u.test" }, "GET /b": { accepts: ${bad}, upstream: "http://u.test" } }`;
+    expect(String(await read(text)).split("\n")).toHaveLength(4);
+  });
+
+  it("says that a file is not there", async () => {
+    const reading = readRoutes({ path: "/nowhere/routes.json5", token, payTo, validitySeconds: 300 });
+    await expect(reading).rejects.toThrow("/nowhere/routes.json5: can't be read (ENOENT); name a readable JSON5 file.");
+  });
+});

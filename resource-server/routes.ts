@@ -1,0 +1,88 @@
+import type { PaymentRequirements } from "@x402/core/types";
+import type { z } from "zod";
+import { readJson5File } from "#daemon/json5-file.ts";
+import { StartupError } from "#daemon/startup-error.ts";
+import { exactScheme, type ChargedToken } from "./money-conversion.ts";
+import { PriceError, priceToAmount } from "./price.ts";
+import { routeFile, type RouteFile, type RouteOffer } from "./route-file.ts";
+import { routeMethods, type Route } from "./route.ts";
+
+/** What turns a routes file into routes. */
+export type RouteOptions = Readonly<{
+  path: string;
+  token: ChargedToken;
+  /** Paid where an offer names no recipient. */
+  payTo: string;
+  /** `maxTimeoutSeconds` of every offer. */
+  validitySeconds: number;
+}>;
+
+/**
+ * Reads the routes that are sold.
+ *
+ * @throws {StartupError} with every problem of the file, one a line, each with the route and the field.
+ */
+export async function readRoutes(options: RouteOptions): Promise<readonly Route[]> {
+  const file = readJson5File(options.path);
+  if (!file.ok) throw new StartupError(`${options.path}: ${file.message}`);
+  const parsed = routeFile.safeParse(file.value);
+  if (!parsed.success) throw new StartupError(describe(options.path, parsed.error.issues));
+  const problems = Object.entries(parsed.data).flatMap(([key, { accepts }]) =>
+    [accepts].flat().flatMap((offer) => offerProblems(offer, options).map((text) => `${key}: accepts.${text}`)),
+  );
+  if (problems.length > 0) throw new StartupError(problems.map((text) => `${options.path}: ${text}`).join("\n"));
+  return Promise.all(Object.entries(parsed.data).map(([key, entry]) => routeOf(key, entry, options)));
+}
+
+function offerProblems({ price, network }: RouteOffer, { token }: RouteOptions): string[] {
+  const problems: string[] = [];
+  if (network !== token.network) {
+    problems.push(`network: found "${network}"; this server charges on "${token.network}" only (setting chain.id).`);
+  }
+  try {
+    priceToAmount(price);
+  } catch (error) {
+    if (!(error instanceof PriceError)) throw error;
+    problems.push(`price: ${error.message}`);
+  }
+  return problems;
+}
+
+async function routeOf(key: string, entry: RouteFile[string], options: RouteOptions): Promise<Route> {
+  const [method, path = ""] = key.split(" ");
+  const known = routeMethods.find((candidate) => candidate === method);
+  if (known === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown method pass`);
+  const scheme = exactScheme(options.token);
+  const accepts = await Promise.all(
+    [entry.accepts].flat().map(async (offer): Promise<PaymentRequirements> => {
+      const { amount, asset, extra } = await scheme.parsePrice(offer.price, options.token.network);
+      return {
+        scheme: offer.scheme,
+        network: options.token.network,
+        amount,
+        asset,
+        payTo: offer.payTo ?? options.payTo,
+        maxTimeoutSeconds: options.validitySeconds,
+        extra: extra ?? {},
+      };
+    }),
+  );
+  return {
+    key,
+    method: known,
+    path,
+    accepts,
+    description: entry.description,
+    mimeType: entry.mimeType,
+    upstream: new URL(entry.upstream),
+  };
+}
+
+function describe(file: string, issues: readonly z.core.$ZodIssue[]): string {
+  return issues
+    .flatMap((issue) =>
+      issue.code === "invalid_key" ? issue.issues.map((inner) => ({ ...inner, path: issue.path })) : [issue],
+    )
+    .map(({ path, message }) => `${file}: ${path.map(String).join(": ") || "the whole file"}: ${message}.`)
+    .join("\n");
+}

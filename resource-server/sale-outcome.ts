@@ -1,0 +1,32 @@
+import type { SettleResponse } from "@x402/core/types";
+import type { FacilitationError } from "./facilitation.ts";
+import type { SoldResponse } from "./sold-response.ts";
+import type { UpstreamResult } from "./upstream.ts";
+
+/**
+ * How a sale ended, for the client:
+ * - `sold`: deliver the response, then end the delivery;
+ * - `invalid`: the payment was refused, by verification, by settlement, or because it is spent; nothing more was charged;
+ * - `pending`: the settlement's outcome is not known yet; the same payment gets it;
+ * - `in-progress`: another request with the same payment is being worked on;
+ * - `other-request`: the payment bought something else;
+ * - `declined`, `failed`: the upstream gave nothing to sell; nothing was charged;
+ * - `no-verdict`: the facilitator gave no verdict; nothing was charged;
+ * - `busy`: too much is under way; nothing was done.
+ */
+export type SaleOutcome = Readonly<
+  | { kind: "sold"; response: SoldResponse; settlement: SettleResponse; delivery: Delivery }
+  | { kind: "invalid"; reason: string; settlement?: SettleResponse }
+  | { kind: "pending"; settlement: SettleResponse }
+  | { kind: "in-progress" | "other-request" | "busy" }
+  | { kind: "no-verdict"; cause: FacilitationError }
+  | Exclude<UpstreamResult, { kind: "resource" }>
+>;
+
+/** How a sold response fared. One of the two has to be called, once. */
+export type Delivery = Readonly<{
+  /** The client has got all of it: the payment buys nothing more. */
+  delivered: () => Promise<void>;
+  /** The client is gone: it may come again with the same payment. */
+  undelivered: () => void;
+}>;

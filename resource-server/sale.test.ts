@@ -1,0 +1,218 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { openClaimLedger, type ClaimLedger } from "./claim-ledger.ts";
+import { FacilitationError } from "./facilitation.ts";
+import { createPaymentOwners } from "./payment-owners.ts";
+import type { Payment } from "./payment.ts";
+import { resumeSettlement, sell, type SaleDependencies, type SaleRequest } from "./sale.ts";
+import { facilitationStub, pendingAnswer, settledAnswer, transaction } from "./testing/facilitation-stub.ts";
+import { offer, payload, payment } from "./testing/payments.ts";
+import type { UpstreamResult } from "./upstream.ts";
+
+const response = { status: 200, headers: [["content-type", "text/plain"]], body: new Uint8Array([1, 2, 3]) } as const;
+const resource: UpstreamResult = { kind: "resource", response };
+
+const ledgers: ClaimLedger[] = [];
+afterEach(() => ledgers.splice(0).forEach((ledger) => ledger[Symbol.dispose]()));
+
+function shop(result: () => Promise<UpstreamResult> = async () => resource) {
+  const facilitation = facilitationStub();
+  const ledger = openClaimLedger(":memory:", { clock: Date.now });
+  ledgers.push(ledger);
+  const charged: string[] = [];
+  const dependencies: SaleDependencies = {
+    ledger,
+    facilitation,
+    owners: createPaymentOwners(),
+    onSettled: (claim) => charged.push(claim.key.nonce),
+  };
+  const request = (paid: Payment, fingerprint = "request"): SaleRequest => ({
+    payment: paid,
+    requirements: offer,
+    route: "GET /data",
+    fingerprint,
+    async work() {
+      facilitation.asked.push("work");
+      return result();
+    },
+  });
+  const buy = (paid: Payment, fingerprint?: string) => sell(request(paid, fingerprint), dependencies);
+  return { facilitation, ledger, dependencies, buy, charged, asked: facilitation.asked };
+}
+
+async function deliver(outcome: Awaited<ReturnType<typeof sell>>) {
+  if (outcome.kind !== "sold") throw new Error(`expected a sale, found ${outcome.kind}`);
+  await outcome.delivery.delivered();
+  return outcome;
+}
+
+describe("sell", () => {
+  it("verifies, works, settles, in this order, and sells the response", async () => {
+    const { buy, asked, charged, ledger } = shop();
+    const outcome = await buy(payment());
+    expect(outcome).toMatchObject({ kind: "sold", response, settlement: settledAnswer });
+    expect(asked).toEqual(["verify", "work", "settle"]);
+    expect(charged).toHaveLength(1);
+    await deliver(outcome);
+    expect(await ledger.count()).toEqual({ delivered: 1 });
+  });
+
+  it("does no work for a payment that verification refuses", async () => {
+    const { buy, asked, facilitation, ledger } = shop();
+    facilitation.verdicts.unshift({ isValid: false, invalidReason: "invalid_exact_evm_signature" });
+    expect(await buy(payment())).toEqual({ kind: "invalid", reason: "invalid_exact_evm_signature" });
+    expect([asked, await ledger.count()]).toEqual([["verify"], {}]);
+  });
+
+  it("works once for ten requests at one time with the same payment", async () => {
+    const { buy, asked, charged } = shop();
+    const paid = payment();
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => buy(paid)));
+    const kinds = outcomes.map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "sold")).toHaveLength(1);
+    expect(kinds.filter((kind) => kind === "in-progress")).toHaveLength(9);
+    expect(asked.filter((step) => step !== "verify")).toEqual(["work", "settle"]);
+    expect(charged).toHaveLength(1);
+  });
+
+  it("gives a payment that bought its response nothing more, and asks nobody", async () => {
+    const { buy, asked } = shop();
+    const paid = payment();
+    await deliver(await buy(paid));
+    asked.length = 0;
+    expect(await buy(paid)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_nonce_already_used" });
+    expect(asked).toEqual([]);
+  });
+
+  it("gives the response again when the client left before it had all of it", async () => {
+    const { buy, asked, charged } = shop();
+    const paid = payment();
+    const first = await buy(paid);
+    if (first.kind === "sold") first.delivery.undelivered();
+    expect(await deliver(await buy(paid))).toMatchObject({ response, settlement: settledAnswer });
+    expect(asked).toEqual(["verify", "work", "settle"]);
+    expect(charged).toHaveLength(1);
+  });
+
+  it("holds a second request off while the response is being delivered", async () => {
+    const { buy } = shop();
+    const paid = payment();
+    await buy(paid);
+    expect(await buy(paid)).toEqual({ kind: "in-progress" });
+  });
+
+  it("gives an undelivered response to the request that paid for it, and to no other", async () => {
+    const { buy } = shop();
+    const paid = payment();
+    const first = await buy(paid);
+    if (first.kind === "sold") first.delivery.undelivered();
+    expect(await buy(paid, "another request")).toEqual({ kind: "other-request" });
+    expect(await buy(paid)).toMatchObject({ kind: "sold" });
+  });
+
+  it("does not give a response to who knows the nonce but not the signature", async () => {
+    const { buy, facilitation } = shop();
+    const paid = payload();
+    const first = await buy(payment(paid));
+    if (first.kind === "sold") first.delivery.undelivered();
+    const forged = payment({ ...paid, payload: { ...paid.payload, signature: `0x${"11".repeat(65)}` } });
+    facilitation.verdicts.unshift({ isValid: false, invalidReason: "invalid_exact_evm_signature" });
+    expect(await buy(forged)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_signature" });
+    expect(await buy(forged)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_nonce_already_used" });
+  });
+});
+
+describe("sell, when the upstream gives nothing to sell", () => {
+  it.each<UpstreamResult>([
+    { kind: "failed", status: 502, message: "the upstream answered 500" },
+    { kind: "declined", response: { ...response, status: 404 } },
+  ])("does not settle ($kind), and the payment can be used again", async (result) => {
+    const results = [result, resource];
+    const { buy, asked, ledger } = shop(async () => results.shift() ?? resource);
+    const paid = payment();
+    expect(await buy(paid)).toEqual(result);
+    expect([asked, await ledger.count()]).toEqual([["verify", "work"], {}]);
+    expect(await buy(paid)).toMatchObject({ kind: "sold" });
+  });
+
+  it("releases the payment when the work throws", async () => {
+    const { buy, ledger } = shop(() => Promise.reject(new Error("a fault")));
+    await expect(buy(payment())).rejects.toThrow("a fault");
+    expect(await ledger.count()).toEqual({});
+  });
+});
+
+describe("sell, when the facilitator does not settle at once", () => {
+  it("says so, keeps the response, and gives it to the same payment when the settlement is known", async () => {
+    const { buy, asked, facilitation, charged } = shop();
+    facilitation.settlements.unshift(pendingAnswer);
+    const paid = payment();
+    expect(await buy(paid)).toMatchObject({ kind: "pending", settlement: { transaction } });
+    expect(charged).toEqual([]);
+    expect(await buy(paid)).toMatchObject({ kind: "sold", response, settlement: settledAnswer });
+    expect(asked).toEqual(["verify", "work", "settle", "settle"]);
+    expect(charged).toHaveLength(1);
+  });
+
+  it.each(["failed", "unknown", "unintelligible"] as const)("takes an answer that is %s for pending", async (code) => {
+    const { buy, facilitation } = shop();
+    facilitation.settlements.unshift(pendingAnswer, new FacilitationError(code, "no verdict"));
+    const paid = payment();
+    await buy(paid);
+    const second = await buy(paid);
+    expect(second).toMatchObject({ kind: "pending", settlement: { errorReason: "settlement_pending", transaction } });
+    expect(await buy(paid)).toMatchObject({ kind: "sold" });
+  });
+
+  it("takes a nonce that is used by now for the settlement that was sent", async () => {
+    const { buy, facilitation } = shop();
+    const used = { ...pendingAnswer, transaction: "", errorReason: "invalid_exact_evm_nonce_already_used" };
+    facilitation.settlements.unshift(new FacilitationError("unknown", "cut off"), used);
+    const paid = payment();
+    expect(await buy(paid)).toMatchObject({ kind: "pending" });
+    expect(await buy(paid)).toMatchObject({ kind: "sold", settlement: { success: true, payer: paid.payer } });
+  });
+
+  it("refuses a payment that settlement refuses, and forgets it", async () => {
+    const { buy, facilitation, ledger } = shop();
+    const refused = { ...pendingAnswer, errorReason: "invalid_exact_evm_insufficient_balance", transaction: "" };
+    facilitation.settlements.unshift(refused);
+    expect(await buy(payment())).toMatchObject({
+      kind: "invalid",
+      reason: "invalid_exact_evm_insufficient_balance",
+      settlement: refused,
+    });
+    expect(await ledger.count()).toEqual({});
+  });
+
+  it("charges nothing when the facilitator was not reached", async () => {
+    const { buy, facilitation, ledger } = shop();
+    facilitation.settlements.unshift(new FacilitationError("unreachable", "connection refused"));
+    expect(await buy(payment())).toMatchObject({ kind: "no-verdict" });
+    expect(await ledger.count()).toEqual({});
+  });
+});
+
+describe("resumeSettlement", () => {
+  it("brings a pending settlement to its end, so that the client finds its response", async () => {
+    const { buy, facilitation, ledger, dependencies, charged, asked } = shop();
+    facilitation.settlements.unshift(pendingAnswer);
+    const paid = payment();
+    await buy(paid);
+    for (const claim of await ledger.unsettled(10)) await resumeSettlement(claim, dependencies);
+    expect([await ledger.count(), charged.length]).toEqual([{ settled: 1 }, 1]);
+    asked.length = 0;
+    expect(await buy(paid)).toMatchObject({ kind: "sold", response });
+    expect(asked).toEqual([]);
+  });
+
+  it("leaves a payment alone that a request works on", async () => {
+    const { buy, facilitation, ledger, dependencies, asked } = shop();
+    facilitation.settlements.unshift(pendingAnswer);
+    await buy(payment());
+    const [claim] = await ledger.unsettled(10);
+    dependencies.owners.take(claim!.key);
+    asked.length = 0;
+    await resumeSettlement(claim!, dependencies);
+    expect(asked).toEqual([]);
+  });
+});

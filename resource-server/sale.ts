@@ -1,0 +1,180 @@
+import type { PaymentRequirements } from "@x402/core/types";
+import type { ClaimLedger } from "./claim-ledger.ts";
+import { FacilitationError, type Facilitation } from "./facilitation.ts";
+import type { ClaimKey, PaymentClaim } from "./payment-claim.ts";
+import type { PaymentOwners } from "./payment-owners.ts";
+import type { Payment } from "./payment.ts";
+import type { SaleOutcome } from "./sale-outcome.ts";
+import { resumeClaim, settleClaim, type SettlementOutcome } from "./settlement-outcome.ts";
+import type { UpstreamResult } from "./upstream.ts";
+
+/** One payment for one request. */
+export type SaleRequest = Readonly<{
+  payment: Payment;
+  requirements: PaymentRequirements;
+  route: string;
+  fingerprint: string;
+  /** Does what is paid for. Called at most once. */
+  work: () => Promise<UpstreamResult>;
+}>;
+
+/** What a sale works with. */
+export type SaleDependencies = Readonly<{
+  ledger: ClaimLedger;
+  facilitation: Facilitation;
+  owners: PaymentOwners;
+  /** Told once of each payment that was charged. */
+  onSettled: (claim: PaymentClaim) => void;
+}>;
+
+/**
+ * Sells a response for a payment by the states of `payment-claim.ts`, in the specification's order: verify, work, settle; the
+ * caller delivers. A payment that was claimed before gets what it is owed, and nothing is charged again.
+ */
+export async function sell(request: SaleRequest, dependencies: SaleDependencies): Promise<SaleOutcome> {
+  const key = keyOf(request);
+  const claim = await dependencies.ledger.find(key);
+  if (claim?.digest === request.payment.digest) {
+    return owning(key, dependencies, () => collect(key, request, dependencies));
+  }
+  const refusal = await verify(request, dependencies);
+  return refusal ?? owning(key, dependencies, () => buy(key, request, dependencies));
+}
+
+/** Takes up a settlement whose outcome is not known. Leaves it alone while a request works on the same payment. */
+export async function resumeSettlement({ key }: PaymentClaim, dependencies: SaleDependencies): Promise<void> {
+  const { ledger, facilitation, owners } = dependencies;
+  if (!owners.take(key)) return;
+  try {
+    const claim = await ledger.find(key);
+    if (claim?.state === "settling") await record(claim, await resumeClaim(claim, facilitation), dependencies);
+  } finally {
+    owners.giveBack(key);
+  }
+}
+
+async function owning(
+  key: ClaimKey,
+  { owners }: SaleDependencies,
+  step: () => Promise<SaleOutcome>,
+): Promise<SaleOutcome> {
+  if (!owners.take(key)) return { kind: "in-progress" };
+  let outcome: SaleOutcome | undefined;
+  try {
+    outcome = await step();
+    return outcome;
+  } finally {
+    // A sold response stays owned until its delivery ends, so that no second request gets it meanwhile.
+    if (outcome?.kind !== "sold") owners.giveBack(key);
+  }
+}
+
+async function verify(
+  { payment, requirements }: SaleRequest,
+  { facilitation }: SaleDependencies,
+): Promise<SaleOutcome | undefined> {
+  try {
+    const verdict = await facilitation.verify(payment.payload, requirements);
+    if (verdict.isValid) return undefined;
+    return { kind: "invalid", reason: verdict.invalidReason ?? "invalid_payload" };
+  } catch (error) {
+    if (!(error instanceof FacilitationError)) throw error;
+    return { kind: "no-verdict", cause: error };
+  }
+}
+
+async function buy(key: ClaimKey, request: SaleRequest, dependencies: SaleDependencies): Promise<SaleOutcome> {
+  const { ledger, facilitation } = dependencies;
+  const { payment, requirements, route, fingerprint } = request;
+  const { payload, digest, validBefore } = payment;
+  const claimed = await ledger.claim({ key, route, fingerprint, digest, payload, requirements, validBefore });
+  if (!claimed) return collect(key, request, dependencies);
+  let result: UpstreamResult | undefined;
+  try {
+    result = await request.work();
+  } finally {
+    if (result?.kind !== "resource") await ledger.release(key);
+  }
+  if (result.kind !== "resource") return result;
+  await ledger.settling(key, result.response);
+  const claim = await claimOf(key, ledger);
+  return conclude(claim, await settleClaim(claim, facilitation), dependencies);
+}
+
+/** Gives the owner of an earlier claim what it is owed. */
+async function collect(key: ClaimKey, request: SaleRequest, dependencies: SaleDependencies): Promise<SaleOutcome> {
+  const claim = await dependencies.ledger.find(key);
+  if (claim === undefined || claim.state === "working") return { kind: "in-progress" };
+  if (claim.digest !== request.payment.digest || claim.state === "delivered") return spent;
+  if (claim.fingerprint !== request.fingerprint) return { kind: "other-request" };
+  if (claim.state === "settled") return sold(claim, dependencies);
+  return conclude(claim, await resumeClaim(claim, dependencies.facilitation), dependencies);
+}
+
+const spent: SaleOutcome = { kind: "invalid", reason: "invalid_exact_evm_nonce_already_used" };
+
+async function conclude(
+  claim: PaymentClaim,
+  outcome: SettlementOutcome,
+  dependencies: SaleDependencies,
+): Promise<SaleOutcome> {
+  await record(claim, outcome, dependencies);
+  switch (outcome.kind) {
+    case "settled":
+      return sold(await claimOf(claim.key, dependencies.ledger), dependencies);
+    case "refused": {
+      const { settlement } = outcome;
+      return { kind: "invalid", reason: settlement.errorReason ?? "unexpected_settle_error", settlement };
+    }
+    case "pending":
+      return { kind: "pending", settlement: outcome.settlement };
+    case "not-sent":
+      return { kind: "no-verdict", cause: outcome.cause };
+  }
+}
+
+async function record(
+  claim: PaymentClaim,
+  outcome: SettlementOutcome,
+  { ledger, onSettled }: SaleDependencies,
+): Promise<void> {
+  switch (outcome.kind) {
+    case "settled":
+      await ledger.settled(claim.key, outcome.settlement);
+      return onSettled(claim);
+    case "pending":
+      return ledger.pending(claim.key, outcome.settlement);
+    default:
+      return ledger.release(claim.key);
+  }
+}
+
+function sold({ key, response, settlement }: PaymentClaim, { ledger, owners }: SaleDependencies): SaleOutcome {
+  if (response === undefined || settlement === undefined) throw new TypeError("a settled claim without its response");
+  return {
+    kind: "sold",
+    response,
+    settlement,
+    delivery: {
+      async delivered() {
+        try {
+          await ledger.delivered(key);
+        } finally {
+          owners.giveBack(key);
+        }
+      },
+      undelivered: () => owners.giveBack(key),
+    },
+  };
+}
+
+async function claimOf(key: ClaimKey, ledger: ClaimLedger): Promise<PaymentClaim> {
+  const claim = await ledger.find(key);
+  if (claim === undefined) throw new TypeError("a claim vanished while it was worked on");
+  return claim;
+}
+
+function keyOf({ payment, requirements }: SaleRequest): ClaimKey {
+  const { network, asset } = requirements;
+  return { network, asset: asset.toLowerCase(), payer: payment.payer, nonce: payment.nonce };
+}

@@ -1,0 +1,87 @@
+import { defineSettings, section } from "#daemon/settings.ts";
+import { secret } from "#daemon/secret.ts";
+import {
+  address,
+  bytes,
+  chainId,
+  filePath,
+  host,
+  httpUrl,
+  milliseconds,
+  port,
+  positiveInteger,
+  privateKey,
+  seconds,
+} from "#daemon/setting-types.ts";
+import { z } from "zod";
+
+/**
+ * Settings of the resource server (specification, "x402 route protection configuration"). With `facilitator.url` payments are
+ * verified and settled there; without it in this process, and then all of `settlement` is needed.
+ */
+export const resourceServerSettings = defineSettings("resource-server", {
+  listen: section({
+    host: host.default("127.0.0.1").describe("Address that the resource server listens on"),
+    port: port.default(4021).describe("Port that the resource server listens on"),
+    requestTimeoutMs: milliseconds.default(30_000).describe("How long a client may take to send a whole request"),
+    bodyLimitBytes: bytes.default(1_048_576).describe("Largest request body that is read and forwarded"),
+  }),
+  publicUrl: httpUrl
+    .optional()
+    .describe(
+      "URL under which clients reach the server; payment instructions name it. Default: what the client asked for",
+    ),
+  routesPath: filePath.describe("JSON5 file of the routes that are sold, keyed by `<METHOD> <path>`"),
+  payTo: address.describe("Account that is paid where a route names no other (specification: recipient address)"),
+  chain: section({
+    id: chainId.default(1672).describe("EIP-155 id of the chain that payments are made on"),
+  }),
+  token: section({
+    address: address.describe("Contract of the EIP-3009 token with 6 decimals that prices are charged in"),
+    name: z
+      .string()
+      .min(1)
+      .default("USDC")
+      .describe("Name of the token in its EIP-712 domain")
+      .meta({ expected: "the token's name, not empty" }),
+  }),
+  facilitator: section({
+    url: httpUrl.optional().describe("Facilitator that verifies and settles; absent: this process does it itself"),
+    verifyTimeoutMs: milliseconds.default(10_000).describe("How long a verification may take"),
+    settleTimeoutMs: milliseconds.default(60_000).describe("How long a request waits for its settlement"),
+  }),
+  settlement: section({
+    privateKey: secret(privateKey).optional().describe("Key that pays for settlement when there is no facilitator URL"),
+    rpcUrl: httpUrl.optional().describe("JSON-RPC endpoint of the chain when there is no facilitator URL"),
+    rpcTimeoutMs: milliseconds.default(30_000).describe("How long one call of the chain's JSON-RPC may take"),
+    ledgerPath: filePath
+      .default(".gatehouse/resource-server/settlement.sqlite")
+      .describe("SQLite file of the settlements under way when there is no facilitator URL"),
+  }),
+  payment: section({
+    validitySeconds: seconds
+      .default(300)
+      .describe("How long an authorization may be valid that a client signs (`maxTimeoutSeconds`)"),
+    inFlightMax: positiveInteger
+      .default(256)
+      .describe("Payments that are worked on at one time; more are answered 503"),
+    resumeIntervalMs: milliseconds
+      .default(2_000)
+      .describe("Pause between two looks for settlements whose outcome is not known yet"),
+  }),
+  upstream: section({
+    timeoutMs: milliseconds.default(30_000).describe("How long an upstream may take for its whole response"),
+    responseLimitBytes: bytes.default(8_388_608).describe("Largest response of an upstream that is sold"),
+  }),
+  ledger: section({
+    path: filePath
+      .default(".gatehouse/resource-server/claims.sqlite")
+      .describe("SQLite file of the payments that were claimed, with the responses that were not delivered yet"),
+    retentionSeconds: seconds
+      .default(86_400)
+      .describe("How long a finished payment and an undelivered response are kept"),
+  }),
+});
+
+/** What {@link resourceServerSettings} reads. */
+export type ResourceServerSettings = z.output<typeof resourceServerSettings.schema>;

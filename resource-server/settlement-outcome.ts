@@ -1,0 +1,61 @@
+import type { SettleResponse } from "@x402/core/types";
+import { FacilitationError, type Facilitation } from "./facilitation.ts";
+import type { PaymentClaim } from "./payment-claim.ts";
+
+/**
+ * What became of a settlement:
+ * - `settled`: charged;
+ * - `refused`: not charged, and it never will be by this attempt;
+ * - `pending`: not known yet; `settlement` is `settlement_pending`, with the transaction if one is known;
+ * - `not-sent`: the facilitator was not reached, nothing was charged.
+ */
+export type SettlementOutcome = Readonly<
+  | { kind: "settled" | "refused" | "pending"; settlement: SettleResponse }
+  | { kind: "not-sent"; cause: FacilitationError }
+>;
+
+/** Reason of the SDK for an authorization that the token has taken already. */
+const nonceAlreadyUsed = "invalid_exact_evm_nonce_already_used";
+const settlementPending = "settlement_pending";
+
+/** Settles a claim for the first time. */
+export async function settleClaim(claim: PaymentClaim, facilitation: Facilitation): Promise<SettlementOutcome> {
+  if (claim.payload === undefined) throw new TypeError("a claim that was delivered can't be settled");
+  try {
+    const answer = await facilitation.settle(claim.payload, claim.requirements);
+    const settlement = { ...answer, payer: answer.payer ?? claim.key.payer };
+    if (answer.success) return { kind: "settled", settlement };
+    return { kind: answer.errorReason === settlementPending ? "pending" : "refused", settlement };
+  } catch (error) {
+    if (!(error instanceof FacilitationError)) throw error;
+    if (error.code === "unreachable" || error.code === "refused") return { kind: "not-sent", cause: error };
+    return { kind: "pending", settlement: pendingSettlement(claim) };
+  }
+}
+
+/**
+ * Settles a claim again whose settlement was sent before with an unknown outcome. A nonce that is used by now is taken for that
+ * settlement: facilitators that missed their own receipt say so. Should the payer have spent the nonce otherwise in just that
+ * moment, one response is given away; to charge without delivering would be worse.
+ */
+export async function resumeClaim(claim: PaymentClaim, facilitation: Facilitation): Promise<SettlementOutcome> {
+  const outcome = await settleClaim(claim, facilitation);
+  if (outcome.kind === "not-sent") return { kind: "pending", settlement: pendingSettlement(claim) };
+  if (outcome.kind !== "refused" || outcome.settlement.errorReason !== nonceAlreadyUsed) return outcome;
+  const { network, payer } = claim.key;
+  const transaction = outcome.settlement.transaction || (claim.settlement?.transaction ?? "");
+  return {
+    kind: "settled",
+    settlement: { success: true, transaction, network: network as SettleResponse["network"], payer },
+  };
+}
+
+function pendingSettlement({ settlement, requirements, key }: PaymentClaim): SettleResponse {
+  return {
+    success: false,
+    errorReason: settlementPending,
+    transaction: settlement?.transaction ?? "",
+    network: requirements.network,
+    payer: key.payer,
+  };
+}

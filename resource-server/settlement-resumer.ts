@@ -1,0 +1,63 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Logger } from "#daemon/log.ts";
+import { aborted } from "#daemon/stop-signal.ts";
+import type { ClaimLedger } from "./claim-ledger.ts";
+import { resumeSettlement, type SaleDependencies } from "./sale.ts";
+
+/** How settlements are taken up again. */
+export type SettlementResumerOptions = Readonly<{
+  intervalMs: number;
+  /** How long ended claims and undelivered responses are kept. */
+  retentionMs: number;
+}>;
+
+/** What the resumer works with. */
+export type SettlementResumerDependencies = SaleDependencies &
+  Readonly<{ ledger: ClaimLedger; log: Logger; clock: () => number }>;
+
+/** Claims of one look, and how many of them are settled at one time. */
+const claimsPerLookMax = 100;
+const parallelMax = 4;
+
+/**
+ * Brings settlements with an unknown outcome to their end, whether their client comes again or not: what a process left that
+ * was killed, and what a facilitator could not answer. Runs until it is disposed of; also forgets what is old.
+ */
+export function resumeSettlements(
+  options: SettlementResumerOptions,
+  dependencies: SettlementResumerDependencies,
+): AsyncDisposable {
+  const { ledger, log, clock } = dependencies;
+  const stop = new AbortController();
+
+  async function look(): Promise<void> {
+    const claims = (await ledger.unsettled(claimsPerLookMax))[Symbol.iterator]();
+    const worker = async () => {
+      for (const claim of claims) {
+        if (stop.signal.aborted) return;
+        await resumeSettlement(claim, dependencies);
+      }
+    };
+    await Promise.all(Array.from({ length: parallelMax }, worker));
+    await ledger.forget(clock() - options.retentionMs);
+  }
+
+  async function run(): Promise<void> {
+    while (!stop.signal.aborted) {
+      try {
+        await look();
+      } catch (error) {
+        log.error({ err: error }, "settlements can't be taken up; trying again");
+      }
+      await Promise.race([pause(options.intervalMs, undefined, { ref: false }), aborted(stop.signal)]);
+    }
+  }
+
+  const running = run();
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import type { SettleResponse, VerifyResponse } from "@x402/core/types";
+import type { Facilitation } from "../facilitation.ts";
+
+/** A facilitation whose answers a test gives one by one, and which records what it was asked. */
+export type FacilitationStub = Facilitation &
+  Readonly<{
+    asked: string[];
+    /** Answers of the next calls; then the last one repeats. An Error is thrown. */
+    verdicts: (VerifyResponse | Error)[];
+    settlements: (SettleResponse | Error)[];
+  }>;
+
+/** The transaction of a settlement that went well. */
+export const transaction = `0x${"ab".repeat(32)}`;
+
+/** What a facilitator answers when all goes well. */
+export const settledAnswer: SettleResponse = { success: true, transaction, network: "eip155:1672", payer: "0xpayer" };
+
+/** What a facilitator answers while a transaction has no receipt. */
+export const pendingAnswer: SettleResponse = {
+  success: false,
+  errorReason: "settlement_pending",
+  transaction,
+  network: "eip155:1672",
+};
+
+/** All goes well unless the test says otherwise. */
+export function facilitationStub(): FacilitationStub {
+  const asked: string[] = [];
+  const verdicts: (VerifyResponse | Error)[] = [{ isValid: true }];
+  const settlements: (SettleResponse | Error)[] = [settledAnswer];
+  return {
+    asked,
+    verdicts,
+    settlements,
+    async verify() {
+      asked.push("verify");
+      return next(verdicts);
+    },
+    async settle() {
+      asked.push("settle");
+      return next(settlements);
+    },
+    readiness: () => ({ ok: true, message: "stub" }),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+function next<T>(answers: (T | Error)[]): T {
+  const answer = answers.length > 1 ? answers.shift() : answers[0];
+  if (answer === undefined) throw new Error("the test gave no answer");
+  if (answer instanceof Error) throw answer;
+  return answer;
+}

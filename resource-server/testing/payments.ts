@@ -1,0 +1,53 @@
+import { randomBytes } from "node:crypto";
+import { encodePaymentSignatureHeader } from "@x402/core/http";
+import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
+import { readPayment, type Payment } from "../payment.ts";
+import type { Route } from "../route.ts";
+
+/** An offer as a route of the tests makes it. */
+export const offer: PaymentRequirements = {
+  scheme: "exact",
+  network: "eip155:1672",
+  amount: "10000",
+  asset: "0x00000000000000000000000000000000000000Aa",
+  payTo: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
+  maxTimeoutSeconds: 300,
+  extra: { token: "USDC", name: "USDC", version: "2" },
+};
+
+/** A route that sells for {@link offer}. */
+export const route: Route = {
+  key: "GET /data",
+  method: "GET",
+  path: "/data",
+  accepts: [offer],
+  description: "Test data",
+  mimeType: "application/json",
+  upstream: new URL("http://upstream.test/data?fixed=1"),
+};
+
+/** A payload with the right shape and a made-up signature; `change` alters the payload. */
+export function payload(change: (payload: PaymentPayload) => PaymentPayload = (same) => same): PaymentPayload {
+  return change({
+    x402Version: 2,
+    accepted: offer,
+    payload: {
+      signature: `0x${randomBytes(65).toString("hex")}`,
+      authorization: {
+        from: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+        to: offer.payTo,
+        value: offer.amount,
+        validAfter: "0",
+        validBefore: "4000000000",
+        nonce: `0x${randomBytes(32).toString("hex")}`,
+      },
+    },
+  });
+}
+
+/** A payment as the server reads it from its header. */
+export function payment(from: PaymentPayload = payload()): Payment {
+  const reading = readPayment(encodePaymentSignatureHeader(from));
+  if (!reading.ok) throw new Error(reading.message);
+  return reading.payment;
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import { route } from "./testing/payments.ts";
+import { createUpstream, type PaidRequest } from "./upstream.ts";
+
+type Answer = (request: Request) => Response | Promise<Response>;
+
+function upstreamOf(
+  answer: Answer,
+  limits: Partial<Parameters<typeof createUpstream>[0]> = {},
+  signal = new AbortController().signal,
+) {
+  const seen: Request[] = [];
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init);
+    seen.push(request);
+    const late = new Promise<never>((_, reject) => {
+      init?.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error));
+    });
+    return Promise.race([answer(request), late]);
+  };
+  const options = { timeoutMs: 5_000, responseLimitBytes: 16, ...limits };
+  const upstream = createUpstream(options, { fetch, signal });
+  return { upstream, seen };
+}
+
+function paidRequest(change: Partial<PaidRequest> = {}): PaidRequest {
+  return {
+    route,
+    target: "/data",
+    headers: new Headers(),
+    body: undefined,
+    origin: { remoteAddress: "192.0.2.7", protocol: "https", host: "shop.test", requestId: "r-1" },
+    ...change,
+  };
+}
+
+const json = (body: string, init?: ResponseInit) =>
+  new Response(body, { headers: { "Content-Type": "application/json; charset=utf-8" }, ...init });
+
+describe("upstream", () => {
+  it("forwards to the route's URL with both queries and gives the whole response", async () => {
+    const { upstream, seen } = upstreamOf(() => json('{"a":1}'));
+    expect(await upstream(paidRequest({ target: "/data?x=1&y=%20" }))).toEqual({
+      kind: "resource",
+      response: {
+        status: 200,
+        headers: [["content-type", "application/json; charset=utf-8"]],
+        body: new TextEncoder().encode('{"a":1}'),
+      },
+    });
+    expect(seen[0]?.url).toBe("http://upstream.test/data?fixed=1&x=1&y=%20");
+  });
+
+  it("forwards method and body", async () => {
+    const { upstream, seen } = upstreamOf(async () => json("1"));
+    await upstream(paidRequest({ route: { ...route, method: "POST" }, body: new TextEncoder().encode("hello") }));
+    expect([seen[0]?.method, await seen[0]?.text()]).toEqual(["POST", "hello"]);
+  });
+
+  it("gives the route's media type when the upstream gives none", async () => {
+    const { upstream } = upstreamOf(() => new Response(new Uint8Array([1])));
+    expect(await upstream(paidRequest())).toMatchObject({
+      response: { headers: [["content-type", "application/json"]] },
+    });
+  });
+
+  it.each<[string, Answer, object]>([
+    ["500", () => new Response("oops", { status: 500 }), { status: 502, message: "the upstream answered 500" }],
+    ["a redirect", () => Response.redirect("http://elsewhere.test/"), { message: "the upstream answered 302" }],
+    ["402", () => new Response("pay me", { status: 402 }), { message: "the upstream answered 402" }],
+    [
+      "another media type",
+      () => new Response("<p>", { headers: { "Content-Type": "text/html" } }),
+      { status: 502, message: "the upstream answered text/html where application/json is sold" },
+    ],
+    [
+      "too large a body",
+      () => json("x".repeat(17)),
+      { status: 502, message: "the upstream's response can't be sold: the body is larger than 16 bytes" },
+    ],
+    [
+      "no connection",
+      () => Promise.reject(new TypeError("fetch failed: secret.internal")),
+      { status: 502, message: "the upstream can't be reached" },
+    ],
+  ])("has nothing to sell on %s", async (_name, answer, failure) => {
+    expect(await upstreamOf(answer).upstream(paidRequest())).toMatchObject({ kind: "failed", ...failure });
+  });
+
+  it("gives up when the upstream takes too long", async () => {
+    const { upstream } = upstreamOf(() => new Promise(() => undefined), { timeoutMs: 20 });
+    expect(await upstream(paidRequest())).toEqual({
+      kind: "failed",
+      status: 504,
+      message: "the upstream took longer than 20 ms",
+    });
+  });
+
+  it("gives up when the server stops", async () => {
+    const { upstream } = upstreamOf(() => new Promise(() => undefined), {}, AbortSignal.timeout(20));
+    expect(await upstream(paidRequest())).toEqual({ kind: "failed", status: 503, message: "the server is stopping" });
+  });
+
+  it("gives up when the body takes too long", async () => {
+    const endless = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([1])) });
+    const { upstream } = upstreamOf(
+      ({ signal }) => {
+        const body = new TransformStream();
+        void endless.pipeTo(body.writable, { signal }).catch(() => undefined);
+        return new Response(body.readable, { headers: { "Content-Type": "application/json" } });
+      },
+      { timeoutMs: 20 },
+    );
+    expect(await upstream(paidRequest())).toMatchObject({ kind: "failed", status: 504 });
+  });
+
+  it("hands the upstream's own refusal on", async () => {
+    const { upstream } = upstreamOf(() => json('{"error":1}', { status: 404 }));
+    expect(await upstream(paidRequest())).toMatchObject({ kind: "declined", response: { status: 404 } });
+  });
+});

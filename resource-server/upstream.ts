@@ -1,0 +1,97 @@
+import { BodyTooLargeError, readBody } from "./bounded-body.ts";
+import { forwardedHeaders, soldHeaders, type RequestOrigin } from "./forwarded-headers.ts";
+import type { Route } from "./route.ts";
+import type { SoldResponse } from "./sold-response.ts";
+
+/** A request that is forwarded once it is paid. */
+export type PaidRequest = Readonly<{
+  route: Route;
+  /** Path with query, as the client sent it. */
+  target: string;
+  headers: Headers;
+  body: Uint8Array<ArrayBuffer> | undefined;
+  origin: RequestOrigin;
+}>;
+
+/**
+ * What an upstream gave:
+ * - `resource`: what was bought (2xx);
+ * - `declined`: the upstream's own refusal (4xx), which the client gets as it is, uncharged;
+ * - `failed`: nothing to sell; the client is not charged.
+ */
+export type UpstreamResult = Readonly<
+  | { kind: "resource"; response: SoldResponse }
+  | { kind: "declined"; response: SoldResponse }
+  | { kind: "failed"; status: 502 | 503 | 504; message: string }
+>;
+
+/** Limits of one forwarded request. */
+export type UpstreamOptions = Readonly<{ timeoutMs: number; responseLimitBytes: number }>;
+
+/** Forwards paid requests. Never throws: what goes wrong is a result. */
+export type Upstream = (request: PaidRequest) => Promise<UpstreamResult>;
+
+/** Makes the forwarder of paid requests. Redirects are not followed: they would leave the URL that the operator named. */
+export function createUpstream(
+  options: UpstreamOptions,
+  { fetch, signal }: Readonly<{ fetch: typeof globalThis.fetch; signal: AbortSignal }>,
+): Upstream {
+  return async (request) => {
+    const deadline = AbortSignal.timeout(options.timeoutMs);
+    try {
+      const response = await fetch(upstreamUrl(request.route.upstream, request.target), {
+        method: request.route.method,
+        headers: forwardedHeaders(request.headers, request.origin),
+        redirect: "manual",
+        signal: AbortSignal.any([signal, deadline]),
+        ...(request.body === undefined ? {} : { body: request.body }),
+      });
+      return await judge(response, request.route, options.responseLimitBytes);
+    } catch (error) {
+      if (signal.aborted) return failed(503, "the server is stopping");
+      if (deadline.aborted) return failed(504, `the upstream took longer than ${options.timeoutMs} ms`);
+      if (error instanceof BodyTooLargeError)
+        return failed(502, `the upstream's response can't be sold: ${error.message}`);
+      return failed(502, "the upstream can't be reached");
+    }
+  };
+}
+
+async function judge(response: Response, route: Route, limitBytes: number): Promise<UpstreamResult> {
+  const { status } = response;
+  const sellable = response.ok;
+  const declined = status >= 400 && status < 500 && status !== 402 && status !== 407;
+  if (!sellable && !declined) {
+    await response.body?.cancel();
+    return failed(502, `the upstream answered ${status}`);
+  }
+  const headers = new Headers([...soldHeaders(response.headers)].map(([name, value]) => [name, value]));
+  if (sellable && route.mimeType !== undefined) {
+    const given = headers.get("content-type");
+    if (given !== null && mediaType(given) !== mediaType(route.mimeType)) {
+      await response.body?.cancel();
+      return failed(502, `the upstream answered ${mediaType(given)} where ${route.mimeType} is sold`);
+    }
+    if (given === null) headers.set("content-type", route.mimeType);
+  }
+  const body = await readBody(response, limitBytes);
+  const whole: SoldResponse = { status, headers: [...headers], body };
+  return sellable ? { kind: "resource", response: whole } : { kind: "declined", response: whole };
+}
+
+function upstreamUrl(upstream: URL, target: string): URL {
+  const url = new URL(upstream);
+  const queryStart = target.indexOf("?");
+  if (queryStart < 0) return url;
+  const query = target.slice(queryStart + 1);
+  url.search = url.search === "" ? query : `${url.search}&${query}`;
+  return url;
+}
+
+function mediaType(contentType: string): string {
+  return (contentType.split(";")[0] ?? "").trim().toLowerCase();
+}
+
+function failed(status: 502 | 503 | 504, message: string): UpstreamResult {
+  return { kind: "failed", status, message };
+}
