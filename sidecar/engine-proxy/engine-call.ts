@@ -1,0 +1,155 @@
+import { z } from "zod";
+
+/** A request to the engine as a caller made it. */
+export type EngineRequest = Readonly<{ method: string; url: string; body: string }>;
+
+/** What the proxy itself sends to the engine: nothing of the caller's text but what was checked. */
+export type EngineCall = Readonly<{
+  kind: "inspect" | "restart" | "exec-create" | "exec-start" | "exec-inspect";
+  method: "GET" | "POST";
+  path: string;
+  body: string | undefined;
+}>;
+
+/** What is asked of it. */
+export type EngineRules = Readonly<{
+  container: string;
+  nodeCli: string;
+  stopTimeoutMaxSeconds: number;
+  /** Whether this proxy made the exec of that id. */
+  isKnownExec: (id: string) => boolean;
+}>;
+
+/** The call that a request stands for, or why it is refused. */
+export type EngineDecision = Readonly<{ call: EngineCall }> | Readonly<{ refused: string }>;
+
+const version = /^\/v1\.\d{1,3}(?=\/)/;
+const execId = /^\/exec\/([0-9a-f]{12,64})\/(start|json)$/;
+
+const execBody = z.strictObject({
+  Cmd: z.array(z.string().max(4_096)).min(2).max(6),
+  WorkingDir: z.string().startsWith("/").max(4_096).optional(),
+  AttachStdin: z.literal(false).optional(),
+  AttachStdout: z.boolean().optional(),
+  AttachStderr: z.boolean().optional(),
+  Tty: z.literal(false).optional(),
+  Privileged: z.literal(false).optional(),
+});
+
+const startBody = z.strictObject({ Detach: z.literal(false).optional(), Tty: z.literal(false).optional() });
+
+/**
+ * Decides whether a request may reach the engine. Three things may: inspect the one container, restart it, and run the node's
+ * command-line tool in it with one of the specification's command lines ("Node command line"). Everything else is refused, and
+ * what passes is written anew from checked values, so that nothing unknown rides along.
+ */
+export function decideEngineCall(request: EngineRequest, rules: EngineRules): EngineDecision {
+  if (!request.url.startsWith("/") || request.url.length > 1_024)
+    return { refused: "the path is no path of the Engine API" };
+  const [path = "", query = "", ...rest] = request.url.split("?");
+  if (rest.length > 0) return { refused: "the query has a second question mark" };
+  const prefix = version.exec(path)?.[0] ?? "";
+  const bare = path.slice(prefix.length);
+  const container = `/containers/${rules.container}`;
+  const exec = execId.exec(bare);
+  if (request.method === "GET" && bare === `${container}/json` && query === "") {
+    return allow("inspect", "GET", `${prefix}${bare}`);
+  }
+  if (request.method === "POST" && bare === `${container}/restart`) return restart(`${prefix}${bare}`, query, rules);
+  if (request.method === "POST" && bare === `${container}/exec` && query === "") {
+    return createExec(`${prefix}${bare}`, request.body, rules);
+  }
+  if (exec !== null && query === "") return followExec({ request, path: `${prefix}${bare}`, exec, rules });
+  return {
+    refused: `only inspect, restart and exec of ${rules.nodeCli} in the container ${rules.container} pass this proxy`,
+  };
+}
+
+function allow(
+  kind: EngineCall["kind"],
+  method: EngineCall["method"],
+  path: string,
+  body?: Readonly<Record<string, unknown>>,
+): EngineDecision {
+  return { call: { kind, method, path, body: body === undefined ? undefined : JSON.stringify(body) } };
+}
+
+function restart(path: string, query: string, rules: EngineRules): EngineDecision {
+  if (query === "") return allow("restart", "POST", path);
+  const seconds = /^t=(\d{1,4})$/.exec(query)?.[1];
+  if (seconds === undefined) return { refused: "a restart takes t=<seconds> and nothing else" };
+  if (Number(seconds) > rules.stopTimeoutMaxSeconds) {
+    return { refused: `a restart's stop timeout is at most ${rules.stopTimeoutMaxSeconds} seconds` };
+  }
+  return allow("restart", "POST", `${path}?t=${Number(seconds)}`);
+}
+
+function createExec(path: string, text: string, rules: EngineRules): EngineDecision {
+  const parsed = execBody.safeParse(fromJson(text));
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    return {
+      refused: `the exec is not one of ${rules.nodeCli}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.trim(),
+    };
+  }
+  const { Cmd, WorkingDir, AttachStdout = true, AttachStderr = true } = parsed.data;
+  if (!isNodeCommand(Cmd, rules.nodeCli)) {
+    return { refused: `only "${rules.nodeCli} prune … --get", "… --enable_auto_prune" and "--version" are run` };
+  }
+  return allow("exec-create", "POST", path, {
+    Cmd,
+    ...(WorkingDir === undefined ? {} : { WorkingDir }),
+    AttachStdin: false,
+    AttachStdout,
+    AttachStderr,
+    Tty: false,
+    Privileged: false,
+  });
+}
+
+/** The specification's command lines, with and without `--c` (v0.11 and later, and before). */
+function isNodeCommand([program = "", ...args]: readonly string[], nodeCli: string): boolean {
+  const isTool = program === nodeCli || program === `./${nodeCli}` || isAbsoluteTool(program, nodeCli);
+  if (!isTool) return false;
+  if (args.length === 1) return args[0] === "--version";
+  const [command, ...options] = args;
+  if (command !== "prune") return false;
+  const last = options.at(-1);
+  if (last !== "--get" && last !== "--enable_auto_prune") return false;
+  if (options.length === 1) return true;
+  return options.length === 3 && options[0] === "--c" && isConfigPath(options[1] ?? "");
+}
+
+function isAbsoluteTool(program: string, nodeCli: string): boolean {
+  return /^\/[A-Za-z0-9_./-]+$/.test(program) && !program.includes("..") && program.endsWith(`/${nodeCli}`);
+}
+
+function isConfigPath(path: string): boolean {
+  return /^[A-Za-z0-9_./-]+$/.test(path) && !path.startsWith("-") && !path.includes("..");
+}
+
+function followExec({
+  request,
+  path,
+  exec,
+  rules,
+}: Readonly<{ request: EngineRequest; path: string; exec: RegExpExecArray; rules: EngineRules }>): EngineDecision {
+  const [, id = "", action] = exec;
+  if (!rules.isKnownExec(id)) return { refused: "this exec was not made through this proxy" };
+  if (action === "json" && request.method === "GET") return allow("exec-inspect", "GET", path);
+  if (action !== "start" || request.method !== "POST")
+    return { refused: "an exec is started by POST and inspected by GET" };
+  if (!startBody.safeParse(fromJson(request.body === "" ? "{}" : request.body)).success) {
+    return { refused: "an exec starts attached and without a terminal" };
+  }
+  return allow("exec-start", "POST", path, { Detach: false, Tty: false });
+}
+
+function fromJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // Not JSON: no schema takes `undefined`, so the request is refused with the schema's words.
+    return undefined;
+  }
+}

@@ -1,0 +1,162 @@
+import { chmodSync, existsSync, rmSync } from "node:fs";
+import {
+  createServer,
+  request as engineRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { Counter, type Registry } from "prom-client";
+import type { Logger } from "#daemon/log.ts";
+import { decideEngineCall, type EngineCall } from "./engine-call.ts";
+import { knownExecs, type KnownExecs } from "./known-execs.ts";
+import type { EngineProxySettings } from "./settings.ts";
+
+/** Largest answer of the engine to an exec's creation, which is read to learn the exec's id. */
+const execAnswerLimitBytes = 65_536;
+
+/** A running engine proxy. Disposing of it closes the socket and waits for what is under way. */
+export type EngineProxy = AsyncDisposable & Readonly<{ socketPath: string }>;
+
+type Dependencies = Readonly<{ log: Logger; metrics: Registry }>;
+type Proxy = Readonly<{
+  settings: EngineProxySettings;
+  execs: KnownExecs;
+  enginePath: string;
+  log: Logger;
+  count: (kind: string) => void;
+}>;
+
+/**
+ * Serves a Unix socket that lets three things through to the Docker Engine (see {@link decideEngineCall}) and answers 403 to all
+ * else, in the Engine API's own error shape.
+ */
+export async function startEngineProxy(settings: EngineProxySettings, deps: Dependencies): Promise<EngineProxy> {
+  const requests = new Counter({
+    name: "gatehouse_engine_proxy_requests_total",
+    help: "Requests to the Docker Engine by what they were; kind refused: did not pass.",
+    labelNames: ["kind"],
+    registers: [deps.metrics],
+  });
+  const proxy: Proxy = {
+    settings,
+    execs: knownExecs(),
+    enginePath: settings.engine.slice("unix://".length),
+    log: deps.log,
+    count: (kind) => requests.inc({ kind }),
+  };
+  let inFlight = 0;
+  const server = createServer({ requestTimeout: settings.listen.requestTimeoutMs }, (incoming, response) => {
+    if (inFlight >= settings.listen.requestsInFlight) {
+      refuse(response, 503, "too many requests at one time; try again");
+      return;
+    }
+    inFlight += 1;
+    response.once("close", () => (inFlight -= 1));
+    handle(proxy, incoming, response).catch((error: unknown) => {
+      deps.log.warn({ err: error }, "engine request failed");
+      refuse(response, 502, `the Docker Engine at ${settings.engine} did not answer: ${String(error)}`);
+    });
+  });
+  const { socketPath } = settings.listen;
+  if (existsSync(socketPath)) rmSync(socketPath);
+  await listenOn(server, socketPath);
+  chmodSync(socketPath, 0o660);
+  return { socketPath, [Symbol.asyncDispose]: () => close(server) };
+}
+
+async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await readBody(incoming, proxy.settings.listen.bodyLimitBytes);
+  if (body === undefined) {
+    proxy.count("refused");
+    refuse(response, 413, `the body is larger than ${proxy.settings.listen.bodyLimitBytes} bytes`);
+    return;
+  }
+  const { container, nodeCli, stopTimeoutMaxSeconds } = proxy.settings;
+  const decision = decideEngineCall(
+    { method: incoming.method ?? "", url: incoming.url ?? "", body },
+    { container, nodeCli, stopTimeoutMaxSeconds, isKnownExec: proxy.execs.has },
+  );
+  if ("refused" in decision) {
+    proxy.count("refused");
+    proxy.log.warn({ method: incoming.method, url: incoming.url, reason: decision.refused }, "refused");
+    refuse(response, 403, decision.refused);
+    return;
+  }
+  proxy.count(decision.call.kind);
+  await forward(proxy, decision.call, response);
+}
+
+async function forward(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<void> {
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const outgoing = engineRequest(
+      {
+        socketPath: proxy.enginePath,
+        method: call.method,
+        path: call.path,
+        headers: {
+          Host: "docker",
+          ...(call.body === undefined
+            ? {}
+            : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(call.body) }),
+        },
+        timeout: proxy.settings.answerTimeoutMs,
+      },
+      resolve,
+    );
+    outgoing.once("timeout", () => outgoing.destroy(new Error(`no answer in ${proxy.settings.answerTimeoutMs} ms`)));
+    outgoing.once("error", reject);
+    response.once("close", () => outgoing.destroy());
+    outgoing.end(call.body);
+  });
+  const type = answer.headers["content-type"];
+  if (call.kind === "exec-create") {
+    const text = (await readBody(answer, execAnswerLimitBytes)) ?? "";
+    rememberExec(proxy.execs, text);
+    response.writeHead(answer.statusCode ?? 502, { "Content-Type": type ?? "application/json" }).end(text);
+    return;
+  }
+  response.writeHead(answer.statusCode ?? 502, type === undefined ? {} : { "Content-Type": type });
+  response.flushHeaders();
+  answer.pipe(response);
+}
+
+function rememberExec(execs: KnownExecs, text: string): void {
+  const id = /"Id"\s*:\s*"([0-9a-f]{12,64})"/.exec(text)?.[1];
+  if (id !== undefined) execs.add(id);
+}
+
+/** The whole body as text, or nothing when it is larger than `limitBytes`. */
+async function readBody(message: IncomingMessage, limitBytes: number): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > limitBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  response.writeHead(status, { "Content-Type": "application/json", Connection: "close" });
+  response.end(`${JSON.stringify({ message: `gatehouse engine-proxy: ${message}` })}\n`);
+}
+
+async function listenOn(server: Server, socketPath: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(socketPath, () => resolve());
+  });
+}
+
+async function close(server: Server): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.close((error) => (error === undefined ? resolve() : reject(error)));
+    server.closeIdleConnections();
+  });
+}

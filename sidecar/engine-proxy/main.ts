@@ -1,0 +1,27 @@
+import { accessSync, constants, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Service } from "#daemon/service.ts";
+import { StartupError } from "#daemon/startup-error.ts";
+import { startEngineProxy } from "./engine-proxy.ts";
+import { engineProxySettings } from "./settings.ts";
+
+/** The engine proxy as a process: holds the Docker Engine's socket so that the sidecar need not. */
+export const engineProxy: Service<typeof engineProxySettings.schema> = {
+  definition: engineProxySettings,
+  async start(settings, { log, metrics, resources }) {
+    requireSocket(settings.engine.slice("unix://".length));
+    mkdirSync(dirname(settings.listen.socketPath), { recursive: true });
+    const proxy = resources.use(await startEngineProxy(settings, { log, metrics }));
+    return { urls: { "engine-proxy": `unix://${proxy.socketPath}` } };
+  },
+};
+
+function requireSocket(path: string): void {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (cause) {
+    throw new StartupError(
+      `can't use the Docker Engine's socket ${path} (${(cause as NodeJS.ErrnoException).code ?? String(cause)}); set GATEHOUSE_ENGINE_PROXY_ENGINE to the socket's path and run with a group that may use it.`,
+    );
+  }
+}

@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { bytes, filePath, milliseconds, positiveInteger } from "#daemon/setting-types.ts";
+import { defineSettings, section } from "#daemon/settings.ts";
+
+/** Settings of the engine proxy: which engine, which one container, and what may be asked of it. */
+export const engineProxySettings = defineSettings("engine-proxy", {
+  engine: z
+    .string()
+    .regex(/^unix:\/\/\/.+$/)
+    .default("unix:///var/run/docker.sock")
+    .describe("The Docker Engine's own socket")
+    .meta({ expected: "unix:///path/of/the/socket" }),
+  container: z
+    .string()
+    .regex(/^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}$/)
+    .describe("Name of the one container that callers may inspect, restart and run the node's command-line tool in")
+    .meta({ expected: "a container's name" }),
+  nodeCli: z
+    .string()
+    .regex(/^[a-zA-Z0-9_.-]{1,64}$/)
+    .default("node_cli")
+    .describe("File name of the node's command-line tool, the only program that is run in the container")
+    .meta({ expected: "a file name" }),
+  listen: section({
+    socketPath: filePath.default(".gatehouse/engine-proxy.sock").describe("Unix socket that callers use"),
+    requestTimeoutMs: milliseconds.default(5_000).describe("How long a caller may take to send a request"),
+    bodyLimitBytes: bytes.default(16_384).describe("Largest request body"),
+    requestsInFlight: positiveInteger.default(32).describe("Most requests at one time; more are answered 503"),
+  }),
+  answerTimeoutMs: milliseconds.default(330_000).describe("How long the engine may take to answer"),
+  stopTimeoutMaxSeconds: z
+    .int()
+    .min(0)
+    .max(3_600)
+    .default(300)
+    .describe("Longest stop timeout that a caller may ask for at a restart")
+    .meta({ expected: "seconds, a whole number from 0 to 3600" }),
+});
+
+/** The engine proxy's settings, parsed. */
+export type EngineProxySettings = z.output<typeof engineProxySettings.schema>;

@@ -1,0 +1,20 @@
+import type { Audience, Method } from "../catalogue/method.ts";
+import { never, nodeMethod } from "../catalogue/method-parts.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { Tier } from "../policy/settings.ts";
+import type { Caller } from "./caller.ts";
+
+const unlistedMethod = /^[a-zA-Z][\w.]{0,63}$/;
+const width = { public: 0, private: 1, internal: 2, nobody: 3 } as const satisfies Record<Audience, number>;
+
+/** The method that a caller may call by this name; undefined when there is none for it. */
+export function methodFor(policy: Policy, tier: Tier, name: string, { listener }: Caller): Method | undefined {
+  const method = policy.catalogue.get(name);
+  if (method === undefined) {
+    const forward = listener !== "public" && policy.settings.unknownMethods[listener] === "forward";
+    if (!forward || !unlistedMethod.test(name)) return undefined;
+    return nodeMethod({ name, summary: "", params: [], result: "", cache: never, costUnits: 50 });
+  }
+  if (width[method.audience] > width[listener]) return undefined;
+  return tier.methods === undefined || tier.methods.includes(name) ? method : undefined;
+}

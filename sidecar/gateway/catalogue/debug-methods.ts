@@ -1,0 +1,101 @@
+import type { Method, Param } from "./method.ts";
+import {
+  block,
+  blockHash,
+  blockNumberOrHash,
+  byBlock,
+  byHash,
+  callObject,
+  never,
+  nodeMethod,
+  perHead,
+  tracerOptions,
+  transactionHash,
+} from "./method-parts.ts";
+
+const traceTimeoutMs = 30_000;
+
+function raw(name: string, summary: string, param: Param): Method {
+  return nodeMethod({ name, summary, params: [param], result: "data", cache: byBlock(0), costUnits: 30 });
+}
+
+/** Specification, "Debug and trace methods". Only `callTracer` is let through wherever a tracer can be named. */
+export const debugMethods: readonly Method[] = [
+  nodeMethod({
+    name: "debug_traceTransaction",
+    summary: "Calls that a transaction made",
+    params: [transactionHash, tracerOptions],
+    result: "trace object",
+    limit: { kind: "tracer", at: 1 },
+    cache: perHead,
+    costUnits: 150,
+    timeoutMs: traceTimeoutMs,
+  }),
+  nodeMethod({
+    name: "debug_traceCall",
+    summary: "Calls that a call would make",
+    params: [callObject, block, tracerOptions],
+    result: "trace object",
+    limit: { kind: "tracer", at: 2 },
+    cache: byBlock(1),
+    costUnits: 150,
+    timeoutMs: traceTimeoutMs,
+  }),
+  nodeMethod({
+    name: "debug_traceBlockByHash",
+    summary: "Calls of all transactions of a block",
+    params: [blockHash, tracerOptions],
+    result: "array of traces",
+    limit: { kind: "tracer", at: 1 },
+    cache: byHash,
+    costUnits: 400,
+    timeoutMs: traceTimeoutMs,
+  }),
+  nodeMethod({
+    name: "debug_traceBlockByNumber",
+    summary: "Calls of all transactions of a block",
+    params: [block, tracerOptions],
+    result: "array of traces",
+    limit: { kind: "tracer", at: 1 },
+    cache: byBlock(0),
+    costUnits: 400,
+    timeoutMs: traceTimeoutMs,
+  }),
+  raw("debug_getRawBlock", "RLP of a block", blockNumberOrHash),
+  raw("debug_getRawHeader", "RLP of a block's header", blockNumberOrHash),
+  nodeMethod({
+    name: "debug_getRawReceipts",
+    summary: "RLP of a block's receipts",
+    params: [blockNumberOrHash],
+    result: "array of data",
+    cache: byBlock(0),
+    costUnits: 40,
+  }),
+  nodeMethod({
+    name: "debug_getRawTransaction",
+    summary: "RLP of a transaction",
+    params: [transactionHash],
+    result: "data",
+    cache: perHead,
+    costUnits: 20,
+  }),
+  nodeMethod({
+    name: "debug_protocolVersion",
+    summary: "Versions of the protocol that the node knows",
+    params: [],
+    result: "protocol version info",
+    audience: "private",
+    cache: never,
+    costUnits: 5,
+  }),
+  nodeMethod({
+    name: "trace_filter",
+    summary: "Traces in a range of blocks, by sender and receiver",
+    params: [{ name: "filter", shape: "traceFilter" }],
+    result: "array of traces",
+    limit: { kind: "traceRange" },
+    cache: { kind: "logs" },
+    costUnits: 300,
+    timeoutMs: traceTimeoutMs,
+  }),
+];

@@ -1,0 +1,31 @@
+import type { CacheRule, Method, Param } from "./method.ts";
+
+/** Parameters, cache rules and defaults that the method tables share. */
+
+export const account: Param = { name: "address", shape: "address" };
+export const block: Param = { name: "block", shape: "block" };
+export const optionalBlock: Param = { name: "block", shape: "block", optional: true };
+export const blockHash: Param = { name: "blockHash", shape: "blockHash" };
+export const blockNumberOrHash: Param = { name: "block", shape: "blockNumberOrHash" };
+export const callObject: Param = { name: "call", shape: "callObject" };
+export const fullTransactions: Param = { name: "fullTransactions", shape: "boolean" };
+export const index: Param = { name: "index", shape: "quantity" };
+export const transactionHash: Param = { name: "transactionHash", shape: "hash" };
+export const tracerOptions: Param = { name: "options", shape: "tracerOptions", optional: true };
+
+export const never: CacheRule = { kind: "none" };
+export const perHead: CacheRule = { kind: "head" };
+export const byHash: CacheRule = { kind: "hash" };
+export const whileConnected: CacheRule = { kind: "constant" };
+
+/** The cache rule of a method whose parameter at `at` is a block. */
+export function byBlock(at: number): CacheRule {
+  return { kind: "block", at };
+}
+
+type Given = Pick<Method, "name" | "summary" | "params" | "result" | "cache" | "costUnits"> & Partial<Method>;
+
+/** A method that the node answers; public and 10 seconds unless told otherwise. */
+export function nodeMethod(given: Given): Method {
+  return { audience: "public", answeredBy: "node", timeoutMs: 10_000, ...given };
+}

@@ -1,0 +1,60 @@
+/**
+ * Who may call a method: specification, column Availability. Blank means public; "not on the public endpoint" private;
+ * "internal debug endpoints only" internal. `nobody` is declared and yet answered METHOD_NOT_FOUND.
+ */
+export type Audience = "public" | "private" | "internal" | "nobody";
+
+/** Shape of a parameter, as the OpenRPC document and the method reference show it. */
+export type ParamShape =
+  | "address"
+  | "block"
+  | "blockHash"
+  | "blockNumberOrHash"
+  | "boolean"
+  | "callObject"
+  | "data"
+  | "hash"
+  | "logFilter"
+  | "percentiles"
+  | "quantity"
+  | "storageKeys"
+  | "subscriptionId"
+  | "subscriptionType"
+  | "traceFilter"
+  | "tracerOptions";
+
+/** One positional parameter. */
+export type Param = Readonly<{ name: string; shape: ParamShape; optional?: true }>;
+
+/**
+ * When an answer may be used again. `constant`: as long as the gateway is connected to the same node; `hash`: for ever, the
+ * first parameter names a block by its hash; `block`: for ever when the parameter at `at` is a finalised number, else within
+ * one head; `logs`: the same by the filter's bounds; `head`: within one head; `none`: never.
+ */
+export type CacheRule =
+  | Readonly<{ kind: "none" | "constant" | "hash" | "logs" | "head" }>
+  | Readonly<{ kind: "block"; at: number }>;
+
+/** A limit on a method's parameters that the gateway checks. `tracer`: tracer options stand at parameter `at`. */
+export type ParamLimit = Readonly<{ kind: "logs" | "traceRange" }> | Readonly<{ kind: "tracer"; at: number }>;
+
+/** One method of the JSON-RPC interface: everything that the gateway knows about it. */
+export type Method = Readonly<{
+  name: string;
+  summary: string;
+  params: readonly Param[];
+  /** What it results in, in words. */
+  result: string;
+  audience: Audience;
+  answeredBy: "node" | "gateway" | "nobody";
+  /** JSON text of the constant that the gateway answers with. */
+  constant?: string;
+  limit?: ParamLimit;
+  /** Compute units that one call costs its caller. */
+  costUnits: number;
+  cache: CacheRule;
+  /** How long the node may take, from the call's arrival to the answer's first byte. */
+  timeoutMs: number;
+  /** Works over WebSocket only. */
+  webSocketOnly?: true;
+}>;

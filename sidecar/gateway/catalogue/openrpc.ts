@@ -1,0 +1,58 @@
+import type { ListenerName } from "../callers/caller.ts";
+import type { Catalogue } from "./catalogue.ts";
+import type { Method, ParamShape } from "./method.ts";
+
+/** JSON Schema of each shape of parameter. */
+const schemas = {
+  address: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" },
+  block: { type: "string", pattern: "^(0x[0-9a-fA-F]+|latest|earliest|pending|safe|finalized)$" },
+  blockHash: { type: "string", pattern: "^0x[0-9a-fA-F]{64}$" },
+  blockNumberOrHash: { type: "string", pattern: "^(0x[0-9a-fA-F]+|latest|earliest|pending|safe|finalized)$" },
+  boolean: { type: "boolean" },
+  callObject: { type: "object", properties: { from: {}, to: {}, gas: {}, gasPrice: {}, value: {}, data: {} } },
+  data: { type: "string", pattern: "^0x([0-9a-fA-F]{2})*$" },
+  hash: { type: "string", pattern: "^0x[0-9a-fA-F]{64}$" },
+  logFilter: { type: "object", properties: { fromBlock: {}, toBlock: {}, address: {}, topics: {}, blockHash: {} } },
+  percentiles: { type: "array", items: { type: "number" } },
+  quantity: { type: "string", pattern: "^0x[0-9a-fA-F]+$" },
+  storageKeys: { type: "array", items: { type: "string", pattern: "^0x[0-9a-fA-F]{1,64}$" } },
+  subscriptionId: { type: "string", pattern: "^0x[0-9a-f]{32}$" },
+  subscriptionType: { type: "string", enum: ["newHeads", "logs"] },
+  traceFilter: {
+    type: "object",
+    properties: { fromBlock: {}, toBlock: {}, fromAddress: {}, toAddress: {}, count: {}, after: {} },
+  },
+  tracerOptions: { type: "object", properties: { tracer: { const: "callTracer" }, tracerConfig: {}, timeout: {} } },
+} as const satisfies Record<ParamShape, object>;
+
+const audiences = {
+  public: ["public"],
+  private: ["public", "private"],
+  internal: ["public", "private", "internal"],
+} as const satisfies Record<ListenerName, readonly string[]>;
+
+/** The methods that a listener has, in the catalogue's order. */
+export function methodsOf(catalogue: Catalogue, listener: ListenerName): readonly Method[] {
+  const own: readonly string[] = audiences[listener];
+  return [...catalogue.values()].filter(({ audience }) => own.includes(audience));
+}
+
+/** Describes a listener's methods as an OpenRPC 1.3 document, which `rpc.discover` answers. */
+export function openRpcDocument(catalogue: Catalogue, listener: ListenerName) {
+  return {
+    openrpc: "1.3.2",
+    info: { title: "Gatehouse", description: `Methods of the ${listener} listener.`, version: "1" },
+    methods: methodsOf(catalogue, listener).map((method) => ({
+      name: method.name,
+      summary: method.summary,
+      paramStructure: "by-position",
+      params: method.params.map((param) => ({
+        name: param.name,
+        required: param.optional !== true,
+        schema: schemas[param.shape],
+      })),
+      result: { name: "result", description: method.result, schema: {} },
+      "x-compute-units": method.costUnits,
+    })),
+  };
+}

@@ -1,0 +1,33 @@
+/** Where an answer came from, as the header `X-Gatehouse-Source` and the metrics tell it. */
+export type AnswerSource = "gateway" | "cache" | "coalesced" | "node";
+
+/**
+ * Takes the answer of one call or batch: `text`, `bytes` or `refused` once, or `begin`, `chunk`…, and `end` or `broken`.
+ * Text is a binary string: one character a byte.
+ */
+export type AnswerSink = Readonly<{
+  /** A whole answer. */
+  text: (json: string, source: AnswerSource) => void;
+  /** A whole answer as the node sent it. The bytes are valid for as long as the call lasts; keep a copy. */
+  bytes: (body: Buffer, source: AnswerSource) => void;
+  /** A whole answer that a limit made: HTTP tells it with 429 and Retry-After. */
+  refused: (json: string, retryAfterSeconds: number) => void;
+  /** A streamed answer begins; its length in bytes, when the node told it. */
+  begin: (lengthBytes: number | undefined, source: AnswerSource) => void;
+  /** False asks the sender to wait for `flow.resume`. */
+  chunk: (bytes: Buffer) => boolean;
+  end: () => void;
+  /** The streamed answer can't be completed; the reader must not take what it has for whole. */
+  broken: () => void;
+}>;
+
+/** The sending side of an answer under way, as its reader steers it. */
+export type AnswerFlow = Readonly<{
+  /** Goes on after `chunk` answered false. */
+  resume: () => void;
+  /** The reader is gone: nothing more is sent to its sink. */
+  cancel: () => void;
+}>;
+
+/** The flow of an answer that was complete before anyone could steer it. */
+export const finishedFlow: AnswerFlow = { resume: () => undefined, cancel: () => undefined };

@@ -1,0 +1,62 @@
+import type { AnswerSink } from "./answer-sink.ts";
+
+/** Bytes of finished answers from which a batch's reply begins to be sent before all of it is there. */
+const streamFromBytes = 65_536;
+
+/** Writes a batch's entries in their order. */
+export type BatchWriter = Readonly<{
+  /** Places whose entries have been written, counted from the start without a gap. */
+  turn: () => number;
+  /** Bytes of the entries written. */
+  bytes: () => number;
+  /** Sets the entry of a place; empty text means that it has none. */
+  put: (place: number, entry: string) => void;
+  /** Writes what is in turn. False when the reader has asked to wait. */
+  flush: () => boolean;
+  resume: () => void;
+}>;
+
+/** Makes a writer of `total` entries: short replies go out whole, long ones as they come. */
+export function makeBatchWriter(total: number, sink: AnswerSink): BatchWriter {
+  const ready = new Map<number, string>();
+  let turn = 0;
+  let bytes = 0;
+  let unsent = "";
+  let hasBegun = false;
+  let isHeld = false;
+  let isOver = false;
+
+  const takeTurns = () => {
+    for (let entry = ready.get(turn); entry !== undefined; entry = ready.get(turn)) {
+      ready.delete(turn);
+      turn += 1;
+      if (entry !== "") unsent += bytes === 0 ? `[${entry}` : `,${entry}`;
+      bytes += entry.length;
+    }
+  };
+  const sendPart = (text: string) => {
+    if (!hasBegun) sink.begin(undefined, "node");
+    hasBegun = true;
+    isHeld = !sink.chunk(Buffer.from(text, "latin1"));
+    unsent = "";
+  };
+  return {
+    turn: () => turn,
+    bytes: () => bytes,
+    put: (place, entry) => ready.set(place, entry),
+    resume: () => {
+      isHeld = false;
+    },
+    flush: () => {
+      if (isOver) return true;
+      takeTurns();
+      isOver = turn === total;
+      if (isOver && !hasBegun) sink.text(bytes === 0 ? "" : `${unsent}]`, "node");
+      else if (isOver) {
+        sendPart(`${unsent}]`);
+        sink.end();
+      } else if (unsent.length >= streamFromBytes) sendPart(unsent);
+      return !isHeld;
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { errorText } from "../envelope/answer-text.ts";
+import { isBad, type BadCall, type Call } from "../envelope/call.ts";
+import { rpcErrors } from "../envelope/rpc-error.ts";
+import type { AnswerFlow, AnswerSink } from "./answer-sink.ts";
+import { makeBatchWriter } from "./batch-writer.ts";
+import { textSink, type NoText, type TextAnswer } from "./text-sink.ts";
+
+/** Bounds of a batch under way. */
+export type BatchLimits = Readonly<{ parallel: number; responseBytes: number }>;
+
+/**
+ * Answers the calls of a batch, in their order, with at most `parallel` of them under way; those that finish early wait for
+ * their turn, and no call starts further ahead than that. Notifications are run and have no entry; when nothing has an entry
+ * the answer is empty text. Answers beyond `responseBytes` are replaced by errors, as geth does it.
+ */
+export function runBatch(
+  calls: readonly (Call | BadCall)[],
+  limits: BatchLimits,
+  { handle, sink }: Readonly<{ handle: (call: Call, sink: AnswerSink) => AnswerFlow; sink: AnswerSink }>,
+): AnswerFlow {
+  const writer = makeBatchWriter(calls.length, sink);
+  const flows = new Map<number, AnswerFlow>();
+  const settled = new Set<number>();
+  const state = { next: 0, isCancelled: false, isRunning: false };
+
+  const settle = (place: number, entry: string) => {
+    flows.delete(place);
+    settled.add(place);
+    writer.put(place, entry);
+    run();
+  };
+  const start = (place: number, call: Call | BadCall) => {
+    if (isBad(call)) settle(place, errorText(call.id, call.error));
+    else if (writer.bytes() >= limits.responseBytes) settle(place, entryText(call.id, "tooLong"));
+    else {
+      const itemSink = textSink(limits.responseBytes, (answer) => settle(place, entryText(call.id, answer)));
+      const flow = handle(call, itemSink);
+      if (!settled.has(place)) flows.set(place, flow);
+    }
+  };
+  const run = () => {
+    // An answer that comes at once calls back into here; the loop sees what it changed.
+    if (state.isRunning || state.isCancelled) return;
+    state.isRunning = true;
+    while (writer.flush() && state.next < Math.min(calls.length, writer.turn() + limits.parallel)) {
+      const call = calls[state.next];
+      state.next += 1;
+      if (call !== undefined) start(state.next - 1, call);
+    }
+    state.isRunning = false;
+  };
+  run();
+  return {
+    resume: () => {
+      writer.resume();
+      run();
+    },
+    cancel: () => {
+      state.isCancelled = true;
+      for (const flow of flows.values()) flow.cancel();
+      flows.clear();
+    },
+  };
+}
+
+/** The entry of an answer; a notification has none. */
+function entryText(id: string | undefined, answer: TextAnswer | NoText): string {
+  if (id === undefined) return "";
+  if (answer === "tooLong") return errorText(id, rpcErrors.responseTooLarge);
+  return answer === "broken" ? errorText(id, rpcErrors.nodeUnavailable) : answer.text.trimEnd();
+}

@@ -1,0 +1,209 @@
+import type { Method } from "../catalogue/method.ts";
+import { goneTier, type Caller, type ListenerName } from "../callers/caller.ts";
+import { methodFor } from "../callers/method-for-caller.ts";
+import type { Head } from "../cache/head.ts";
+import { errorText, resultText } from "../envelope/answer-text.ts";
+import type { Call } from "../envelope/call.ts";
+import { limitExceeded, methodNotFound, rpcErrors, type RpcError } from "../envelope/rpc-error.ts";
+import { checkParams } from "../limits/check-params.ts";
+import type { LoadGate } from "../limits/load-gate.ts";
+import type { RateDecision, RateLimiter } from "../limits/rate-limiter.ts";
+import type { CallOutcome, Meter } from "../observe/meter.ts";
+import { logsCap, traceCap, type Policy, type PolicySource } from "../policy/policy.ts";
+import type { Tier } from "../policy/settings.ts";
+import { finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
+import type { NodeReads } from "./node-reads.ts";
+import type { NodeOutcome } from "./pass-through.ts";
+import { readSplit } from "./split-read.ts";
+import type { SubscriptionAnswer, Subscriptions } from "./subscriptions.ts";
+
+/** What answering a call takes. */
+export type CallDependencies = Readonly<{
+  policy: PolicySource;
+  limiter: RateLimiter;
+  gate: LoadGate;
+  head: Head;
+  reads: NodeReads;
+  meter: Meter;
+  /** JSON text of the OpenRPC document for a listener. */
+  openRpc: (policy: Policy, listener: ListenerName) => string;
+  /** Milliseconds of a clock that never goes back. */
+  now: () => number;
+}>;
+
+/** One call on its way: who makes it, when it came, and what passes on with it. */
+export type CallContext = Readonly<{
+  caller: Caller;
+  startedAt: number;
+  traceparent: string | undefined;
+  /** Subscriptions of the caller's WebSocket; over HTTP there are none. */
+  subscriptions?: Subscriptions | undefined;
+}>;
+
+/** Answers one call: the catalogue, then limits, then constants, cache and node. Never throws. */
+export type CallHandler = (call: Call, context: CallContext, sink: AnswerSink) => AnswerFlow;
+
+/** Makes the handler of all listeners' calls. */
+export function makeCallHandler(dependencies: CallDependencies): CallHandler {
+  return (call, context, sink) => {
+    const policy = dependencies.policy();
+    const tier = policy.tiers.get(context.caller.tierName) ?? goneTier;
+    const method = methodFor(policy, tier, call.method, context.caller);
+    const work: Work = { ...dependencies, call, context, sink, rules: policy, tier, method, id: call.id ?? "null" };
+    const decision = policy.settings.rateLimit.enabled
+      ? dependencies.limiter.take(context.caller.key, method?.costUnits ?? 1, tier)
+      : undefined;
+    return decision instanceof Promise ? later(work, decision) : admit(work, decision);
+  };
+}
+
+type Work = CallDependencies &
+  Readonly<{
+    call: Call;
+    id: string;
+    context: CallContext;
+    sink: AnswerSink;
+    rules: Policy;
+    tier: Tier;
+    method: Method | undefined;
+  }>;
+
+function later(work: Work, decision: Promise<RateDecision>): AnswerFlow {
+  let flow: AnswerFlow | undefined;
+  let cancelled = false;
+  const goOn = (waitMs: RateDecision) => {
+    if (!cancelled) flow = admit(work, waitMs);
+  };
+  decision.then(goOn, () => goOn(undefined));
+  return {
+    resume: () => flow?.resume(),
+    cancel: () => {
+      cancelled = true;
+      flow?.cancel();
+    },
+  };
+}
+
+function admit(work: Work, waitMs: RateDecision): AnswerFlow {
+  const { call, method, id } = work;
+  if (waitMs !== undefined) {
+    const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
+    return limited(work, `rate limit exceeded; try again in ${seconds} s`, seconds, "limited");
+  }
+  if (method === undefined) return failed(work, methodNotFound(call.method));
+  const { subscriptions } = work.context;
+  if (method.webSocketOnly === true && subscriptions === undefined) {
+    return failed(work, rpcErrors.notificationsNotSupported);
+  }
+  if (call.params !== undefined && call.params.charCodeAt(0) !== 0x5b) return failed(work, rpcErrors.nonArrayParams);
+  if (method.webSocketOnly === true && subscriptions !== undefined) return subscribing(work, method, subscriptions);
+  if (method.constant !== undefined) return answered(work, resultText(id, method.constant));
+  if (method.answeredBy === "gateway") {
+    return answered(work, resultText(id, work.openRpc(work.rules, work.context.caller.listener)));
+  }
+  const { errorCode } = work.rules.settings.ranges;
+  const splitBlocks = work.tier.splitBlocks ?? 0;
+  const checked = checkParams(method, call.params ?? "[]", work.head.known(), {
+    logs: () => ({ capBlocks: logsCap(work.rules, work.tier), splitBlocks, errorCode }),
+    trace: () => ({ capBlocks: traceCap(work.rules, work.tier), splitBlocks, errorCode }),
+  });
+  switch (checked.kind) {
+    case "refuse":
+      return failed(work, checked.error);
+    case "split":
+      return splitRead(work, method, checked.pieces);
+    case "pass":
+      return readOne(work, method, checked.params);
+  }
+}
+
+function readOne(work: Work, method: Method, params: string): AnswerFlow {
+  const { id, sink, reads, context } = work;
+  const cached = reads.cached(method.name, params);
+  if (cached !== undefined) {
+    ended(work, "cache");
+    sink.text(resultText(id, cached), "cache");
+    return finishedFlow;
+  }
+  const { overload } = work.rules.settings;
+  const { key } = context.caller;
+  const refusal = work.gate.enter(key, work.tier, method.costUnits, overload);
+  if (refusal === "concurrency") {
+    return limited(work, `more than ${work.tier.concurrency} calls at a time; try again later`, 1, "limited");
+  }
+  if (refusal === "overload") {
+    return limited(work, "too much load; try again later", overload.retryAfterSeconds, "overload");
+  }
+  let isDone = false;
+  const done = (outcome: NodeOutcome) => {
+    if (isDone) return;
+    isDone = true;
+    work.gate.leave(key, method.costUnits, overload);
+    work.meter.node(method.name, (work.now() - context.startedAt) / 1_000);
+    ended(work, callOutcome(outcome));
+  };
+  return reads.read({ method, params, traceparent: context.traceparent }, { id, sink, done });
+}
+
+function callOutcome(outcome: NodeOutcome): CallOutcome {
+  if (outcome === "answered") return "node";
+  return outcome === "coalesced" || outcome === "cancelled" ? outcome : "failed";
+}
+
+function subscribing(work: Work, method: Method, subscriptions: Subscriptions): AnswerFlow {
+  void tellSubscription(work, subscriptions.answer(method.name, work.call.params ?? "[]"));
+  return finishedFlow;
+}
+
+async function tellSubscription(work: Work, pending: Promise<SubscriptionAnswer>): Promise<void> {
+  const answer = await pending;
+  if (answer.kind === "error") failed(work, answer.error);
+  else if (answer.kind === "result") answered(work, resultText(work.id, answer.json));
+  else answered(work, `{"jsonrpc":"2.0","id":${work.id},"error":${answer.json}}`);
+}
+
+/** A range in pieces is charged as that many calls and takes one place among those under way. */
+function splitRead(work: Work, method: Method, pieces: readonly string[]): AnswerFlow {
+  const { key } = work.context.caller;
+  const { overload, ranges, limits, rateLimit } = work.rules.settings;
+  const units = method.costUnits * (pieces.length - 1);
+  const wait = rateLimit.enabled ? work.limiter.take(key, units, work.tier) : undefined;
+  if (typeof wait === "number") {
+    const seconds = Math.max(1, Math.ceil(wait / 1_000));
+    return limited(work, `rate limit exceeded; try again in ${seconds} s`, seconds, "limited");
+  }
+  const refusal = work.gate.enter(key, work.tier, method.costUnits, overload);
+  if (refusal !== undefined) {
+    return limited(work, "too much load; try again later", overload.retryAfterSeconds, "overload");
+  }
+  return readSplit(
+    { method, pieces, parallel: ranges.splitParallel, limitBytes: limits.batchResponseBytes },
+    { id: work.id, sink: work.sink, reads: work.reads, traceparent: work.context.traceparent },
+    (outcome) => {
+      work.gate.leave(key, method.costUnits, overload);
+      ended(work, outcome);
+    },
+  );
+}
+
+function ended({ meter, method, context, now }: Work, outcome: CallOutcome): void {
+  meter.call(method?.name ?? "unknown", context.caller.tierName, outcome, (now() - context.startedAt) / 1_000);
+}
+
+function answered(work: Work, text: string): AnswerFlow {
+  ended(work, "gateway");
+  work.sink.text(text, "gateway");
+  return finishedFlow;
+}
+
+function failed(work: Work, error: RpcError): AnswerFlow {
+  ended(work, "refused");
+  work.sink.text(errorText(work.id, error), "gateway");
+  return finishedFlow;
+}
+
+function limited(work: Work, message: string, seconds: number, outcome: "limited" | "overload"): AnswerFlow {
+  ended(work, outcome);
+  work.sink.refused(errorText(work.id, limitExceeded(message)), seconds);
+  return finishedFlow;
+}

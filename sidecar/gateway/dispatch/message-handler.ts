@@ -1,0 +1,58 @@
+import type { Caller } from "../callers/caller.ts";
+import { errorText } from "../envelope/answer-text.ts";
+import { isBad } from "../envelope/call.ts";
+import { readMessage } from "../envelope/read-message.ts";
+import type { PolicySource } from "../policy/policy.ts";
+import { finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
+import { runBatch } from "./batch.ts";
+import type { CallHandler } from "./call-handler.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+
+/** What came with a message beside its bytes. */
+export type MessageContext = Readonly<{
+  caller: Caller;
+  traceparent: string | undefined;
+  /** Subscriptions of the caller's WebSocket; over HTTP there are none. */
+  subscriptions?: Subscriptions | undefined;
+}>;
+
+/** Answers one request body or WebSocket message. An answer of empty text means that nothing is to be said. Never throws. */
+export type MessageHandler = (body: Buffer, context: MessageContext, sink: AnswerSink) => AnswerFlow;
+
+/** What handling messages takes. */
+export type MessageDependencies = Readonly<{ policy: PolicySource; handle: CallHandler; now: () => number }>;
+
+const discard: AnswerSink = {
+  text: () => undefined,
+  bytes: () => undefined,
+  refused: () => undefined,
+  begin: () => undefined,
+  chunk: () => true,
+  end: () => undefined,
+  broken: () => undefined,
+};
+
+/** Makes the handler of messages: single calls, notifications and batches. */
+export function makeMessageHandler({ policy, handle, now }: MessageDependencies): MessageHandler {
+  return (body, origin, sink) => {
+    const { limits } = policy().settings;
+    const context = { ...origin, startedAt: now() };
+    const message = readMessage(body, limits);
+    if (message.kind === "batch") {
+      return runBatch(
+        message.calls,
+        { parallel: limits.batchParallel, responseBytes: limits.batchResponseBytes },
+        { handle: (call, itemSink) => handle(call, context, itemSink), sink },
+      );
+    }
+    const { call } = message;
+    if (isBad(call)) {
+      sink.text(errorText(call.id, call.error), "gateway");
+      return finishedFlow;
+    }
+    if (call.id !== undefined) return handle(call, context, sink);
+    handle(call, context, discard);
+    sink.text("", "gateway");
+    return finishedFlow;
+  };
+}

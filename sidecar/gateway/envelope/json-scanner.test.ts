@@ -1,0 +1,56 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { notJson, skipSpace, skipValue } from "./json-scanner.ts";
+
+function accepts(text: string): boolean {
+  const end = skipValue(text, skipSpace(text, 0), 64);
+  return end !== notJson && skipSpace(text, end) === text.length;
+}
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe("skipValue", () => {
+  it("accepts what JSON.parse accepts and nothing else", () => {
+    const piece = fc.constantFrom(
+      ...'{}[],:"\\-+.eE0123456789truefalsn \t\n\u0000\u007f\u00ff'.split(""),
+      "true",
+      "null",
+      '"a"',
+    );
+    const text = fc.oneof(
+      fc.json({ maxDepth: 5 }),
+      fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join("")),
+    );
+    fc.assert(
+      fc.property(text, (json) => {
+        expect(accepts(json)).toBe(parses(json));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it("accepts a broken valid text exactly when JSON.parse does", () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 4 }), fc.nat(), fc.nat(255), (json, place, code) => {
+        const at = place % (json.length + 1);
+        const broken = json.slice(0, at) + String.fromCharCode(code) + json.slice(at + 1);
+        expect(accepts(broken)).toBe(parses(broken));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it("refuses nesting beyond the limit without overflowing", () => {
+    expect(accepts("[".repeat(64) + "]".repeat(64))).toBe(true);
+    expect(accepts("[".repeat(65) + "]".repeat(65))).toBe(false);
+    expect(accepts("[".repeat(5_000_000))).toBe(false);
+    expect(accepts('{"a":'.repeat(1_000_000))).toBe(false);
+  });
+});

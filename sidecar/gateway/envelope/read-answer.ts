@@ -1,0 +1,35 @@
+import { readObject } from "./read-object.ts";
+
+/** What the node answered, as slices of JSON text. */
+export type NodeAnswer = Readonly<{ kind: "result" | "error"; json: string }>;
+
+/**
+ * Takes the result or the error out of the node's answer to a call with this id. The layout that nodes write is recognised by
+ * its first bytes; another one is scanned. Undefined when it is no answer.
+ */
+export function readAnswer(text: string, id: string): NodeAnswer | undefined {
+  const start = `{"jsonrpc":"2.0","id":${id},"result":`;
+  if (text.startsWith(start)) {
+    const end = text.endsWith("}") ? text.length : text.trimEnd().length;
+    if (text.charCodeAt(end - 1) === 0x7d) return { kind: "result", json: text.slice(start.length, end - 1) };
+  }
+  const members = readObject(text);
+  const error = members?.get("error");
+  if (error !== undefined && error !== "null") return { kind: "error", json: error };
+  const result = members?.get("result");
+  return result === undefined ? undefined : { kind: "result", json: result };
+}
+
+/** Whether a result says that there is nothing: what may be there a moment later must not be remembered. */
+export function isEmptyResult(json: string): boolean {
+  switch (json.length > 8 ? "" : json.trim()) {
+    case "null":
+    case "[]":
+    case "{}":
+    case '""':
+    case '"0x"':
+      return true;
+    default:
+      return false;
+  }
+}

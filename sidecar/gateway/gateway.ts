@@ -1,0 +1,94 @@
+import type { Registry } from "prom-client";
+import type { Logger } from "#daemon/log.ts";
+import type { ReadinessCheck } from "#daemon/readiness.ts";
+import { makeAnswerCache } from "./cache/answer-cache.ts";
+import { makeHead } from "./cache/head.ts";
+import { startListeners } from "./listener/listeners.ts";
+import { makeCallHandler } from "./dispatch/call-handler.ts";
+import { makeMessageHandler } from "./dispatch/message-handler.ts";
+import { makeNodeReads } from "./dispatch/node-reads.ts";
+import { makeLoadGate } from "./limits/load-gate.ts";
+import { processRateLimiter } from "./limits/rate-limiter.ts";
+import { prometheusMeter, registerGauges } from "./observe/call-metrics.ts";
+import { watchLoopDelay } from "./observe/loop-delay.ts";
+import { openRpcTexts } from "./catalogue/openrpc-texts.ts";
+import { makePolicy } from "./policy/policy.ts";
+import type { GatewaySettings } from "./settings.ts";
+import { startNode } from "./upstream/node.ts";
+
+/** What the gateway is made with. */
+export type GatewayDependencies = Readonly<{
+  log: Logger;
+  metrics: Registry;
+  /** The node behind the gateway. */
+  node: Readonly<{ httpUrl: string; webSocketUrl: string }>;
+  /** Aborts when the service is to stop; the gateway itself stops when it is disposed of. */
+  signal: AbortSignal;
+}>;
+
+/** URLs of the listeners that run, by name: `public`, `private`, `internal`. */
+export type GatewayUrls = Readonly<Record<string, string>>;
+
+/** A running gateway. Disposing of it lets calls under way finish and closes WebSockets with 1001. */
+export type Gateway = AsyncDisposable & Readonly<{ urls: GatewayUrls; readiness: () => ReadinessCheck }>;
+
+const now = () => performance.now();
+
+/**
+ * Starts the gateway's listeners in front of one node.
+ *
+ * @throws {StartupError} when a listener's port is taken or a file that settings name can't be used.
+ */
+export async function startGateway(
+  settings: GatewaySettings,
+  { log, metrics, node }: GatewayDependencies,
+): Promise<Gateway> {
+  await using starting = new AsyncDisposableStack();
+
+  const current = makePolicy(settings);
+  const policy = () => current;
+  const head = makeHead(settings.head, { now });
+  const cache = makeAnswerCache(settings.cache);
+  const upstream = starting.use(startNode(settings, { ...node, head, cache, policy, log, now }));
+  const gate = makeLoadGate({ loopDelayMs: starting.use(watchLoopDelay()).delayMs });
+  const handle = makeCallHandler({
+    policy,
+    limiter: processRateLimiter(settings.rateStore, { now }),
+    gate,
+    head,
+    reads: makeNodeReads(
+      { ...settings.cache, cache: settings.cache.enabled, responseBytes: () => policy().settings.limits.responseBytes },
+      { pool: upstream.pool, cache, head },
+    ),
+    meter: prometheusMeter(metrics),
+    openRpc: openRpcTexts(),
+    now,
+  });
+  const listeners = await startListeners(settings, {
+    policy,
+    handle: makeMessageHandler({ policy, handle, now }),
+    hub: upstream.hub,
+    metrics,
+    log,
+  });
+  starting.use(listeners);
+  registerGauges(metrics, {
+    callsInFlight: gate.callsInFlight,
+    callsWaiting: () => upstream.pool.waiting,
+    cacheBytes: cache.bytes,
+    cacheEntries: cache.entries,
+    webSockets: listeners.webSockets,
+    subscriptions: listeners.subscriptions,
+    upstreamSubscriptions: upstream.hub.upstreamSubscriptions,
+    headNumber: () => Number(head.known()?.latest ?? 0n),
+  });
+  const resources = starting.move();
+  return {
+    urls: listeners.urls,
+    readiness: () =>
+      head.known() === undefined
+        ? { ok: false, message: "the head of the chain is not known: the node does not answer" }
+        : { ok: true, message: `serving at block ${head.known()?.latest}` },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}

@@ -1,0 +1,28 @@
+import type { Method } from "../catalogue/method.ts";
+import type { KnownHead } from "./block-range.ts";
+import type { CheckedParams, RangeLimit } from "./checked-params.ts";
+import { checkLogParams } from "./log-filter.ts";
+import { checkTraceParams } from "./trace-filter.ts";
+import { checkTracerParams } from "./tracer-options.ts";
+
+/** What ranges are limited to. */
+export type RangeLimits = Readonly<{ logs: () => RangeLimit; trace: () => RangeLimit }>;
+
+/** Checks a method's parameters (JSON text of an array) against the limit that the catalogue names for it. */
+export function checkParams(
+  method: Method,
+  params: string,
+  head: KnownHead | undefined,
+  limits: RangeLimits,
+): CheckedParams {
+  switch (method.limit?.kind) {
+    case "logs":
+      return checkLogParams(params, head, limits.logs());
+    case "traceRange":
+      return checkTraceParams(params, head, limits.trace());
+    case "tracer":
+      return checkTracerParams(params, method.limit.at);
+    case undefined:
+      return { kind: "pass", params };
+  }
+}

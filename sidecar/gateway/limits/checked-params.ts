@@ -1,0 +1,39 @@
+import type { RpcError } from "../envelope/rpc-error.ts";
+
+/**
+ * What a check of parameters comes to: the JSON text that goes to the node, the error that goes to the client, or pieces of a
+ * range, each with its own parameters, whose results (arrays) make the answer when joined.
+ */
+export type CheckedParams =
+  | Readonly<{ kind: "pass"; params: string }>
+  | Readonly<{ kind: "refuse"; error: RpcError }>
+  | Readonly<{ kind: "split"; pieces: readonly string[] }>;
+
+/** How a range is limited. */
+export type RangeLimit = Readonly<{ capBlocks: number; splitBlocks: number; errorCode: number }>;
+
+/** Lets parameters pass as this value; what the gateway checked is what the node reads. */
+export function pass(value: unknown): CheckedParams {
+  return { kind: "pass", params: asBinary(JSON.stringify(value)) };
+}
+
+/** Refuses parameters. */
+export function refuse(error: RpcError): CheckedParams {
+  return { kind: "refuse", error };
+}
+
+/** Parses parameters that the scanner has found to be JSON. */
+export function parseParams(params: string): readonly unknown[] {
+  return JSON.parse(Buffer.from(params, "latin1").toString("utf8")) as readonly unknown[];
+}
+
+/** A text as a binary string of its UTF-8. */
+export function asBinary(text: string): string {
+  return Buffer.from(text, "utf8").toString("latin1");
+}
+
+/** An object of the client whose own keys are read and no others; undefined when the value is none. */
+export function ownFields(value: unknown): ReadonlyMap<string, unknown> | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  return new Map(Object.entries(value));
+}

@@ -1,0 +1,112 @@
+import { invalidParams } from "../envelope/rpc-error.ts";
+import { hex, invertedRange, pieces, rangeTooLarge, readBound, resolveRange, type KnownHead } from "./block-range.ts";
+import {
+  ownFields,
+  parseParams,
+  pass,
+  refuse,
+  asBinary,
+  type CheckedParams,
+  type RangeLimit,
+} from "./checked-params.ts";
+
+/** Most values in one topic position, and most topic positions (geth's limits). */
+const topicValues = 1_000;
+const topicPositions = 4;
+/** Most addresses in one filter. */
+const filterAddresses = 1_000;
+
+const address = /^0x[0-9a-fA-F]{40}$/;
+const topic = /^0x[0-9a-fA-F]{64}$/;
+
+/** A log filter without its bounds, in the one form that goes to the node. */
+type Selection = Readonly<{ address?: unknown; topics?: unknown }>;
+
+/**
+ * Checks the parameters of `eth_getLogs` (specification, Limits; EIP-234 for `blockHash`). Bounds that are left out mean
+ * latest to latest. The filter that goes to the node is made anew from the fields that were checked, so that no other
+ * spelling of a field can widen it.
+ */
+export function checkLogParams(params: string, head: KnownHead | undefined, limit: RangeLimit): CheckedParams {
+  const [given, ...rest] = parseParams(params);
+  const fields = ownFields(given);
+  if (fields === undefined || rest.length > 0) return refuse(invalidParams("expected one log filter object"));
+  const selection = readSelection(fields);
+  if (typeof selection === "string") return refuse(invalidParams(selection));
+  const blockHash = present(fields.get("blockHash"));
+  const from = present(fields.get("fromBlock"));
+  const to = present(fields.get("toBlock"));
+  if (blockHash !== undefined) {
+    if (from !== undefined || to !== undefined) {
+      return refuse(invalidParams("cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other"));
+    }
+    if (typeof blockHash !== "string" || !topic.test(blockHash)) {
+      return refuse(invalidParams("invalid blockHash: expected 0x and 64 hexadecimal digits"));
+    }
+    return pass([{ blockHash, ...selection }]);
+  }
+  const fromBound = readBound(from ?? "latest");
+  const toBound = readBound(to ?? "latest");
+  if (fromBound === undefined || toBound === undefined) {
+    const name = fromBound === undefined ? "fromBlock" : "toBlock";
+    return refuse(invalidParams(`invalid ${name}: expected a hexadecimal number, latest, earliest, safe or finalized`));
+  }
+  if (fromBound === toBound) return pass([{ fromBlock: from ?? "latest", toBlock: to ?? "latest", ...selection }]);
+  if (head === undefined && (typeof fromBound === "string" || typeof toBound === "string")) {
+    return refuse({ code: -32_603, message: "the head of the chain is not known yet; try again later" });
+  }
+  const known = head ?? { latest: 0n, finalized: undefined };
+  const range = resolveRange(fromBound, toBound, known);
+  if (range.to < range.from) {
+    // The node may be ahead of what the gateway knows; only two numbers are certain to be inverted.
+    if (typeof fromBound === "bigint" && typeof toBound === "bigint") return refuse(invertedRange);
+    return pass([{ fromBlock: from ?? "latest", toBlock: to ?? "latest", ...selection }]);
+  }
+  const blocks = range.to - range.from + 1n;
+  if (blocks <= BigInt(limit.capBlocks)) {
+    return pass([{ fromBlock: from ?? "latest", toBlock: to ?? "latest", ...selection }]);
+  }
+  if (blocks > BigInt(limit.splitBlocks)) return refuse(rangeTooLarge(range, limit.capBlocks, limit.errorCode));
+  return {
+    kind: "split",
+    pieces: pieces(range, limit.capBlocks).map((piece) =>
+      asBinary(JSON.stringify([{ fromBlock: hex(piece.from), toBlock: hex(piece.to), ...selection }])),
+    ),
+  };
+}
+
+/** The address and topics of a filter, or what is wrong with them. Also the filter of a `logs` subscription. */
+export function readSelection(fields: ReadonlyMap<string, unknown>): Selection | string {
+  const addresses = present(fields.get("address"));
+  const topics = present(fields.get("topics"));
+  if (addresses !== undefined) {
+    const list = Array.isArray(addresses) ? addresses : [addresses];
+    if (list.length > filterAddresses) return `invalid address: more than ${filterAddresses} addresses`;
+    if (!list.every((item) => typeof item === "string" && address.test(item))) {
+      return "invalid address: expected 0x and 40 hexadecimal digits, or an array of such";
+    }
+  }
+  if (topics !== undefined && !areTopics(topics)) {
+    return `invalid topics: expected at most ${topicPositions}, each null, a 32-byte hash or an array of at most ${topicValues}`;
+  }
+  return {
+    ...(addresses === undefined ? {} : { address: addresses }),
+    ...(topics === undefined ? {} : { topics }),
+  };
+}
+
+function areTopics(topics: unknown): boolean {
+  if (!Array.isArray(topics) || topics.length > topicPositions) return false;
+  return topics.every((position: unknown) => {
+    if (position === null) return true;
+    const values: readonly unknown[] = Array.isArray(position) ? position : [position];
+    return (
+      values.length <= topicValues &&
+      values.every((value) => value === null || (typeof value === "string" && topic.test(value)))
+    );
+  });
+}
+
+function present(value: unknown): unknown {
+  return value === null ? undefined : value;
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { processRateLimiter } from "./rate-limiter.ts";
+
+const rates = { requestsPerSecond: 10, requestBurst: 3, computeUnitsPerSecond: 100, computeUnitBurst: 100 };
+
+function limiterAt(start: number, clients = 10) {
+  const clock = { now: start };
+  return { clock, limiter: processRateLimiter({ clients }, { now: () => clock.now }) };
+}
+
+describe("processRateLimiter", () => {
+  it("admits a burst, then the rate, and tells the wait", () => {
+    const { clock, limiter } = limiterAt(1_000);
+    for (let call = 0; call < 3; call += 1) expect(limiter.take("a", 1, rates)).toBeUndefined();
+    expect(limiter.take("a", 1, rates)).toBeCloseTo(100);
+    clock.now += 100;
+    expect(limiter.take("a", 1, rates)).toBeUndefined();
+    expect(limiter.take("a", 1, rates)).toBeCloseTo(100);
+  });
+
+  it("admits no more than burst plus rate over any time", () => {
+    const { clock, limiter } = limiterAt(0);
+    let admitted = 0;
+    for (let ms = 0; ms < 10_000; ms += 7) {
+      clock.now = ms;
+      if (limiter.take("a", 1, rates) === undefined) admitted += 1;
+    }
+    expect(admitted).toBeGreaterThanOrEqual(100);
+    expect(admitted).toBeLessThanOrEqual(103);
+  });
+
+  it("charges compute units, also of a call dearer than the burst", () => {
+    const { clock, limiter } = limiterAt(0);
+    expect(limiter.take("a", 500, rates)).toBeUndefined();
+    expect(limiter.take("a", 1, rates)).toBeCloseTo(10);
+    clock.now += 1_000;
+    expect(limiter.take("a", 500, rates)).toBeUndefined();
+  });
+
+  it("keeps callers apart and remembers a bounded number of them", () => {
+    const { limiter } = limiterAt(0, 2);
+    for (const key of ["a", "b", "c", "d"]) {
+      for (let call = 0; call < 3; call += 1) expect(limiter.take(key, 1, rates)).toBeUndefined();
+    }
+    expect(limiter.clients()).toBe(2);
+    expect(limiter.take("d", 1, rates)).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,35 @@
+import type { AnswerSource } from "../dispatch/answer-sink.ts";
+
+/** Headers of an answer by name, in the order in which they are sent; node:http and the fast path send the same. */
+export type AnswerHeaders = readonly (readonly [name: string, value: string])[];
+
+/** Tells where an answer came from. */
+export const sourceHeader = "X-Gatehouse-Source";
+
+/** Headers of an answer whose length is known. */
+export function wholeHeaders(source: AnswerSource, lengthBytes: number): AnswerHeaders {
+  return [
+    ["Content-Type", "application/json"],
+    [sourceHeader, source],
+    ["Content-Length", String(lengthBytes)],
+  ];
+}
+
+/** Headers of an answer that a limit made. */
+export function refusedHeaders(retryAfterSeconds: number, lengthBytes: number): AnswerHeaders {
+  return [
+    ["Content-Type", "application/json"],
+    [sourceHeader, "gateway"],
+    ["Retry-After", String(retryAfterSeconds)],
+    ["Content-Length", String(lengthBytes)],
+  ];
+}
+
+/** Headers of an answer that is streamed; without a length node:http chunks it. */
+export function streamHeaders(source: AnswerSource, lengthBytes: number | undefined): AnswerHeaders {
+  if (lengthBytes !== undefined) return wholeHeaders(source, lengthBytes);
+  return [
+    ["Content-Type", "application/json"],
+    [sourceHeader, source],
+  ];
+}

@@ -1,0 +1,23 @@
+import type { AnswerHeaders } from "./answer-head.ts";
+
+/** Headers for a browser's page of an origin; undefined when pages of it may not call (WHATWG Fetch, CORS protocol). */
+export function corsHeaders(allowedOrigins: readonly string[]): (origin: string) => AnswerHeaders | undefined {
+  return (origin) => {
+    if (!allowedOrigins.includes("*") && !allowedOrigins.includes(origin)) return undefined;
+    return [
+      ["Access-Control-Allow-Origin", allowedOrigins.includes("*") ? "*" : origin],
+      ["Access-Control-Allow-Methods", "POST, OPTIONS"],
+      ["Access-Control-Allow-Headers", "Authorization, Content-Type"],
+      ["Access-Control-Expose-Headers", "Retry-After, X-Gatehouse-Source"],
+      ["Access-Control-Max-Age", "600"],
+      ["Vary", "Origin"],
+    ];
+  };
+}
+
+/** Whether a Host header, with or without port, names one of these hosts; no hosts means that all are allowed. */
+export function allowedHost(hosts: readonly string[]): (host: string | undefined) => boolean {
+  if (hosts.length === 0) return () => true;
+  const names = new Set(hosts.map((host) => host.toLowerCase()));
+  return (host) => host !== undefined && names.has(host.replace(/:\d{1,5}$/, "").toLowerCase());
+}

@@ -1,0 +1,216 @@
+import type { Socket } from "node:net";
+import type { CallerIdentity } from "../callers/caller.ts";
+import type { Identify } from "../callers/identify.ts";
+import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
+import type { MessageHandler } from "../dispatch/message-handler.ts";
+import type { FastAnswerHeads } from "./fast-answer.ts";
+import { fastHeadBytes, readFastHead, type FastHead } from "./fast-head.ts";
+
+const headEnd = Buffer.from("\r\n\r\n");
+/** Bytes that may come while an answer is under way before the connection is no longer read. */
+const earlyBytes = 65_536;
+/** Answers up to this size go out in one piece with their head. */
+const joinedBytes = 16_384;
+/** Time in which a new connection has to send its first bytes, as node:http has it. */
+const firstBytesMs = 10_000;
+
+/** What a fast connection answers with. */
+export type FastConnectionDependencies = Readonly<{
+  heads: FastAnswerHeads;
+  identify: Identify;
+  handle: MessageHandler;
+  bodyBytes: () => number;
+  isAllowedHost: (host: string) => boolean;
+  isDraining: () => boolean;
+  idleTimeoutMs: number;
+  /** Gives the connection, with bytes that were read but not answered, to node:http for good. */
+  handOver: (socket: Socket, unread: Buffer) => void;
+  closed: (connection: FastConnection) => void;
+}>;
+
+/**
+ * A client's connection on the raw socket, for as long as it sends whole requests of the one common shape, one at a time. At
+ * anything else it goes to node:http, with the bytes that were not answered. Nothing of a client's request is ever passed on:
+ * the node gets requests that the gateway writes.
+ */
+export class FastConnection {
+  readonly #socket: Socket;
+  readonly #dependencies: FastConnectionDependencies;
+  readonly #remoteAddress: string;
+  readonly #sink: AnswerSink;
+  #lastHead: Buffer | undefined;
+  #lastRead: FastHead | undefined;
+  #isBusy = false;
+  #isChunked = false;
+  #flow: AnswerFlow | undefined;
+  #early: Buffer | undefined;
+
+  constructor(socket: Socket, dependencies: FastConnectionDependencies) {
+    this.#socket = socket;
+    this.#dependencies = dependencies;
+    this.#remoteAddress = socket.remoteAddress ?? "";
+    this.#sink = this.#makeSink();
+    socket.setTimeout(Math.min(firstBytesMs, dependencies.idleTimeoutMs));
+    socket.on("data", this.#receive);
+    socket.on("drain", this.#drained);
+    socket.on("end", this.#ended);
+    socket.on("timeout", this.#timedOut);
+    socket.on("error", this.#failed);
+    socket.on("close", this.#closed);
+  }
+
+  /** Ends the connection unless an answer is under way, which ends it itself while the listener drains. */
+  closeIfIdle(): void {
+    if (!this.#isBusy) this.#socket.end();
+  }
+
+  readonly #receive = (bytes: Buffer): void => {
+    if (this.#isBusy) {
+      this.#early = this.#early === undefined ? bytes : Buffer.concat([this.#early, bytes]);
+      if (this.#early.length > earlyBytes) this.#socket.pause();
+      return;
+    }
+    const body = this.#bodyOf(bytes);
+    const head = this.#lastRead;
+    if (body === undefined || head === undefined || this.#dependencies.isDraining()) {
+      this.#handOver(bytes);
+      return;
+    }
+    this.#isBusy = true;
+    const { authorization, forwardedFor, traceparent } = head;
+    const facts = { remoteAddress: this.#remoteAddress, authorization, forwardedFor, traceparent };
+    const identity = this.#dependencies.identify(facts);
+    if (identity instanceof Promise) void this.#answerLater(identity, body, bytes);
+    else this.#answer(identity, body, bytes);
+  };
+
+  /** The body of a request that these bytes are, wholly and exactly; the head is in `#lastRead` then. */
+  #bodyOf(bytes: Buffer): Buffer | undefined {
+    const last = this.#lastHead;
+    if (last !== undefined && this.#lastRead !== undefined) {
+      const same = bytes.length === last.length + this.#lastRead.contentLengthBytes;
+      if (same && bytes.compare(last, 0, last.length, 0, last.length) === 0) return bytes.subarray(last.length);
+    }
+    const end = bytes.subarray(0, fastHeadBytes).indexOf(headEnd);
+    if (end === -1) return undefined;
+    const headBytes = end + headEnd.length;
+    const head = readFastHead(bytes.toString("latin1", 0, headBytes));
+    if (head === undefined || bytes.length !== headBytes + head.contentLengthBytes) return undefined;
+    if (head.contentLengthBytes > this.#dependencies.bodyBytes()) return undefined;
+    if (!this.#dependencies.isAllowedHost(head.host)) return undefined;
+    if (this.#lastHead === undefined) this.#socket.setTimeout(this.#dependencies.idleTimeoutMs);
+    this.#lastHead = Buffer.from(bytes.subarray(0, headBytes));
+    this.#lastRead = head;
+    return bytes.subarray(headBytes);
+  }
+
+  async #answerLater(identity: Promise<CallerIdentity>, body: Buffer, bytes: Buffer): Promise<void> {
+    this.#answer(await identity, body, bytes);
+  }
+
+  #answer(identity: CallerIdentity, body: Buffer, bytes: Buffer): void {
+    if (this.#socket.destroyed) return;
+    if (identity.kind === "refused") {
+      this.#isBusy = false;
+      this.#handOver(this.#early === undefined ? bytes : Buffer.concat([bytes, this.#early]));
+      return;
+    }
+    const context = { caller: identity.caller, traceparent: this.#lastRead?.traceparent };
+    const flow = this.#dependencies.handle(body, context, this.#sink);
+    if (this.#isBusy) this.#flow = flow;
+  }
+
+  #makeSink(): AnswerSink {
+    const socket = this.#socket;
+    const { heads, isDraining } = this.#dependencies;
+    return {
+      text: (json, source) => {
+        socket.write(heads.whole(source, json.length, isDraining()) + json, "latin1");
+        this.#finish();
+      },
+      bytes: (body, source) => {
+        const head = heads.whole(source, body.length, isDraining());
+        if (body.length <= joinedBytes) socket.write(joined(head, body));
+        else {
+          socket.cork();
+          socket.write(head, "latin1");
+          socket.write(body);
+          socket.uncork();
+        }
+        this.#finish();
+      },
+      refused: (json, retryAfterSeconds) => {
+        socket.write(heads.refused(retryAfterSeconds, json.length, isDraining()) + json, "latin1");
+        this.#finish();
+      },
+      begin: (lengthBytes, source) => {
+        this.#isChunked = lengthBytes === undefined;
+        socket.write(heads.stream(source, lengthBytes, isDraining()), "latin1");
+      },
+      chunk: (bytes) => {
+        if (!this.#isChunked) return socket.write(bytes);
+        socket.cork();
+        socket.write(`${bytes.length.toString(16)}\r\n`, "latin1");
+        socket.write(bytes);
+        const hasRoom = socket.write("\r\n", "latin1");
+        socket.uncork();
+        return hasRoom;
+      },
+      end: () => {
+        if (this.#isChunked) socket.write("0\r\n\r\n", "latin1");
+        this.#finish();
+      },
+      broken: () => socket.destroy(),
+    };
+  }
+
+  #finish(): void {
+    this.#isBusy = false;
+    this.#flow = undefined;
+    const early = this.#early;
+    this.#early = undefined;
+    if (this.#dependencies.isDraining()) this.#socket.end();
+    else if (early !== undefined) this.#handOver(early);
+  }
+
+  #handOver(unread: Buffer): void {
+    const socket = this.#socket;
+    socket.off("data", this.#receive);
+    socket.off("drain", this.#drained);
+    socket.off("end", this.#ended);
+    socket.off("timeout", this.#timedOut);
+    socket.off("error", this.#failed);
+    socket.off("close", this.#closed);
+    socket.setTimeout(0);
+    this.#dependencies.closed(this);
+    this.#dependencies.handOver(socket, unread);
+  }
+
+  readonly #drained = (): void => this.#flow?.resume();
+
+  readonly #ended = (): void => {
+    this.#socket.end();
+  };
+
+  readonly #timedOut = (): void => {
+    if (!this.#isBusy) this.#socket.destroy();
+  };
+
+  // Followed by "close".
+  readonly #failed = (): void => {
+    this.#socket.destroy();
+  };
+
+  readonly #closed = (): void => {
+    this.#dependencies.closed(this);
+    this.#flow?.cancel();
+    this.#flow = undefined;
+  };
+}
+
+function joined(head: string, body: Buffer): Buffer {
+  const all = Buffer.allocUnsafe(head.length + body.length);
+  all.write(head, 0, "latin1");
+  body.copy(all, head.length);
+  return all;
+}

@@ -1,0 +1,108 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { listen } from "#daemon/http-listener.ts";
+import type { Identify } from "../callers/identify.ts";
+import type { MessageHandler } from "../dispatch/message-handler.ts";
+import type { PolicySource } from "../policy/policy.ts";
+import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
+import { makeWebSocketClients, refuseUpgrade } from "../websocket/websocket-clients.ts";
+import type { AnswerHeaders } from "./answer-head.ts";
+import { serveFastConnections } from "./fast-connections.ts";
+import { makeHttpHandler } from "./http-handler.ts";
+import { factsOf } from "./request-facts.ts";
+
+/** How a listener listens, and what it may hold open. */
+export type ListenerOptions = Readonly<{
+  host: string;
+  port: number;
+  /** The setting that names the port, for the message when it is taken. */
+  setting: string;
+  connections: number;
+  requestTimeoutMs: number;
+  idleTimeoutMs: number;
+  fastPath: boolean;
+  webSocket: Readonly<{ clients: number; callsInFlight: number; queueBytes: number; pingIntervalMs: number }>;
+}>;
+
+/** What a listener answers with. */
+export type ListenerDependencies = Readonly<{
+  policy: PolicySource;
+  identify: Identify;
+  handle: MessageHandler;
+  hub: SubscriptionHub;
+  corsHeaders: (origin: string) => AnswerHeaders | undefined;
+  isAllowedHost: (host: string | undefined) => boolean;
+  dropped: (reason: "slow" | "lost" | "silent") => void;
+}>;
+
+/** A listener at work. Disposing of it lets calls under way finish and closes WebSockets with 1001. */
+export type Listener = AsyncDisposable &
+  Readonly<{ url: string; port: number; webSockets: () => number; subscriptions: () => number }>;
+
+/** Time in which clients with open connections are told to close them before the idle ones are closed. */
+const drainMs = 500;
+/** Time that is left to WebSockets to answer their close. */
+const closeGraceMs = 1_000;
+
+/**
+ * Starts a listener for JSON-RPC over HTTP and WebSocket on one port.
+ *
+ * @throws {StartupError} when the port is taken or the address is not this machine's.
+ */
+export async function startListener(options: ListenerOptions, dependencies: ListenerDependencies): Promise<Listener> {
+  const draining = { now: false };
+  const isDraining = () => draining.now;
+  const clients = makeWebSocketClients(
+    { ...options.webSocket, messageBytes: dependencies.policy().settings.limits.bodyBytes },
+    dependencies,
+  );
+  const server = createServer(
+    {
+      requestTimeout: options.requestTimeoutMs,
+      headersTimeout: Math.min(10_000, options.requestTimeoutMs),
+      keepAliveTimeout: options.idleTimeoutMs,
+      connectionsCheckingInterval: Math.min(1_000, options.requestTimeoutMs),
+      noDelay: true,
+      maxHeaderSize: 16_384,
+    },
+    makeHttpHandler({ ...dependencies, isDraining }),
+  );
+  server.maxConnections = options.connections;
+  server.on("upgrade", (request, socket: Duplex, head) => void upgrade(request, socket, head));
+  const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    // Followed by "close", which the WebSocket's own owner sees.
+    socket.on("error", () => socket.destroy());
+    const { headers } = request;
+    const foreign = headers.origin !== undefined && dependencies.corsHeaders(headers.origin) === undefined;
+    if (foreign || !dependencies.isAllowedHost(headers.host)) {
+      refuseUpgrade(socket, "403 Forbidden", foreign ? "this Origin may not call" : "this Host is not served here");
+    } else if ((request.url ?? "").split("?", 1)[0] !== "/") {
+      refuseUpgrade(socket, "404 Not Found", "not found; connect to /");
+    } else if (draining.now) refuseUpgrade(socket, "503 Service Unavailable", "going away");
+    else clients.upgrade(request, socket, head, await dependencies.identify(factsOf(request)));
+  };
+  const fast = options.fastPath ? serveFastConnections(server, options, { ...dependencies, isDraining }) : undefined;
+  const listening = await listen(server, options);
+  return {
+    url: listening.url,
+    port: listening.port,
+    webSockets: clients.size,
+    subscriptions: clients.subscriptions,
+    [Symbol.asyncDispose]: async () => {
+      draining.now = true;
+      clients.closeAll();
+      // Whoever sends now is answered and told to close, so that no request meets a connection that is just being closed.
+      if (await hasConnections(server)) await delay(drainMs);
+      fast?.closeIdle();
+      const late = setTimeout(() => clients[Symbol.dispose](), closeGraceMs);
+      await listening[Symbol.asyncDispose]();
+      clearTimeout(late);
+      clients[Symbol.dispose]();
+    },
+  };
+}
+
+function hasConnections(server: Server): Promise<boolean> {
+  return new Promise((resolve) => server.getConnections((error, count) => resolve(error === null && count > 0)));
+}

@@ -1,0 +1,74 @@
+import type { Registry } from "prom-client";
+import type { Logger } from "#daemon/log.ts";
+import { clientAddress } from "../callers/client-address.ts";
+import type { ListenerName } from "../callers/caller.ts";
+import { identifyByAddress, type Identify } from "../callers/identify.ts";
+import type { MessageHandler } from "../dispatch/message-handler.ts";
+import { dropCounter } from "../observe/call-metrics.ts";
+import type { PolicySource } from "../policy/policy.ts";
+import type { GatewaySettings } from "../settings.ts";
+import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
+import { allowedHost, corsHeaders } from "./cors.ts";
+import { startListener, type Listener } from "./listener.ts";
+
+/** What the listeners share. */
+export type ListenersDependencies = Readonly<{
+  policy: PolicySource;
+  handle: MessageHandler;
+  hub: SubscriptionHub;
+  metrics: Registry;
+  log: Logger;
+}>;
+
+/** The listeners that settings ask for. */
+export type Listeners = AsyncDisposable &
+  Readonly<{ urls: Readonly<Record<string, string>>; webSockets: () => number; subscriptions: () => number }>;
+
+/**
+ * Starts the public, the private and the internal listener, those that are enabled.
+ *
+ * @throws {StartupError} when one can't listen; those that were started are closed again.
+ */
+export async function startListeners(
+  settings: GatewaySettings,
+  { policy, handle, hub, metrics }: ListenersDependencies,
+): Promise<Listeners> {
+  await using starting = new AsyncDisposableStack();
+  const address = clientAddress(settings.callers.trustedProxies);
+  const dropped = dropCounter(metrics);
+  const byName = new Map<ListenerName, Listener>();
+  const start = async (name: ListenerName, identify: Identify) => {
+    const { host, port } = settings[name];
+    const isInternal = name === "internal";
+    const listener = await startListener(
+      {
+        ...settings.listener,
+        host,
+        port,
+        setting: `GATEHOUSE_SIDECAR_GATEWAY_${name.toUpperCase()}_PORT`,
+        webSocket: settings.webSocket,
+      },
+      {
+        policy,
+        identify,
+        handle,
+        hub,
+        dropped,
+        corsHeaders: corsHeaders(isInternal ? [] : settings.callers.corsOrigins),
+        isAllowedHost: allowedHost(isInternal ? settings.internal.allowedHosts : []),
+      },
+    );
+    byName.set(name, starting.use(listener));
+  };
+  if (settings.public.enabled) await start("public", identifyByAddress("public", settings.public.tier, address));
+  if (settings.internal.enabled)
+    await start("internal", identifyByAddress("internal", settings.internal.tier, address));
+  const sum = (count: (listener: Listener) => number) => byName.values().reduce((all, one) => all + count(one), 0);
+  const resources = starting.move();
+  return {
+    urls: Object.fromEntries([...byName].map(([name, { url }]) => [name, url])),
+    webSockets: () => sum((listener) => listener.webSockets()),
+    subscriptions: () => sum((listener) => listener.subscriptions()),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}

@@ -1,0 +1,100 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+import { makeDurations, type DurationSeries } from "./durations.ts";
+import type { Meter } from "./meter.ts";
+
+/** Seconds by which calls are told apart. */
+const durationBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Most series of one metric; labels come from the catalogue and the settings, so this is never reached in practice. */
+const seriesLimit = 10_000;
+
+/** Counts and times calls in Prometheus metrics. Labels come from the catalogue and the settings, never from a request. */
+export function prometheusMeter(metrics: Registry): Meter {
+  const calls = makeDurations(
+    {
+      name: "gatehouse_gateway_call_duration_seconds",
+      help: "Time from a call's arrival to its answer, by method of the catalogue, tier and outcome.",
+      labelNames: ["method", "tier", "outcome"],
+      buckets: durationBuckets,
+    },
+    metrics,
+  );
+  const node = makeDurations(
+    {
+      name: "gatehouse_gateway_node_duration_seconds",
+      help: "Time that the node took to answer a call, by method of the catalogue.",
+      labelNames: ["method"],
+      buckets: durationBuckets,
+    },
+    metrics,
+  );
+  const callSeries = new Map<string, DurationSeries>();
+  const nodeSeries = new Map<string, DurationSeries>();
+  return {
+    call: (method, tier, outcome, seconds) => {
+      const key = `${method} ${tier} ${outcome}`;
+      let series = callSeries.get(key);
+      if (series === undefined && callSeries.size < seriesLimit) {
+        series = calls.series({ method, tier, outcome });
+        callSeries.set(key, series);
+      }
+      series?.observe(seconds);
+    },
+    node: (method, seconds) => {
+      let series = nodeSeries.get(method);
+      if (series === undefined && nodeSeries.size < seriesLimit) {
+        series = node.series({ method });
+        nodeSeries.set(method, series);
+      }
+      series?.observe(seconds);
+    },
+  };
+}
+
+/** What the gateway's gauges read. */
+export type GaugeSources = Readonly<{
+  callsInFlight: () => number;
+  callsWaiting: () => number;
+  cacheBytes: () => number;
+  cacheEntries: () => number;
+  webSockets: () => number;
+  subscriptions: () => number;
+  upstreamSubscriptions: () => number;
+  headNumber: () => number;
+}>;
+
+/** Shows the gateway's state as gauges, read when they are asked for. */
+export function registerGauges(metrics: Registry, sources: GaugeSources): void {
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name: `gatehouse_gateway_${name}`,
+      help,
+      registers: [metrics],
+      collect() {
+        this.set(read());
+      },
+    });
+  gauge("calls_in_flight", "Calls to the node under way.", sources.callsInFlight);
+  gauge("calls_waiting", "Calls that wait for a connection to the node.", sources.callsWaiting);
+  gauge("cache_bytes", "Bytes of cached answers.", sources.cacheBytes);
+  gauge("cache_entries", "Cached answers.", sources.cacheEntries);
+  gauge("websocket_clients", "WebSocket clients of all listeners.", sources.webSockets);
+  gauge("subscriptions", "Subscriptions of all clients.", sources.subscriptions);
+  gauge("upstream_subscriptions", "Subscriptions at the node.", sources.upstreamSubscriptions);
+  gauge(
+    "head_block_number",
+    "Number of the node's latest block as the gateway knows it; 0: not known.",
+    sources.headNumber,
+  );
+}
+
+/** Counts WebSocket clients that were dropped, by reason. */
+export function dropCounter(metrics: Registry): (reason: "slow" | "lost" | "silent") => void {
+  const drops = new Counter({
+    name: "gatehouse_gateway_websocket_drops_total",
+    help: "WebSocket clients that the gateway dropped: too slow, the node's connection lost, or silent.",
+    labelNames: ["reason"],
+    registers: [metrics],
+  });
+  return (reason) => drops.inc({ reason });
+}

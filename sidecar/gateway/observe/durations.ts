@@ -1,0 +1,63 @@
+import { Histogram, type Registry } from "prom-client";
+
+/** Counts and times of one combination of labels. */
+export type DurationSeries = Readonly<{ observe: (seconds: number) => void }>;
+
+/** A histogram whose observations cost less than a tenth of a microsecond: counters in place, turned into text when asked. */
+export type Durations = Readonly<{ series: (labels: Readonly<Record<string, string>>) => DurationSeries }>;
+
+/** What a histogram is called, and by what it is told apart. */
+export type DurationsOptions = Readonly<{
+  name: string;
+  help: string;
+  labelNames: readonly string[];
+  /** Upper bounds in seconds, rising. */
+  buckets: readonly number[];
+}>;
+
+type Recorded = { readonly labels: Readonly<Record<string, string>>; readonly counts: Float64Array; sum: number };
+
+/** Makes a histogram and registers it. Whoever observes keeps the series, so that no labels are looked up for each call. */
+export function makeDurations(options: DurationsOptions, metrics: Registry): Durations {
+  const { name, help, buckets } = options;
+  const all: Recorded[] = [];
+  const histogram = new Histogram({
+    name,
+    help,
+    labelNames: [...options.labelNames],
+    buckets: [...buckets],
+    registers: [metrics],
+  });
+  const described = histogram.get.bind(histogram);
+  const read = async () => ({ ...(await described()), values: all.flatMap((one) => valuesOf(name, buckets, one)) });
+  // The registry prints text through the second of these, where a metric has it.
+  Object.assign(histogram, { get: read, getForPromString: read });
+  return {
+    series: (labels) => {
+      const recorded: Recorded = { labels, counts: new Float64Array(buckets.length + 1), sum: 0 };
+      all.push(recorded);
+      return {
+        observe: (seconds) => {
+          let bucket = 0;
+          while (bucket < buckets.length && seconds > (buckets[bucket] ?? 0)) bucket += 1;
+          recorded.counts[bucket] = (recorded.counts[bucket] ?? 0) + 1;
+          recorded.sum += seconds;
+        },
+      };
+    },
+  };
+}
+
+function valuesOf(name: string, buckets: readonly number[], { labels, counts, sum }: Recorded) {
+  let count = 0;
+  const values = [...counts].map((inBucket, place) => {
+    count += inBucket;
+    const le: string | number = buckets[place] ?? "+Inf";
+    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: count };
+  });
+  return [
+    ...values,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ];
+}

@@ -1,0 +1,151 @@
+import { z } from "zod";
+import { bytes, milliseconds, positiveInteger } from "#daemon/setting-types.ts";
+import { section } from "#daemon/settings.ts";
+
+/** Name of a tier. */
+export const tierName = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,31}$/)
+  .meta({ expected: "a tier's name: a small letter, then up to 31 small letters, digits and hyphens" });
+
+const methodName = z.string().regex(/^[\w.]{1,64}$/);
+const yesOrNo = z.boolean().meta({ expected: "true or false" });
+
+/** What the callers of one tier may use. */
+const tier = z.strictObject({
+  requestsPerSecond: z.number().positive().max(10_000_000),
+  requestBurst: z.int().min(1),
+  computeUnitsPerSecond: z.number().positive().max(1_000_000_000),
+  computeUnitBurst: z.int().min(1),
+  concurrency: z.int().min(1),
+  /** Blocks of one eth_getLogs; default: `ranges.logsBlocks`. */
+  logsBlocks: z.int().min(1).optional(),
+  /** Blocks of one trace_filter; default: `ranges.traceBlocks`. */
+  traceBlocks: z.int().min(1).optional(),
+  /** Blocks up to which a range over the cap is split into permitted pieces; absent: never. */
+  splitBlocks: z.int().min(1).optional(),
+  webSockets: z.int().min(0).default(16),
+  subscriptions: z.int().min(0).default(64),
+  /** Methods that the tier may call, of those that its listener has; absent: all. */
+  methods: z.array(methodName).max(256).optional(),
+});
+
+/** One tier's limits. */
+export type Tier = Readonly<z.output<typeof tier>>;
+
+const tiers = z
+  .record(tierName, tier)
+  .default({
+    public: {
+      requestsPerSecond: 300,
+      requestBurst: 1_500,
+      computeUnitsPerSecond: 6_000,
+      computeUnitBurst: 60_000,
+      concurrency: 128,
+      webSockets: 16,
+      subscriptions: 64,
+    },
+    paid: {
+      requestsPerSecond: 3_000,
+      requestBurst: 9_000,
+      computeUnitsPerSecond: 60_000,
+      computeUnitBurst: 240_000,
+      concurrency: 512,
+      splitBlocks: 2_000,
+      webSockets: 64,
+      subscriptions: 256,
+    },
+    internal: {
+      requestsPerSecond: 1_000_000,
+      requestBurst: 1_000_000,
+      computeUnitsPerSecond: 100_000_000,
+      computeUnitBurst: 100_000_000,
+      concurrency: 4_096,
+      webSockets: 256,
+      subscriptions: 1_024,
+    },
+  })
+  .describe("Limits of each tier of callers, by the tier's name")
+  .meta({
+    expected:
+      "an object of tiers, each with requestsPerSecond, requestBurst, computeUnitsPerSecond, … (see the README)",
+  });
+
+const methodChange = z.strictObject({
+  audience: z.enum(["public", "private", "internal", "nobody"]).optional(),
+  costUnits: z.int().min(0).optional(),
+  timeoutMs: z.int().min(1).max(600_000).optional(),
+  /** false: neither cached nor shared between identical reads. */
+  cache: z.boolean().optional(),
+});
+
+/** What an operator changes about a method, or says about one that the catalogue lacks. */
+export type MethodChange = Readonly<z.output<typeof methodChange>>;
+
+const methods = z
+  .record(methodName, methodChange)
+  .default({})
+  .describe("Changes to the method catalogue by method: audience, costUnits, timeoutMs, cache; new names are added")
+  .meta({ expected: 'an object such as { net_listening: { audience: "public" } }' });
+
+const unknownMethods = section({
+  private: z
+    .enum(["refuse", "forward"])
+    .default("refuse")
+    .describe("What the private listener does with methods that the catalogue lacks")
+    .meta({ expected: "refuse or forward" }),
+  internal: z
+    .enum(["refuse", "forward"])
+    .default("refuse")
+    .describe("What the internal listener does with methods that the catalogue lacks")
+    .meta({ expected: "refuse or forward" }),
+});
+
+const rateLimit = section({
+  enabled: yesOrNo.default(true).describe("Whether callers' rates are limited; off, eth_getLogs has its fallback cap"),
+});
+
+const ranges = section({
+  logsBlocks: positiveInteger.default(100).describe("Blocks of one eth_getLogs while rates are limited"),
+  logsFallbackBlocks: positiveInteger.default(10_000).describe("Blocks of one eth_getLogs while rates are not limited"),
+  traceBlocks: positiveInteger.default(500).describe("Blocks of one trace_filter"),
+  errorCode: z
+    .int()
+    .min(-32_768)
+    .max(-32_000)
+    .default(-32_602)
+    .describe("JSON-RPC error code of a block range over its cap; some programs look for -32005")
+    .meta({ expected: "a whole number from -32768 to -32000" }),
+  splitParallel: positiveInteger.max(64).default(4).describe("Pieces of one split range that are asked for at a time"),
+});
+
+const limits = section({
+  bodyBytes: bytes.max(268_435_456).default(5_242_880).describe("Largest request body or WebSocket message"),
+  batchItems: positiveInteger.default(1_000).describe("Most calls in one batch"),
+  batchParallel: positiveInteger.max(256).default(16).describe("Calls of one batch that are under way at a time"),
+  batchResponseBytes: bytes.default(26_214_400).describe("Bytes of one batch's answers; calls beyond are refused"),
+  responseBytes: bytes.default(134_217_728).describe("Largest answer of the node that is passed on"),
+  depth: positiveInteger.max(10_000).default(256).describe("Deepest nesting of arrays and objects in a request"),
+});
+
+const overload = section({
+  callsInFlight: positiveInteger.default(2_048).describe("Calls to the node under way, from which all are refused"),
+  heavyCallsInFlight: positiveInteger
+    .default(256)
+    .describe("Calls to the node under way, from which heavy ones are refused"),
+  heavyCostUnits: positiveInteger.default(75).describe("Cost from which a call counts as heavy"),
+  heavyParallel: positiveInteger.default(16).describe("Heavy calls to the node under way at a time"),
+  loopDelayMs: milliseconds
+    .default(200)
+    .describe("Delay of the gateway's own event loop from which heavy calls are refused"),
+  retryAfterSeconds: positiveInteger.max(3_600).default(1).describe("Retry-After of a call refused at overload"),
+});
+
+/** Settings that take effect while the gateway runs; together they are its policy. */
+export const policyShape = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload };
+
+/** The policy as settings give it. */
+export const policySchema = z.strictObject(policyShape);
+
+/** See {@link policySchema}. */
+export type PolicySettings = Readonly<z.output<typeof policySchema>>;

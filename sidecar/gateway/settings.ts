@@ -1,0 +1,162 @@
+import { z } from "zod";
+import {
+  bytes,
+  filePath,
+  host,
+  httpUrl,
+  milliseconds,
+  nonNegativeInteger,
+  port,
+  positiveInteger,
+} from "#daemon/setting-types.ts";
+import { secret } from "#daemon/secret.ts";
+import { section } from "#daemon/settings.ts";
+import { policyShape, tierName } from "./policy/settings.ts";
+
+const yesOrNo = z.boolean().meta({ expected: "true or false" });
+
+const publicSection = section({
+  enabled: yesOrNo.default(true).describe("Whether the anonymous, limited listener runs"),
+  host: host.default("127.0.0.1").describe("Address of the public listener"),
+  port: port.default(8545).describe("Port of the public listener, HTTP and WebSocket"),
+  tier: tierName.default("public").describe("Tier of the public listener's callers"),
+});
+
+const privateSection = section({
+  enabled: yesOrNo.default(false).describe("Whether the listener for callers with an API key or a token runs"),
+  host: host.default("127.0.0.1").describe("Address of the private listener"),
+  port: port.default(8547).describe("Port of the private listener, HTTP and WebSocket"),
+});
+
+const internalSection = section({
+  enabled: yesOrNo.default(false).describe("Whether the listener for the operator's own programs runs"),
+  host: host.default("127.0.0.1").describe("Address of the internal listener; keep it on loopback or the pod network"),
+  port: port.default(8548).describe("Port of the internal listener, HTTP and WebSocket"),
+  tier: tierName.default("internal").describe("Tier of the internal listener's callers"),
+  allowedHosts: z
+    .array(z.string().min(1))
+    .max(64)
+    .default(["localhost", "127.0.0.1", "[::1]"])
+    .describe("Host names, without port, that a request's Host may name; others are refused (DNS rebinding)")
+    .meta({ expected: "up to 64 host names, separated by commas" }),
+});
+
+const callersSection = section({
+  trustedProxies: z
+    .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()]))
+    .max(64)
+    .default([])
+    .describe("Addresses of proxies whose X-Forwarded-For is believed; empty: nobody's")
+    .meta({ expected: "up to 64 IP addresses or CIDR ranges, separated by commas" }),
+  keysPath: filePath
+    .optional()
+    .describe("JSON5 file with the hashed API keys of the private listener; read again whenever it changes"),
+  corsOrigins: z
+    .array(z.string().min(1))
+    .max(64)
+    .default(["*"])
+    .describe("Web origins that may call the public and the private listener; * means all, empty means none")
+    .meta({ expected: "up to 64 origins such as https://app.example, separated by commas, or *" }),
+});
+
+const jwtSection = section({
+  jwksUrl: httpUrl.optional().describe("URL of the key set that signs callers' tokens"),
+  jwksPath: filePath.optional().describe("File with the key set that signs callers' tokens"),
+  issuer: z.string().min(1).optional().describe("Issuer that tokens must name").meta({ expected: "a token issuer" }),
+  audience: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Audience that tokens must name")
+    .meta({ expected: "a token audience" }),
+  tierClaim: z
+    .string()
+    .min(1)
+    .default("tier")
+    .describe("Claim of a token that names the caller's tier")
+    .meta({ expected: "the name of a claim" }),
+  cacheEntries: positiveInteger.default(10_000).describe("Verified tokens that are remembered"),
+});
+
+const rateStoreSection = section({
+  redisUrl: secret(z.url({ protocol: /^rediss?$/ }).meta({ expected: "a redis:// or rediss:// URL" }))
+    .optional()
+    .describe("Redis-protocol store that makes rate limits hold across replicas; default: limits per process"),
+  timeoutMs: milliseconds.default(100).describe("Time after which the store is passed over and the process decides"),
+  clients: positiveInteger.default(100_000).describe("Clients whose rates are remembered in the process"),
+});
+
+const upstreamSection = section({
+  connections: positiveInteger.default(64).describe("Most keep-alive connections to the node"),
+  queuedCalls: positiveInteger.default(4_096).describe("Calls that may wait for a connection to the node"),
+  connectTimeoutMs: milliseconds.default(2_000).describe("How long connecting to the node may take"),
+  idleTimeoutMs: milliseconds
+    .default(4_000)
+    .describe("Idle time after which a connection to the node is closed; keep it under the node's own"),
+});
+
+const headSection = section({
+  pollIntervalMs: milliseconds
+    .default(500)
+    .describe("Time between two looks at the head while newHeads is unavailable"),
+  staleAfterMs: milliseconds
+    .default(30_000)
+    .describe("Time without word of the head after which nothing is cached by it"),
+  timeoutMs: milliseconds.default(2_000).describe("How long the node may take to tell its head"),
+});
+
+const cacheSection = section({
+  enabled: yesOrNo.default(true).describe("Whether answers are cached"),
+  coalesce: yesOrNo.default(true).describe("Whether identical reads in flight become one call to the node"),
+  totalBytes: bytes.default(67_108_864).describe("Most bytes of cached answers"),
+  entryBytes: bytes.default(262_144).describe("Largest answer that is cached or shared between identical reads"),
+});
+
+const webSocketSection = section({
+  clients: positiveInteger.default(10_000).describe("Most WebSocket clients of one listener"),
+  callsInFlight: positiveInteger.default(64).describe("Calls of one WebSocket client that may be under way"),
+  queueBytes: bytes.default(4_194_304).describe("Unsent bytes from which a slow WebSocket client is dropped"),
+  pingIntervalMs: milliseconds.default(30_000).describe("Time between two pings; a client that misses one is dropped"),
+  reconnectMs: milliseconds.default(500).describe("Time between two attempts to reach the node's WebSocket"),
+});
+
+const listenerSection = section({
+  connections: positiveInteger.default(20_000).describe("Most open connections of one listener"),
+  requestTimeoutMs: milliseconds.default(15_000).describe("How long a client may take to send a whole request"),
+  idleTimeoutMs: milliseconds.default(65_000).describe("Idle time after which a client's connection is closed"),
+  fastPath: yesOrNo.default(true).describe("Whether common requests are read on the raw socket; off to rule it out"),
+});
+
+const logSection = section({
+  sampleRatio: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe("Share of calls that the access log shows, without parameters")
+    .meta({ expected: "a number from 0 to 1" }),
+  slowMs: nonNegativeInteger.default(2_000).describe("Time from which a call is logged as slow; 0: never"),
+});
+
+/** Everything that the gateway can be told. What `policyPath` may change while it runs stands in policy/settings.ts. */
+export const gatewaySection = section({
+  public: publicSection,
+  private: privateSection,
+  internal: internalSection,
+  callers: callersSection,
+  jwt: jwtSection,
+  rateStore: rateStoreSection,
+  listener: listenerSection,
+  upstream: upstreamSection,
+  head: headSection,
+  cache: cacheSection,
+  webSocket: webSocketSection,
+  accessLog: logSection,
+  policyPath: filePath
+    .optional()
+    .describe("JSON5 file with any of tiers, methods, rateLimit, ranges, limits, overload; takes effect as it changes"),
+  ...policyShape,
+});
+
+/** The gateway's settings as it reads them: parsed and frozen. */
+export type GatewaySettings = z.output<typeof gatewaySection>;

@@ -1,0 +1,40 @@
+import { once } from "node:events";
+import { WebSocket } from "ws";
+import { until } from "./test-gateway.ts";
+
+/** A WebSocket client that keeps what it gets. */
+export type TestClient = AsyncDisposable &
+  Readonly<{
+    socket: WebSocket;
+    texts: string[];
+    /** Sends a text and waits for the next message that is no notification. */
+    ask: (text: string) => Promise<string>;
+    closed: Promise<readonly [code: number, reason: string]>;
+  }>;
+
+/** Connects to a gateway's WebSocket. */
+export async function connectTestClient(httpUrl: string): Promise<TestClient> {
+  const socket = new WebSocket(httpUrl.replace("http", "ws"));
+  const texts: string[] = [];
+  socket.on("message", (data: Buffer) => texts.push(data.toString()));
+  const closed = new Promise<readonly [number, string]>((resolve) => {
+    socket.on("close", (code, reason) => resolve([code, reason.toString()]));
+  });
+  await once(socket, "open");
+  const replies = () => texts.filter((text) => !text.includes('"eth_subscription"'));
+  return {
+    socket,
+    texts,
+    closed,
+    ask: async (text) => {
+      const before = replies().length;
+      socket.send(text);
+      await until(`the answer to ${text.slice(0, 80)} comes`, () => replies().length > before);
+      return replies()[before] ?? "";
+    },
+    [Symbol.asyncDispose]: async () => {
+      socket.terminate();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { collectAnswer } from "../dispatch/collected-answer.ts";
+import { callText } from "../envelope/answer-text.ts";
+import { readAnswer } from "../envelope/read-answer.ts";
+import type { NodePool } from "./node-pool.ts";
+
+/** Longest answer to a question of the gateway's own. */
+const answerBytes = 8_388_608;
+
+/** Asks the node something for the gateway itself; undefined when it does not answer or answers with an error. */
+export function askNode(
+  pool: NodePool,
+  question: Readonly<{ method: string; params: string; timeoutMs: number }>,
+): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const none = () => resolve(undefined);
+    const whole = (text: string) => {
+      const answer = readAnswer(text, "1");
+      resolve(answer?.kind === "result" ? answer.json : undefined);
+    };
+    pool.send({
+      body: callText("1", question.method, question.params),
+      timeoutMs: question.timeoutMs,
+      repeatable: true,
+      sink: collectAnswer(answerBytes, { whole, fail: none, tooLong: () => void none() }),
+    });
+  });
+}

@@ -1,0 +1,17 @@
+import { rpcErrors, type RpcError } from "../envelope/rpc-error.ts";
+import type { NodeFailure } from "./node-call.ts";
+
+/** The JSON-RPC error that a client gets for a failure of the node. */
+export function failureError(failure: NodeFailure): RpcError {
+  switch (failure) {
+    case "timeout":
+      return rpcErrors.timeout;
+    case "tooLarge":
+      return rpcErrors.responseTooLarge;
+    case "unavailable":
+    case "queueFull":
+      return rpcErrors.nodeUnavailable;
+    case "badAnswer":
+      return { code: -32_603, message: "the node's answer is no JSON-RPC; try again later" };
+  }
+}

@@ -1,0 +1,86 @@
+import type { Head } from "../cache/head.ts";
+import { readObject } from "../envelope/read-object.ts";
+import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
+import { askNode } from "./ask-node.ts";
+import type { NodePool } from "./node-pool.ts";
+
+/** How the head is watched. */
+export type HeadWatchOptions = Readonly<{ pollIntervalMs: number; timeoutMs: number }>;
+
+/** Silence of the newHeads subscription after which the head is asked for as well. */
+const silentAfterMs = 2_000;
+/** Heads found by asking, one after another, from which the subscription counts as stalled. */
+const missedHeads = 3;
+
+/** Follows the node's head: by one newHeads subscription, by asking while there is none or it says nothing. */
+export type HeadWatch = Disposable & Readonly<{ linkOpened: () => void; linkLost: () => void }>;
+
+/** Starts to follow; `resetLink` is called when the subscription is open and misses heads. */
+export function startHeadWatch(
+  options: HeadWatchOptions,
+  { pool, hub, head, resetLink }: Readonly<{ pool: NodePool; hub: SubscriptionHub; head: Head; resetLink: () => void }>,
+): HeadWatch {
+  const state = { isSubscribed: false, missed: 0, isAsking: false, finalizedFor: -1 };
+
+  const ask = (block: "latest" | "finalized") =>
+    askNode(pool, { method: "eth_getBlockByNumber", params: `["${block}",false]`, timeoutMs: options.timeoutMs });
+  const finalize = async () => {
+    const generation = head.generation();
+    if (state.finalizedFor === generation || head.known() === undefined) return;
+    state.finalizedFor = generation;
+    const block = readBlock(await ask("finalized"));
+    if (block !== undefined) head.finalize(block.number);
+  };
+  const poll = async () => {
+    if (state.isSubscribed && head.ageMs() < silentAfterMs) {
+      await finalize();
+      return;
+    }
+    const before = head.generation();
+    const block = readBlock(await ask("latest"));
+    if (block === undefined) return;
+    head.advance(block);
+    state.missed = state.isSubscribed && head.generation() !== before ? state.missed + 1 : 0;
+    if (state.missed >= missedHeads) resetLink();
+    await finalize();
+  };
+  const look = () => {
+    if (state.isAsking) return;
+    state.isAsking = true;
+    const over = () => {
+      state.isAsking = false;
+    };
+    poll().then(over, over);
+  };
+  const notify = (result: string) => {
+    const block = readBlock(result);
+    state.missed = 0;
+    if (block !== undefined) head.advance(block);
+  };
+  const subscribeHeads = async () => {
+    const { kind } = await hub.subscribe('["newHeads"]', { notify, lost: () => undefined });
+    state.isSubscribed = kind === "subscribed";
+  };
+  const timer = setInterval(look, options.pollIntervalMs);
+  look();
+  return {
+    linkOpened: () => {
+      void subscribeHeads();
+    },
+    linkLost: () => {
+      state.isSubscribed = false;
+      head.lose();
+      look();
+    },
+    [Symbol.dispose]: () => clearInterval(timer),
+  };
+}
+
+/** Number and hash of a block, from its JSON text. */
+function readBlock(json: string | undefined) {
+  const block = json === undefined ? undefined : readObject(json);
+  const number = block?.get("number");
+  const hash = block?.get("hash");
+  if (number === undefined || hash === undefined || !/^"0x[0-9a-fA-F]{1,16}"$/.test(number)) return undefined;
+  return { number: BigInt(number.slice(1, -1)), hash };
+}

@@ -1,0 +1,54 @@
+import type { WebSocket } from "ws";
+import { callText } from "../envelope/answer-text.ts";
+import type { NodeAnswer } from "../envelope/read-answer.ts";
+
+/** What a call gets when the link is down, is lost, or the node takes too long. */
+export const unanswered: NodeAnswer = {
+  kind: "error",
+  json: '{"code":-32603,"message":"the node does not answer; try again later"}',
+};
+
+/** Calls over the node's WebSocket that wait for their answers. */
+export type LinkCalls = Readonly<{
+  send: (socket: WebSocket, method: string, params: string) => Promise<NodeAnswer>;
+  /** Takes a message that has an id. */
+  settle: (message: ReadonlyMap<string, string>) => void;
+  /** The connection is gone: nothing will be answered. */
+  dropAll: () => void;
+}>;
+
+/** Makes the calls of one link. */
+export function makeLinkCalls(timeoutMs: number): LinkCalls {
+  const waiting = new Map<string, (answer: NodeAnswer) => void>();
+  let lastId = 0;
+  return {
+    send: (socket, method, params) => {
+      lastId += 1;
+      const id = String(lastId);
+      socket.send(Buffer.from(callText(id, method, params), "latin1"), { binary: false });
+      return new Promise((resolve) => {
+        const late = setTimeout(() => {
+          waiting.delete(id);
+          resolve(unanswered);
+        }, timeoutMs);
+        waiting.set(id, (answer) => {
+          clearTimeout(late);
+          resolve(answer);
+        });
+      });
+    },
+    settle: (message) => {
+      const id = message.get("id") ?? "";
+      const take = waiting.get(id);
+      waiting.delete(id);
+      const result = message.get("result");
+      const error = message.get("error");
+      if (result !== undefined) take?.({ kind: "result", json: result });
+      else take?.(error === undefined ? unanswered : { kind: "error", json: error });
+    },
+    dropAll: () => {
+      for (const take of waiting.values()) take(unanswered);
+      waiting.clear();
+    },
+  };
+}

@@ -1,0 +1,17 @@
+/** How the node is reached over HTTP. */
+export type NodeAddress = Readonly<{ secure: boolean; host: string; port: number; requestHead: string }>;
+
+/** The address that a URL names, with the head of every request to it. */
+export function nodeAddress(httpUrl: string): NodeAddress {
+  const url = new URL(httpUrl);
+  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const authorization =
+    url.username === "" ? "" : `Authorization: Basic ${Buffer.from(credentials).toString("base64")}\r\n`;
+  const secure = url.protocol === "https:";
+  return {
+    secure,
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: Number(url.port === "" ? (secure ? 443 : 80) : url.port),
+    requestHead: `POST ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n${authorization}Content-Type: application/json\r\nContent-Length: `,
+  };
+}

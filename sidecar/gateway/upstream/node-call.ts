@@ -1,0 +1,33 @@
+/** Why a call to the node came to nothing. */
+export type NodeFailure = "unavailable" | "timeout" | "tooLarge" | "badAnswer" | "queueFull";
+
+/** Takes what the node answers to one call; see `AnswerSink` for the order of calls. */
+export type NodeSink = Readonly<{
+  whole: (body: Buffer) => void;
+  begin: (lengthBytes: number | undefined) => void;
+  /** False asks to wait for `resume`. */
+  chunk: (bytes: Buffer) => boolean;
+  end: () => void;
+  /** Before `begin`: there is no answer. After it: the answer is cut short. */
+  fail: (failure: NodeFailure) => void;
+}>;
+
+/** One call to the node. */
+export type NodeCall = Readonly<{
+  /** JSON-RPC request as a binary string. */
+  body: string;
+  /** Time to the answer's first byte. A streamed body may be silent for as long again at a time. */
+  timeoutMs: number;
+  /** Whether it may be sent again when a kept-alive connection turns out to be closed. */
+  repeatable: boolean;
+  /** W3C trace context to pass on. */
+  traceparent?: string | undefined;
+  sink: NodeSink;
+}>;
+
+/** A call's place: in the queue until `waitsUntil`, then on a connection. */
+export type NodeTicket = {
+  readonly call: NodeCall;
+  waitsUntil: number;
+  connection: Readonly<{ resume: (ticket: NodeTicket) => void; cancel: (ticket: NodeTicket) => void }> | undefined;
+};

@@ -1,0 +1,203 @@
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { ChunkedDecoder } from "./chunked-decoder.ts";
+import type { NodeAddress } from "./node-address.ts";
+import type { NodeFailure, NodeTicket } from "./node-call.ts";
+import { readResponseHead, type ResponseHead } from "./response-head.ts";
+
+const headEnd = Buffer.from("\r\n\r\n");
+/** Longest head of a response that is read. */
+const headBytes = 16_384;
+
+/** What a connection tells its pool. */
+export type ConnectionEvents = Readonly<{
+  idle: (connection: NodeConnection) => void;
+  closed: (connection: NodeConnection) => void;
+  /** A call that got no byte of an answer because the node had closed the kept-alive connection. */
+  again: (ticket: NodeTicket) => void;
+}>;
+
+type Limits = Readonly<{ responseBytes: () => number; connectTimeoutMs: number; now: () => number }>;
+
+/** One keep-alive connection to the node; one call at a time, its answer streamed as it comes. */
+export class NodeConnection implements Disposable {
+  readonly #address: NodeAddress;
+  readonly #limits: Limits;
+  readonly #events: ConnectionEvents;
+  readonly #socket: Socket;
+  #ticket: NodeTicket | undefined;
+  #head: ResponseHead | undefined;
+  #held: Buffer | undefined;
+  #chunks: ChunkedDecoder | undefined;
+  #leftBytes = 0;
+  #passedBytes = 0;
+  #served = 0;
+  #connected = false;
+  #deadline = 0;
+  #paused = false;
+  /** When it became idle, in the clock's milliseconds. */
+  idleSince = 0;
+
+  constructor(address: NodeAddress, limits: Limits, events: ConnectionEvents) {
+    this.#address = address;
+    this.#limits = limits;
+    this.#events = events;
+    const { host, port } = address;
+    this.#socket = address.secure
+      ? connectTls({ host, port, servername: host })
+      : connectTcp({ host, port, noDelay: true });
+    this.#socket.setNoDelay(true);
+    this.#socket.on(address.secure ? "secureConnect" : "connect", () => {
+      this.#connected = true;
+      if (this.#ticket !== undefined) this.#deadline = limits.now() + this.#ticket.call.timeoutMs;
+    });
+    this.#socket.on("data", (bytes: Buffer) => this.#receive(bytes));
+    this.#socket.on("end", () => this.#socket.destroy());
+    // Every error is followed by "close", which tells the call.
+    this.#socket.on("error", () => this.#socket.destroy());
+    this.#socket.on("close", () => this.#closed());
+  }
+
+  /** Sends a call; the connection must be idle or new. */
+  send(ticket: NodeTicket): void {
+    const { requestHead } = this.#address;
+    const { call } = ticket;
+    const trace = call.traceparent === undefined ? "" : `traceparent: ${call.traceparent}\r\n`;
+    this.#ticket = ticket;
+    this.#deadline = this.#limits.now() + (this.#connected ? call.timeoutMs : this.#limits.connectTimeoutMs);
+    this.#socket.write(`${requestHead}${call.body.length}\r\n${trace}\r\n${call.body}`, "latin1");
+  }
+
+  resume(ticket: NodeTicket): void {
+    if (this.#ticket !== ticket || !this.#paused) return;
+    this.#paused = false;
+    this.#deadline = this.#limits.now() + ticket.call.timeoutMs;
+    this.#socket.resume();
+  }
+
+  /** Gives a call up. Its answer would still come on this connection, so the connection goes with it. */
+  cancel(ticket: NodeTicket): void {
+    if (this.#ticket !== ticket) return;
+    this.#ticket = undefined;
+    this.#socket.destroy();
+  }
+
+  /** Ends the call whose time is over. A reader that is slow to take its answer has its own limit. */
+  expire(now: number): void {
+    if (this.#ticket === undefined || now < this.#deadline || this.#paused) return;
+    this.#fail(this.#connected ? "timeout" : "unavailable");
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.destroy();
+  }
+
+  #receive(bytes: Buffer): void {
+    if (this.#ticket === undefined) this.#socket.destroy();
+    else if (this.#head === undefined) this.#receiveHead(this.#ticket, bytes);
+    else this.#receiveBody(this.#ticket, bytes);
+  }
+
+  #receiveHead(ticket: NodeTicket, bytes: Buffer): void {
+    const all = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes]);
+    const end = all.indexOf(headEnd);
+    if (end === -1) {
+      if (all.length > headBytes) this.#fail("badAnswer");
+      this.#held = all;
+      return;
+    }
+    this.#held = undefined;
+    const head = readResponseHead(all.toString("latin1", 0, end));
+    const body = all.subarray(end + headEnd.length);
+    if (head !== undefined && head.status < 200) {
+      if (body.length > 0) this.#receiveHead(ticket, body);
+      return;
+    }
+    if (head?.status !== 200) {
+      this.#fail(head?.status === 503 || head?.status === 502 ? "unavailable" : "badAnswer");
+      return;
+    }
+    if ((head.lengthBytes ?? 0) > this.#limits.responseBytes()) {
+      this.#fail("tooLarge");
+      return;
+    }
+    this.#head = head;
+    this.#leftBytes = head.lengthBytes ?? 0;
+    this.#passedBytes = 0;
+    if (head.lengthBytes === body.length) {
+      this.#finish(head, () => ticket.call.sink.whole(body));
+      return;
+    }
+    this.#chunks = head.chunked ? new ChunkedDecoder() : undefined;
+    ticket.call.sink.begin(head.lengthBytes);
+    if (body.length > 0 && this.#ticket === ticket) this.#receiveBody(ticket, body);
+  }
+
+  #receiveBody(ticket: NodeTicket, bytes: Buffer): void {
+    const head = this.#head;
+    if (head === undefined) return;
+    this.#deadline = this.#limits.now() + ticket.call.timeoutMs;
+    if (this.#chunks !== undefined) {
+      const outcome = this.#chunks.push(bytes, (data) => this.#pass(ticket, data));
+      if (this.#ticket !== ticket) return;
+      if (outcome === "bad") this.#fail("badAnswer");
+      if (outcome === "done") this.#finish(head, ticket.call.sink.end);
+      return;
+    }
+    if (head.lengthBytes === undefined) {
+      this.#pass(ticket, bytes);
+      return;
+    }
+    if (bytes.length > this.#leftBytes) {
+      this.#fail("badAnswer");
+      return;
+    }
+    this.#leftBytes -= bytes.length;
+    this.#pass(ticket, bytes);
+    if (this.#leftBytes === 0 && this.#ticket === ticket) this.#finish(head, ticket.call.sink.end);
+  }
+
+  #pass(ticket: NodeTicket, bytes: Buffer): void {
+    if (this.#ticket !== ticket) return;
+    this.#passedBytes += bytes.length;
+    if (this.#passedBytes > this.#limits.responseBytes()) {
+      this.#fail("tooLarge");
+      return;
+    }
+    if (ticket.call.sink.chunk(bytes) || this.#paused || this.#ticket !== ticket) return;
+    this.#paused = true;
+    this.#socket.pause();
+  }
+
+  #finish(head: ResponseHead, tell: () => void): void {
+    this.#ticket = undefined;
+    this.#head = undefined;
+    this.#chunks = undefined;
+    this.#served += 1;
+    if (this.#paused) {
+      this.#paused = false;
+      this.#socket.resume();
+    }
+    tell();
+    if (!head.keepAlive) this.#socket.destroy();
+    else if (!this.#socket.destroyed) this.#events.idle(this);
+  }
+
+  #fail(failure: NodeFailure): void {
+    const ticket = this.#ticket;
+    this.#ticket = undefined;
+    this.#socket.destroy();
+    ticket?.call.sink.fail(failure);
+  }
+
+  #closed(): void {
+    const ticket = this.#ticket;
+    const head = this.#head;
+    this.#ticket = undefined;
+    this.#events.closed(this);
+    if (ticket === undefined) return;
+    if (head !== undefined && head.lengthBytes === undefined && !head.chunked) ticket.call.sink.end();
+    else if (head === undefined && this.#served > 0 && ticket.call.repeatable) this.#events.again(ticket);
+    else ticket.call.sink.fail("unavailable");
+  }
+}

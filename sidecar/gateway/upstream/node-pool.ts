@@ -1,0 +1,133 @@
+import type { NodeCall, NodeTicket } from "./node-call.ts";
+import { nodeAddress, type NodeAddress } from "./node-address.ts";
+import { NodeConnection } from "./node-connection.ts";
+
+/** Bounds of the pool. */
+export type NodePoolOptions = Readonly<{
+  httpUrl: string;
+  connections: number;
+  queuedCalls: number;
+  connectTimeoutMs: number;
+  idleTimeoutMs: number;
+  responseBytes: () => number;
+}>;
+
+/** Steers a call under way. */
+export type NodeFlow = Readonly<{ resume: () => void; cancel: () => void }>;
+
+/** Time between two looks at what has taken too long; the coarseness of every timeout. */
+const sweepMs = 50;
+
+/** Keep-alive connections to the node. Calls beyond them wait in a bounded queue, first come, first served. */
+export class NodePool implements Disposable {
+  readonly #options: NodePoolOptions;
+  readonly #address: NodeAddress;
+  readonly #now: () => number;
+  readonly #idle: NodeConnection[] = [];
+  readonly #all = new Set<NodeConnection>();
+  readonly #waiting = new Set<NodeTicket>();
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor(options: NodePoolOptions, { now }: Readonly<{ now: () => number }>) {
+    this.#options = options;
+    this.#address = nodeAddress(options.httpUrl);
+    this.#now = now;
+    this.#sweep = setInterval(() => this.#expire(), sweepMs);
+    this.#sweep.unref();
+  }
+
+  /** Calls that wait for a connection. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Calls the node; the answer or the failure goes to the call's sink. */
+  send(call: NodeCall): NodeFlow {
+    const ticket: NodeTicket = { call, connection: undefined, waitsUntil: 0 };
+    const connection = this.#idle.pop() ?? this.#connect();
+    if (connection !== undefined) this.#start(ticket, connection);
+    else if (this.#waiting.size >= this.#options.queuedCalls) call.sink.fail("queueFull");
+    else {
+      ticket.waitsUntil = this.#now() + call.timeoutMs;
+      this.#waiting.add(ticket);
+    }
+    return {
+      resume: () => ticket.connection?.resume(ticket),
+      cancel: () => {
+        this.#waiting.delete(ticket);
+        ticket.connection?.cancel(ticket);
+      },
+    };
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#sweep);
+    for (const connection of this.#all) connection[Symbol.dispose]();
+  }
+
+  #start(ticket: NodeTicket, connection: NodeConnection): void {
+    ticket.connection = connection;
+    connection.send(ticket);
+  }
+
+  #connect(): NodeConnection | undefined {
+    if (this.#all.size >= this.#options.connections) return undefined;
+    const { responseBytes, connectTimeoutMs } = this.#options;
+    const connection = new NodeConnection(
+      this.#address,
+      { responseBytes, connectTimeoutMs, now: this.#now },
+      {
+        idle: (free) => this.#freed(free),
+        closed: (gone) => this.#gone(gone),
+        again: (ticket) => this.#again(ticket),
+      },
+    );
+    this.#all.add(connection);
+    return connection;
+  }
+
+  #freed(connection: NodeConnection): void {
+    const next = this.#nextWaiting();
+    if (next !== undefined) {
+      this.#start(next, connection);
+      return;
+    }
+    connection.idleSince = this.#now();
+    this.#idle.push(connection);
+  }
+
+  #gone(connection: NodeConnection): void {
+    this.#all.delete(connection);
+    const at = this.#idle.indexOf(connection);
+    if (at !== -1) this.#idle.splice(at, 1);
+    if (this.#waiting.size === 0) return;
+    const fresh = this.#connect();
+    const next = fresh === undefined ? undefined : this.#nextWaiting();
+    if (fresh !== undefined && next !== undefined) this.#start(next, fresh);
+  }
+
+  #again(ticket: NodeTicket): void {
+    const connection = this.#connect();
+    if (connection === undefined) ticket.call.sink.fail("unavailable");
+    else this.#start(ticket, connection);
+  }
+
+  #nextWaiting(): NodeTicket | undefined {
+    const [next] = this.#waiting;
+    if (next !== undefined) this.#waiting.delete(next);
+    return next;
+  }
+
+  #expire(): void {
+    const now = this.#now();
+    for (const connection of this.#all) connection.expire(now);
+    for (const ticket of this.#waiting) {
+      if (now < ticket.waitsUntil) continue;
+      this.#waiting.delete(ticket);
+      ticket.call.sink.fail("timeout");
+    }
+    for (const connection of this.#idle.filter((free) => now - free.idleSince > this.#options.idleTimeoutMs)) {
+      connection[Symbol.dispose]();
+    }
+  }
+}

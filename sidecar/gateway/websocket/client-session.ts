@@ -1,0 +1,109 @@
+import type { RawData, WebSocket } from "ws";
+import type { Caller } from "../callers/caller.ts";
+import type { AnswerFlow } from "../dispatch/answer-sink.ts";
+import type { MessageHandler } from "../dispatch/message-handler.ts";
+import { textSink, type NoText, type TextAnswer } from "../dispatch/text-sink.ts";
+import { goneTier } from "../callers/caller.ts";
+import type { PolicySource } from "../policy/policy.ts";
+import { makeClientSubscriptions } from "./client-subscriptions.ts";
+import type { SubscriptionHub } from "./subscription-hub.ts";
+
+/** Bounds of one WebSocket client. */
+export type ClientSessionOptions = Readonly<{ callsInFlight: number; queueBytes: number }>;
+
+/** What serving a WebSocket client takes. */
+export type ClientSessionDependencies = Readonly<{
+  policy: PolicySource;
+  handle: MessageHandler;
+  hub: SubscriptionHub;
+  /** The client was dropped, and why. */
+  dropped: (reason: "slow" | "lost" | "silent") => void;
+}>;
+
+/** A WebSocket client being served. */
+export type ClientSession = Readonly<{
+  subscriptions: () => number;
+  /** Asks whether the client is alive; drops it when the last question had no answer. */
+  ping: () => void;
+}>;
+
+/** Close codes (RFC 6455, section 7.4.1, and IANA's registry). */
+const serviceRestart = 1012;
+const tryAgainLater = 1013;
+
+/** Serves a WebSocket: messages like HTTP bodies, and subscriptions. Ends when the socket closes. */
+export function serveClient(
+  { socket, caller }: Readonly<{ socket: WebSocket; caller: Caller }>,
+  options: ClientSessionOptions,
+  { policy, handle, hub, dropped }: ClientSessionDependencies,
+): ClientSession {
+  const flows = new Set<AnswerFlow>();
+  const state = { calls: 0, isAlive: true };
+
+  const send = (text: string) => {
+    if (socket.readyState !== socket.OPEN) return;
+    socket.send(Buffer.from(text, "latin1"), { binary: false });
+    if (socket.bufferedAmount <= options.queueBytes) return;
+    dropped("slow");
+    socket.close(tryAgainLater, "too slow");
+    socket.terminate();
+  };
+  const subscriptions = makeClientSubscriptions({
+    hub,
+    send,
+    limit: () => (policy().tiers.get(caller.tierName) ?? goneTier).subscriptions,
+    lost: () => {
+      dropped("lost");
+      socket.close(serviceRestart, "the node's connection was lost; subscribe again");
+    },
+  });
+  const reply = (answer: TextAnswer | NoText, afterReply: readonly (() => void)[]) => {
+    state.calls -= 1;
+    if (state.calls < options.callsInFlight && socket.isPaused) socket.resume();
+    if (typeof answer === "string") socket.close(tryAgainLater, "an answer could not be completed");
+    else if (answer.text !== "") send(answer.text);
+    for (const run of afterReply) run();
+  };
+  socket.on("message", (data: RawData) => {
+    const afterReply: (() => void)[] = [];
+    let flow: AnswerFlow | undefined;
+    let isDone = false;
+    state.calls += 1;
+    if (state.calls >= options.callsInFlight) socket.pause();
+    const sink = textSink(policy().settings.limits.batchResponseBytes, (answer) => {
+      isDone = true;
+      if (flow !== undefined) flows.delete(flow);
+      reply(answer, afterReply);
+    });
+    const own = subscriptions.forMessage((run) => afterReply.push(run));
+    flow = handle(asBuffer(data), { caller, traceparent: undefined, subscriptions: own }, sink);
+    if (!isDone) flows.add(flow);
+  });
+  socket.on("pong", () => {
+    state.isAlive = true;
+  });
+  // Followed by "close".
+  socket.on("error", () => socket.terminate());
+  socket.on("close", () => {
+    subscriptions[Symbol.dispose]();
+    for (const flow of flows) flow.cancel();
+    flows.clear();
+  });
+  return {
+    subscriptions: subscriptions.size,
+    ping: () => {
+      if (!state.isAlive) {
+        dropped("silent");
+        socket.terminate();
+        return;
+      }
+      state.isAlive = false;
+      if (socket.readyState === socket.OPEN) socket.ping();
+    },
+  };
+}
+
+function asBuffer(data: RawData): Buffer {
+  if (Buffer.isBuffer(data)) return data;
+  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
+}

@@ -1,0 +1,102 @@
+import { randomBytes } from "node:crypto";
+import type { SubscriptionAnswer, Subscriptions } from "../dispatch/subscriptions.ts";
+import { invalidParams, limitExceeded, rpcErrors, unknownSubscription } from "../envelope/rpc-error.ts";
+import { asBinary, ownFields, parseParams } from "../limits/checked-params.ts";
+import { readSelection } from "../limits/log-filter.ts";
+import type { SubscriptionHub } from "./subscription-hub.ts";
+
+/** One client's subscriptions, and the end of all of them. */
+export type ClientSubscriptions = Disposable &
+  Readonly<{
+    size: () => number;
+    /** The subscriptions as one message sees them; `afterReply` runs something once that message's reply was sent. */
+    forMessage: (afterReply: (run: () => void) => void) => Subscriptions;
+  }>;
+
+/** Most notifications that wait for their subscription's reply; beyond them the client is closed. */
+const heldNotifications = 1_000;
+
+/** What a client's subscriptions need. */
+export type ClientSubscriptionDependencies = Readonly<{
+  hub: SubscriptionHub;
+  /** Sends a notification as a binary string; called only after the subscription's reply was sent. */
+  send: (text: string) => void;
+  lost: () => void;
+  /** Most subscriptions that the client may have now. */
+  limit: () => number;
+}>;
+
+/** Makes the subscriptions of a client: ids of 16 random bytes, `newHeads` and `logs` (specification, Limits). */
+export function makeClientSubscriptions(dependencies: ClientSubscriptionDependencies): ClientSubscriptions {
+  const ends = new Map<string, () => void>();
+  const state = { pending: 0, isOver: false };
+
+  const subscribe = async (params: string, afterReply: (run: () => void) => void): Promise<SubscriptionAnswer> => {
+    const canonical = canonicalParams(params);
+    if (canonical.kind !== "params") return canonical;
+    if (ends.size + state.pending >= dependencies.limit()) {
+      return error(limitExceeded(`more than ${dependencies.limit()} subscriptions; end one first`));
+    }
+    const id = `"0x${randomBytes(16).toString("hex")}"`;
+    const start = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":${id},"result":`;
+    let held: string[] | undefined = [];
+    const notify = (result: string) => {
+      const text = `${start}${result}}}`;
+      if (held === undefined) dependencies.send(text);
+      else if (held.length < heldNotifications) held.push(text);
+      else dependencies.lost();
+    };
+    state.pending += 1;
+    const subscribed = await dependencies.hub.subscribe(canonical.json, { notify, lost: dependencies.lost });
+    state.pending -= 1;
+    if (subscribed.kind === "error") return { kind: "nodeError", json: subscribed.json };
+    if (state.isOver) subscribed.unsubscribe();
+    else ends.set(id, subscribed.unsubscribe);
+    afterReply(() => {
+      const missed = held ?? [];
+      held = undefined;
+      for (const text of missed) dependencies.send(text);
+    });
+    return { kind: "result", json: id };
+  };
+  const unsubscribe = (params: string): SubscriptionAnswer => {
+    const [given] = parseParams(params);
+    if (typeof given !== "string") return error(invalidParams("expected a subscription id"));
+    const id = JSON.stringify(given.toLowerCase());
+    const end = ends.get(id);
+    if (end === undefined) return error(rpcErrors.subscriptionNotFound);
+    ends.delete(id);
+    end();
+    return { kind: "result", json: "true" };
+  };
+  return {
+    size: () => ends.size,
+    forMessage: (afterReply) => ({
+      answer: async (method, params) =>
+        method === "eth_subscribe" ? subscribe(params, afterReply) : unsubscribe(params),
+    }),
+    [Symbol.dispose]: () => {
+      state.isOver = true;
+      for (const end of ends.values()) end();
+      ends.clear();
+    },
+  };
+}
+
+function error(rpcError: ReturnType<typeof invalidParams>): SubscriptionAnswer {
+  return { kind: "error", error: rpcError };
+}
+
+/** Parameters of eth_subscribe in the one form that equal subscriptions share. */
+function canonicalParams(params: string): SubscriptionAnswer | Readonly<{ kind: "params"; json: string }> {
+  const [type, filter, ...rest] = parseParams(params);
+  if (typeof type !== "string") return error(invalidParams("expected subscription name as first argument"));
+  if (type !== "newHeads" && type !== "logs") return error(unknownSubscription(asBinary(type)));
+  if (rest.length > 0) return error(invalidParams("too many arguments, want at most 2"));
+  if (type === "newHeads") return { kind: "params", json: '["newHeads"]' };
+  const fields = ownFields(filter ?? {});
+  if (fields === undefined) return error(invalidParams("expected a log filter object"));
+  const selection = readSelection(fields);
+  if (typeof selection === "string") return error(invalidParams(selection));
+  return { kind: "params", json: asBinary(JSON.stringify(["logs", selection]).toLowerCase()) };
+}

@@ -1,0 +1,90 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { WebSocketServer, type WebSocket } from "ws";
+import { goneTier, type Caller, type CallerIdentity } from "../callers/caller.ts";
+import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";
+
+/** Bounds of one listener's WebSocket clients. */
+export type WebSocketClientsOptions = Readonly<{
+  clients: number;
+  callsInFlight: number;
+  queueBytes: number;
+  pingIntervalMs: number;
+  messageBytes: number;
+}>;
+
+/** A listener's WebSocket clients. */
+export type WebSocketClients = Disposable &
+  Readonly<{
+    /** Takes an HTTP upgrade of an identified caller. */
+    upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, identity: CallerIdentity) => void;
+    /** Closes all with 1001. */
+    closeAll: () => void;
+    size: () => number;
+    subscriptions: () => number;
+  }>;
+
+const goingAway = 1001;
+
+/** Answers an upgrade with an HTTP error. */
+export function refuseUpgrade(socket: Duplex, status: string, message: string): void {
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${message.length + 1}\r\nConnection: close\r\n\r\n${message}\n`,
+  );
+}
+
+/** Makes the WebSocket side of a listener. Messages are never compressed, so none can grow when it is read. */
+export function makeWebSocketClients(
+  options: WebSocketClientsOptions,
+  dependencies: ClientSessionDependencies,
+): WebSocketClients {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: options.messageBytes,
+  });
+  const sessions = new Map<WebSocket, ClientSession>();
+  const byCaller = new Map<string, number>();
+  const timer = setInterval(() => {
+    for (const session of sessions.values()) session.ping();
+  }, options.pingIntervalMs);
+  timer.unref();
+
+  const accept = (socket: WebSocket, caller: Caller) => {
+    byCaller.set(caller.key, (byCaller.get(caller.key) ?? 0) + 1);
+    sessions.set(socket, serveClient({ socket, caller }, options, dependencies));
+    socket.on("close", () => {
+      sessions.delete(socket);
+      const left = (byCaller.get(caller.key) ?? 1) - 1;
+      if (left === 0) byCaller.delete(caller.key);
+      else byCaller.set(caller.key, left);
+    });
+  };
+  return {
+    upgrade: (request, socket, head, identity) => {
+      if (identity.kind === "refused") return refuseUpgrade(socket, "401 Unauthorized", identity.message);
+      const { caller } = identity;
+      const tier = dependencies.policy().tiers.get(caller.tierName) ?? goneTier;
+      if (sessions.size >= options.clients) return refuseUpgrade(socket, "503 Service Unavailable", "too many clients");
+      if ((byCaller.get(caller.key) ?? 0) >= tier.webSockets) {
+        return refuseUpgrade(
+          socket,
+          "429 Too Many Requests",
+          `more than ${tier.webSockets} WebSockets; close one first`,
+        );
+      }
+      return server.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, caller));
+    },
+    closeAll: () => {
+      for (const socket of sessions.keys()) socket.close(goingAway, "going away");
+    },
+    size: () => sessions.size,
+    subscriptions: () => sessions.values().reduce((sum, session) => sum + session.subscriptions(), 0),
+    [Symbol.dispose]: () => {
+      clearInterval(timer);
+      for (const socket of sessions.keys()) socket.terminate();
+      server.close();
+    },
+  };
+}

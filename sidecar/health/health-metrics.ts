@@ -1,0 +1,31 @@
+import { Gauge, Histogram, type Registry } from "prom-client";
+import type { NodeHealth } from "./node-health.ts";
+
+/** Metrics of the node's RPC. */
+export type HealthMetrics = Readonly<{ observe: (health: NodeHealth, nowMs: number) => void }>;
+
+/** Makes `gatehouse_node_height_blocks`, `…_height_unchanged_seconds`, `…_up` and `…_rpc_latency_seconds`. */
+export function createHealthMetrics(registry: Registry): HealthMetrics {
+  const registers = [registry];
+  const up = new Gauge({ name: "gatehouse_node_up", help: "1 when the node's RPC answers.", registers });
+  const height = new Gauge({ name: "gatehouse_node_height_blocks", help: "Height that the node answers.", registers });
+  const unchanged = new Gauge({
+    name: "gatehouse_node_height_unchanged_seconds",
+    help: "Time since the node's height last changed.",
+    registers,
+  });
+  const latency = new Histogram({
+    name: "gatehouse_node_rpc_latency_seconds",
+    help: "Time that the node takes to answer eth_blockNumber.",
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2],
+    registers,
+  });
+  return {
+    observe: (health, nowMs) => {
+      up.set(health.failure === undefined ? 1 : 0);
+      if (health.height !== undefined) height.set(health.height);
+      if (health.heightSinceMs !== undefined) unchanged.set((nowMs - health.heightSinceMs) / 1_000);
+      if (health.failure === undefined && health.latencyMs !== undefined) latency.observe(health.latencyMs / 1_000);
+    },
+  };
+}

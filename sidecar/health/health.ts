@@ -1,0 +1,52 @@
+import type { Registry } from "prom-client";
+import type { Logger } from "#daemon/log.ts";
+import type { Clock } from "../clock.ts";
+import type { SidecarSettings } from "../settings.ts";
+import type { Charts } from "../tell/charts.ts";
+import type { ConditionBoard } from "../tell/condition-board.ts";
+import { createHealthMetrics } from "./health-metrics.ts";
+import { watchHealth, type HealthWatch } from "./health-watch.ts";
+import { watchReferences } from "./reference-watch.ts";
+import { createRpcClient } from "./rpc-client.ts";
+import { watchWebSocket } from "./web-socket-watch.ts";
+
+/** The node's interfaces under watch: HTTP, WebSocket, and its height beside that of others. */
+export type Health = AsyncDisposable & HealthWatch;
+
+export type HealthDependencies = Readonly<{
+  log: Logger;
+  metrics: Registry;
+  clock: Clock;
+  fetch: typeof fetch;
+  board: ConditionBoard;
+  charts: Charts;
+}>;
+
+/** Begins to watch a node's interfaces. */
+export function startHealth(
+  { node, health, lag }: Readonly<Pick<SidecarSettings, "node" | "health" | "lag">>,
+  dependencies: HealthDependencies,
+): Health {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const { timeoutMs } = health;
+  const rpc = createRpcClient({ url: node.httpUrl, timeoutMs }, dependencies);
+  const http = watchHealth(
+    { ...health, url: node.httpUrl, chainId: node.chainId, signal },
+    { ...dependencies, rpc, metrics: createHealthMetrics(dependencies.metrics), heights: dependencies.charts.heights },
+  );
+  const webSocket = health.webSocket
+    ? watchWebSocket(
+        { url: node.webSocketUrl, intervalMs: health.webSocketIntervalMs, timeoutMs, signal },
+        dependencies,
+      )
+    : undefined;
+  const references = watchReferences({ ...lag, timeoutMs, signal }, { ...dependencies, health: http.current });
+  return {
+    ...http,
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await Promise.all([http.done, webSocket, references]);
+    },
+  };
+}

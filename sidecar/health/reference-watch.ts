@@ -1,0 +1,98 @@
+import { Gauge, type Registry } from "prom-client";
+import type { Logger } from "#daemon/log.ts";
+import { poll } from "../poll.ts";
+import type { ConditionBoard } from "../tell/condition-board.ts";
+import type { Condition } from "../tell/condition.ts";
+import type { NodeHealth } from "./node-health.ts";
+import { createRpcClient, quantity, RpcFailure } from "./rpc-client.ts";
+
+/** What the node's height is compared with. */
+export type ReferenceWatchOptions = Readonly<{
+  references: readonly string[];
+  intervalMs: number;
+  timeoutMs: number;
+  maxBlocks: number;
+  signal: AbortSignal;
+}>;
+
+export type ReferenceWatchDependencies = Readonly<{
+  board: ConditionBoard;
+  metrics: Registry;
+  log: Logger;
+  fetch: typeof fetch;
+  health: () => NodeHealth;
+}>;
+
+/** What one reference answered. */
+export type ReferenceHeight = Readonly<{ url: string; height: number } | { url: string; failure: string }>;
+
+/** Compares the node's height with other endpoints again and again. Settles when the watch has ended. */
+export async function watchReferences(
+  options: ReferenceWatchOptions,
+  dependencies: ReferenceWatchDependencies,
+): Promise<void> {
+  if (options.references.length === 0) return;
+  const { board, metrics, log, health } = dependencies;
+  const lag = new Gauge({
+    name: "gatehouse_node_lag_blocks",
+    help: "Blocks that the node is behind the median of the reference endpoints.",
+    registers: [metrics],
+  });
+  await poll(
+    { name: "references", intervalMs: options.intervalMs, signal: options.signal },
+    async (signal) => {
+      const asked = await Promise.all(
+        options.references.map((url) => ask(url, options.timeoutMs, signal, dependencies)),
+      );
+      if (signal.aborted) return;
+      const compared = compareHeights(health().height, asked, options.maxBlocks);
+      if (compared.lagBlocks !== undefined) lag.set(compared.lagBlocks);
+      board.set(compared.condition);
+    },
+    { log },
+  );
+}
+
+async function ask(
+  url: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+  dependencies: Readonly<{ fetch: typeof fetch }>,
+): Promise<ReferenceHeight> {
+  try {
+    const rpc = createRpcClient({ url, timeoutMs }, dependencies);
+    return { url, height: quantity(await rpc("eth_blockNumber", [], signal), "eth_blockNumber", url) };
+  } catch (error) {
+    if (error instanceof RpcFailure) return { url, failure: error.message };
+    throw error;
+  }
+}
+
+/** Compares a height with the median of those that answered, so that one wrong reference does not decide. Pure. */
+export function compareHeights(
+  height: number | undefined,
+  references: readonly ReferenceHeight[],
+  maxBlocks: number,
+): Readonly<{ condition: Omit<Condition, "since">; lagBlocks?: number }> {
+  const type = "HeightCurrent";
+  const heights = references
+    .flatMap((reference) => ("height" in reference ? [reference.height] : []))
+    .sort((a, b) => a - b);
+  const median = heights[Math.floor((heights.length - 1) / 2)];
+  if (median === undefined) {
+    const failures = references.flatMap((reference) => ("failure" in reference ? [reference.failure] : []));
+    const message = `No reference endpoint answered: ${failures.join(" ")}`;
+    return { condition: { type, status: "Unknown", reason: "NoReference", message } };
+  }
+  if (height === undefined) {
+    const message = `The references are at ${median}; the node's height is not known.`;
+    return { condition: { type, status: "Unknown", reason: "NoHeight", message } };
+  }
+  const lagBlocks = Math.max(0, median - height);
+  if (lagBlocks <= maxBlocks) {
+    const message = `The node is at ${height}, ${lagBlocks} blocks behind the references.`;
+    return { condition: { type, status: "True", reason: "Current", message }, lagBlocks };
+  }
+  const message = `The node is at ${height}, ${lagBlocks} blocks behind the references (allowed: ${maxBlocks}); look at its peers and its disk.`;
+  return { condition: { type, status: "False", reason: "Behind", message }, lagBlocks };
+}

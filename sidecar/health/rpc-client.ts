@@ -1,0 +1,109 @@
+/** Why a JSON-RPC endpoint gave no usable answer. */
+export type RpcFailureReason = "Refused" | "TimedOut" | "NotJsonRpc" | "RpcError" | "TooLarge";
+
+/** An endpoint that gave no usable answer; the message names its URL. */
+export class RpcFailure extends Error {
+  override readonly name = "RpcFailure";
+  readonly code: RpcFailureReason;
+
+  constructor(code: RpcFailureReason, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
+}
+
+/** How an endpoint is asked. */
+export type RpcClientOptions = Readonly<{ url: string; timeoutMs: number }>;
+
+/** Asks one method without waiting longer than the timeout. */
+export type RpcClient = (method: string, params: readonly unknown[], signal: AbortSignal) => Promise<unknown>;
+
+/** More than any method asked here answers. */
+const responseLimitBytes = 65_536;
+
+/** Makes a JSON-RPC client of one HTTP endpoint. Its calls throw {@link RpcFailure}. */
+export function createRpcClient(options: RpcClientOptions, dependencies: Readonly<{ fetch: typeof fetch }>): RpcClient {
+  const where = new URL(options.url).origin;
+  return async (method, params, signal) => {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
+    let text: string;
+    try {
+      const response = await dependencies.fetch(options.url, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+        signal: deadline,
+        redirect: "error",
+      });
+      text = await readBounded(response, where);
+    } catch (cause) {
+      if (cause instanceof RpcFailure) throw cause;
+      throw unreachable(where, options.timeoutMs, deadline, cause);
+    }
+    return resultOf(text, method, where);
+  };
+}
+
+async function readBounded(response: Response, where: string): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (text.length > responseLimitBytes) {
+      throw new RpcFailure("TooLarge", `${where} answered more than ${responseLimitBytes} bytes; is it the node?`);
+    }
+  }
+  return text;
+}
+
+function unreachable(where: string, timeoutMs: number, deadline: AbortSignal, cause: unknown): RpcFailure {
+  if (deadline.aborted) {
+    return new RpcFailure(
+      "TimedOut",
+      `${where} did not answer within ${timeoutMs} ms; look at the node's load.`,
+      cause,
+    );
+  }
+  const inner = (cause as Error).cause as NodeJS.ErrnoException | undefined;
+  const why = inner?.code ?? (cause as Error).message;
+  return new RpcFailure(
+    "Refused",
+    `${where} can't be reached (${why}); is the node running, and is this its address?`,
+    cause,
+  );
+}
+
+function resultOf(text: string, method: string, where: string): unknown {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch (cause) {
+    const shown = JSON.stringify(text.slice(0, 60));
+    throw new RpcFailure(
+      "NotJsonRpc",
+      `${where} answered ${method} with ${shown}, not JSON; is it the node's RPC port?`,
+      cause,
+    );
+  }
+  if (typeof answer !== "object" || answer === null || !("result" in answer || "error" in answer)) {
+    throw new RpcFailure(
+      "NotJsonRpc",
+      `${where} answered ${method} with JSON that is no JSON-RPC; is it the node's RPC port?`,
+    );
+  }
+  if ("error" in answer) {
+    const message = (answer.error as { message?: unknown } | null)?.message;
+    throw new RpcFailure("RpcError", `${where} answered ${method} with an error: ${String(message).slice(0, 200)}`);
+  }
+  return "result" in answer ? answer.result : undefined;
+}
+
+/** Reads a quantity (`0x…`); throws {@link RpcFailure} for anything else. */
+export function quantity(value: unknown, method: string, url: string): number {
+  if (typeof value === "string" && /^0x[0-9a-fA-F]{1,13}$/.test(value)) return Number(value);
+  const shown = JSON.stringify(value)?.slice(0, 60);
+  throw new RpcFailure(
+    "NotJsonRpc",
+    `${new URL(url).origin} answered ${method} with ${shown}; expected a hexadecimal quantity.`,
+  );
+}

@@ -1,0 +1,43 @@
+import { z } from "zod";
+import { httpUrl, milliseconds, positiveInteger } from "#daemon/setting-types.ts";
+import { section } from "#daemon/settings.ts";
+
+/** How the node's RPC is watched. */
+export const healthSection = section({
+  intervalMs: milliseconds.default(1_000).describe("Time between two looks at the node's RPC"),
+  timeoutMs: milliseconds.default(2_000).describe("How long the node may take to answer one look"),
+  staleAfterMs: milliseconds
+    .default(30_000)
+    .describe("Time without a new block from which the node no longer counts as fit for traffic"),
+  webSocket: z
+    .boolean()
+    .default(true)
+    .describe("Whether the WebSocket port is watched, too")
+    .meta({ expected: "true or false" }),
+  webSocketIntervalMs: milliseconds.default(5_000).describe("Time between two looks at the node's WebSocket"),
+  diskFreeRatio: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.1)
+    .describe("Share of the data disk that has to be free")
+    .meta({ expected: "a number from 0 to 1" }),
+});
+
+/** Comparison of the node's height with other endpoints, and what a node that stalls or lags may cost. */
+export const lagSection = section({
+  references: z
+    .array(httpUrl)
+    .max(8)
+    .default([])
+    .describe("JSON-RPC endpoints of the same chain whose height the node is compared with")
+    .meta({ expected: "up to 8 http:// or https:// URLs, separated by commas" }),
+  intervalMs: milliseconds.default(10_000).describe("Time between two looks at the reference endpoints"),
+  maxBlocks: positiveInteger.default(50).describe("Lag in blocks from which the node counts as behind"),
+  restart: z
+    .boolean()
+    .default(false)
+    .describe("Whether a node that stalls or lags for lag.restartAfterMs is restarted, within the budget")
+    .meta({ expected: "true or false" }),
+  restartAfterMs: milliseconds.default(300_000).describe("How long a node stalls or lags before it is restarted"),
+});

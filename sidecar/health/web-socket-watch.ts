@@ -1,0 +1,71 @@
+import { WebSocket } from "ws";
+import type { Logger } from "#daemon/log.ts";
+import { poll } from "../poll.ts";
+import type { ConditionBoard } from "../tell/condition-board.ts";
+
+/** How the WebSocket port is watched. */
+export type WebSocketWatchOptions = Readonly<{
+  url: string;
+  intervalMs: number;
+  timeoutMs: number;
+  signal: AbortSignal;
+}>;
+
+/** More than `eth_blockNumber` answers. */
+const messageLimitBytes = 65_536;
+
+/**
+ * Asks `eth_blockNumber` over a fresh WebSocket again and again: nodes are known to freeze there alone while HTTP answers.
+ * Settles when the watch has ended.
+ */
+export async function watchWebSocket(
+  options: WebSocketWatchOptions,
+  { board, log }: Readonly<{ board: ConditionBoard; log: Logger }>,
+): Promise<void> {
+  const where = new URL(options.url).origin;
+  const type = "WebSocketAnswering";
+  await poll(
+    { name: "websocket", intervalMs: options.intervalMs, signal: options.signal },
+    async (signal) => {
+      const failure = await ask(options, signal);
+      if (signal.aborted) return;
+      if (failure === undefined) {
+        board.set({ type, status: "True", reason: "Answering", message: `${where} answers eth_blockNumber.` });
+        return;
+      }
+      const message = `${where} ${failure.words}; HTTP clients may be served while subscribers are not.`;
+      board.set({ type, status: "False", reason: failure.reason, message });
+    },
+    { log },
+  );
+}
+
+type Failure = Readonly<{ reason: string; words: string }>;
+
+/** One question; what went wrong comes back as words. */
+async function ask({ url, timeoutMs }: WebSocketWatchOptions, signal: AbortSignal): Promise<Failure | undefined> {
+  const socket = new WebSocket(url, { maxPayload: messageLimitBytes, handshakeTimeout: timeoutMs });
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  try {
+    return await new Promise<Failure | undefined>((resolve) => {
+      const late = () =>
+        resolve({ reason: "TimedOut", words: `did not answer eth_blockNumber within ${timeoutMs} ms` });
+      deadline.addEventListener("abort", late, { once: true });
+      socket.on("error", (error: NodeJS.ErrnoException) => {
+        resolve({ reason: "Refused", words: `can't be reached (${error.code ?? error.message})` });
+      });
+      socket.once("close", () => resolve({ reason: "Closed", words: "closed the connection without an answer" }));
+      socket.once("open", () => {
+        socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] }));
+      });
+      socket.once("message", (data: Buffer) => resolve(judge(data.toString("utf8"))));
+    });
+  } finally {
+    socket.terminate();
+  }
+}
+
+function judge(text: string): Failure | undefined {
+  if (/"result"\s*:\s*"0x[0-9a-fA-F]+"/.test(text)) return undefined;
+  return { reason: "NotJsonRpc", words: `answered eth_blockNumber with ${JSON.stringify(text.slice(0, 60))}` };
+}

@@ -1,0 +1,52 @@
+import { createApp } from "#daemon/http-app.ts";
+import { listenHttp } from "#daemon/http-listener.ts";
+import { operationsRoutes } from "#daemon/operations-routes.ts";
+import type { ReadinessCheck } from "#daemon/readiness.ts";
+import type { Service, ServiceContext } from "#daemon/service.ts";
+import { systemClock } from "./clock.ts";
+import { startGateway } from "./gateway/gateway.ts";
+import { startHealth } from "./health/health.ts";
+import { nodeReadiness } from "./node-readiness.ts";
+import { sidecarSettings, type SidecarSettings } from "./settings.ts";
+import { createCharts } from "./tell/charts.ts";
+import { createConditionBoard } from "./tell/condition-board.ts";
+import { pageRoutes } from "./tell/page-routes.ts";
+import { statusRoutes } from "./tell/status-routes.ts";
+import { openUpkeepState } from "./upkeep/state/upkeep-state.ts";
+import { storedEventLog } from "./upkeep/state/stored-event-log.ts";
+import { startUpkeep } from "./upkeep/upkeep.ts";
+
+/** Bodies that the operations listener takes; none of its routes needs one. */
+const bodyLimitBytes = 1_024;
+
+/** What `/startupz` answers before the upkeep has begun. */
+const starting = (): ReadinessCheck => ({ ok: false, message: "The sidecar is starting." });
+
+/** The sidecar of one node: keeps it right and guards its RPC. */
+export const sidecar: Service<typeof sidecarSettings.schema> = { definition: sidecarSettings, start };
+
+async function start(settings: SidecarSettings, context: ServiceContext) {
+  const { log, metrics, resources } = context;
+  const clock = systemClock;
+  const state = resources.use(openUpkeepState(settings.upkeep.stateDirectory));
+  const events = storedEventLog(state.database, clock);
+  const board = createConditionBoard({ log, metrics, clock, events });
+  const charts = createCharts();
+  const health = resources.use(startHealth(settings, { log, metrics, clock, fetch, board, charts }));
+  const gateway = resources.use(
+    await startGateway(settings.gateway, { log, metrics, node: settings.node, signal: context.signal }),
+  );
+  // The listener comes before the upkeep, so that a taken port is named before anything is done to the node.
+  let configured = starting;
+  const app = createApp({ bodyLimitBytes }, { log, metrics });
+  operationsRoutes(app, { metrics, readiness: () => nodeReadiness(board, gateway.readiness) });
+  statusRoutes(app, { board, events, health: health.current, charts, configured: () => configured() });
+  pageRoutes(app);
+  const setting = "GATEHOUSE_SIDECAR_LISTEN_PORT";
+  const listener = resources.use(await listenHttp(app, { ...settings.listen, setting }));
+  const upkeep = resources.use(
+    startUpkeep(settings, { log, metrics, clock, fetch, state, events, board, charts, health }),
+  );
+  configured = upkeep.configured;
+  return { urls: { sidecar: listener.url, ...gateway.urls } };
+}

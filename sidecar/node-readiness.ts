@@ -1,0 +1,16 @@
+import { readinessOf, type Readiness, type ReadinessCheck } from "#daemon/readiness.ts";
+import type { ConditionBoard } from "./tell/condition-board.ts";
+import type { ConditionType } from "./tell/condition.ts";
+
+/** What has to be so before the node takes traffic. */
+const neededForTraffic: readonly ConditionType[] = ["RpcAnswering", "ChainIdExpected", "HeightAdvancing"];
+
+/** Whether the node is fit for traffic, as `/readyz` answers it; read from the board. */
+export function nodeReadiness(board: ConditionBoard, gateway: () => ReadinessCheck): Readiness {
+  const node = neededForTraffic.map((type): [string, ReadinessCheck] => {
+    const condition = board.get(type);
+    const message = condition?.message ?? "not known yet";
+    return [type, { ok: condition?.status === "True", message }];
+  });
+  return readinessOf({ ...Object.fromEntries(node), gateway: gateway() });
+}

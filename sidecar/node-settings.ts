@@ -1,0 +1,62 @@
+import { z } from "zod";
+import { chainId, filePath, host, httpUrl, milliseconds, port, webSocketUrl } from "#daemon/setting-types.ts";
+import { section } from "#daemon/settings.ts";
+
+/** Where the sidecar's own health, metrics, status and page are served. */
+export const listenSection = section({
+  host: host.default("127.0.0.1").describe("Address of the health, metrics and status listener"),
+  port: port.default(9600).describe("Port of the health, metrics and status listener"),
+  requestTimeoutMs: milliseconds.default(5_000).describe("How long a client may take to send a request"),
+});
+
+/** A semantic version, with or without a leading `v` and with or without a patch number. */
+export const nodeVersion = z
+  .string()
+  .regex(/^v?\d+\.\d+(\.\d+)?([-+][0-9A-Za-z.+-]+)?$/)
+  .meta({ expected: "a version such as 0.16.2, v0.11 or 0.16.0-rc.1" });
+
+/** The node: where it stands in the file system and how its RPC is reached. */
+export const nodeSection = section({
+  workspace: filePath
+    .optional()
+    .describe("Workspace directory of the node; its bin directory and node.conf are found in it by the node's version"),
+  nodeDirectory: z
+    .string()
+    .min(1)
+    .default("node")
+    .describe("Directory of the node inside the workspace in the layout before v0.11")
+    .meta({ expected: "a directory name inside the workspace" }),
+  binDirectory: filePath
+    .optional()
+    .describe("Directory of node_cli and ops; default: <workspace>/bin, before v0.11 <node>/domain/client/bin"),
+  configPath: filePath.optional().describe("The node's configuration file; default: node.conf in the bin directory"),
+  dataPath: filePath
+    .optional()
+    .describe("Directory whose disk is watched; default: storage.mygrid_env.storage_data_path of the configuration"),
+  version: nodeVersion.optional().describe("The node's version; default: what node_cli, the RPC or the image tells"),
+  image: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Container image of the node; its tag tells the version when nothing else does")
+    .meta({ expected: "an image reference such as registry/node:0.16.2" }),
+  httpUrl: httpUrl.default("http://127.0.0.1:18100").describe("JSON-RPC over HTTP of the node"),
+  webSocketUrl: webSocketUrl.default("ws://127.0.0.1:18200").describe("JSON-RPC over WebSocket of the node"),
+  chainId: chainId.default(1672).describe("Chain id that the node has to answer"),
+});
+
+/** The Pushgateway that the node pushes to, as the sidecar reaches it to see whether metrics arrive. */
+export const pushgatewaySection = section({
+  url: httpUrl.optional().describe("Pushgateway to check for the node's metrics; default: not checked"),
+  staleAfterMs: milliseconds
+    .default(60_000)
+    .describe("Age of the last push from which metrics count as missing; never less than three push intervals"),
+  timeoutMs: milliseconds.default(3_000).describe("How long the Pushgateway may take to answer"),
+  responseLimitBytes: z
+    .int()
+    .min(1_024)
+    .max(1_073_741_824)
+    .default(16_777_216)
+    .describe("Largest answer of the Pushgateway that is read")
+    .meta({ expected: "a number of bytes from 1024 to 1073741824" }),
+});

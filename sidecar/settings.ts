@@ -1,0 +1,29 @@
+import type { z } from "zod";
+import { defineSettings } from "#daemon/settings.ts";
+import { gatewaySection } from "./gateway/settings.ts";
+import { healthSection, lagSection } from "./health/settings.ts";
+import { listenSection, nodeSection, pushgatewaySection } from "./node-settings.ts";
+import { composeSection, dockerSection, kubernetesSection, opsSection } from "./upkeep/drivers/settings.ts";
+import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSection } from "./upkeep/settings.ts";
+
+/** Everything that the sidecar of one node can be told: what the node is, what is desired of it, and how it is reached. */
+export const sidecarSettings = defineSettings("sidecar", {
+  listen: listenSection,
+  node: nodeSection,
+  pushgateway: pushgatewaySection,
+  upkeep: upkeepSection,
+  monitor: monitorSection,
+  prune: pruneSection,
+  nodeCli: nodeCliSection,
+  restart: restartSection,
+  ops: opsSection,
+  compose: composeSection,
+  docker: dockerSection,
+  kubernetes: kubernetesSection,
+  health: healthSection,
+  lag: lagSection,
+  gateway: gatewaySection,
+});
+
+/** The sidecar's settings as its parts read them: parsed and frozen. */
+export type SidecarSettings = z.output<typeof sidecarSettings.schema>;

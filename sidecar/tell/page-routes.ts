@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import type { App } from "#daemon/http-app.ts";
+
+/** The page's files by their path on the listener. */
+const files = [
+  { path: "/", file: "index.html", type: "text/html; charset=utf-8" },
+  { path: "/page/page.css", file: "page.css", type: "text/css; charset=utf-8" },
+  { path: "/page/page.js", file: "page.js", type: "text/javascript; charset=utf-8" },
+] as const;
+
+/** Nothing from elsewhere, no inline code, no frame around the page. */
+const contentSecurityPolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** Adds `GET /`: the status as a page for a person, which updates itself from `/status`. */
+export function pageRoutes(app: App): void {
+  for (const { path, file, type } of files) {
+    const content = readFileSync(new URL(`page/${file}`, import.meta.url), "utf8");
+    app.get(path, (c) =>
+      c.body(content, 200, {
+        "Content-Type": type,
+        "Content-Security-Policy": contentSecurityPolicy,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cache-Control": "no-cache",
+      }),
+    );
+  }
+}

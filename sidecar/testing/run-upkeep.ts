@@ -1,0 +1,95 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { readSettings } from "#daemon/settings.ts";
+import type { Environment } from "#daemon/settings-environment.ts";
+import { systemClock, type Clock } from "../clock.ts";
+import { startHealth } from "../health/health.ts";
+import { sidecarSettings } from "../settings.ts";
+import { createCharts } from "../tell/charts.ts";
+import { createConditionBoard, type ConditionBoard } from "../tell/condition-board.ts";
+import type { Condition, ConditionType } from "../tell/condition.ts";
+import type { EventLog } from "../tell/event-log.ts";
+import { storedEventLog } from "../upkeep/state/stored-event-log.ts";
+import { openUpkeepState, type UpkeepState } from "../upkeep/state/upkeep-state.ts";
+import { startUpkeep, type Upkeep } from "../upkeep/upkeep.ts";
+import type { FakeNode } from "./fake-node.ts";
+
+/** The upkeep of a node, as the sidecar composes it, without its listeners. */
+export type RunningUpkeep = AsyncDisposable &
+  Readonly<{
+    board: ConditionBoard;
+    events: EventLog;
+    state: UpkeepState;
+    upkeep: Upkeep;
+    metrics: Registry;
+    stateDirectory: string;
+    /** Waits until a condition has a reason; fails with all conditions after the deadline. */
+    reason: (type: ConditionType, reason: string, withinMs?: number) => Promise<Condition>;
+  }>;
+
+/** Starts the upkeep of a fake node with quick intervals. `environment` uses the names of the real settings. */
+export async function runUpkeep(
+  node: Pick<FakeNode, "workspace" | "httpUrl">,
+  environment: Environment = {},
+  options: Readonly<{ stateDirectory?: string; clock?: Clock }> = {},
+): Promise<RunningUpkeep> {
+  const stateDirectory = options.stateDirectory ?? (await mkdtemp(join(tmpdir(), "gatehouse-state-")));
+  const clock = options.clock ?? systemClock;
+  const settings = readSettings(sidecarSettings, {
+    env: {
+      GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
+      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
+      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
+      GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "1000",
+      GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "2000",
+      GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
+      ...environment,
+    },
+  });
+  const log = pino({ level: process.env["GATEHOUSE_TEST_LOG"] ?? "silent" });
+  const metrics = new Registry();
+  const state = openUpkeepState(stateDirectory);
+  const events = storedEventLog(state.database, clock);
+  const board = createConditionBoard({ log, metrics, clock, events });
+  const charts = createCharts();
+  const health = startHealth(settings, { log, metrics, clock, fetch, board, charts });
+  const upkeep = startUpkeep(settings, { log, metrics, clock, fetch, state, events, board, charts, health });
+  const reason = async (type: ConditionType, wanted: string, withinMs = 10_000) => {
+    const deadline = performance.now() + withinMs;
+    for (;;) {
+      const condition = board.get(type);
+      if (condition?.reason === wanted) return condition;
+      if (performance.now() > deadline) throw new Error(describe(type, wanted, board, events));
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  return {
+    board,
+    events,
+    state,
+    upkeep,
+    metrics,
+    stateDirectory,
+    reason,
+    [Symbol.asyncDispose]: async () => {
+      await upkeep[Symbol.asyncDispose]();
+      await health[Symbol.asyncDispose]();
+      state[Symbol.dispose]();
+      if (options.stateDirectory === undefined) await rm(stateDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+function describe(type: ConditionType, wanted: string, board: ConditionBoard, events: EventLog): string {
+  const all = board.list().map(({ type: name, reason, message }) => `${name} ${reason}: ${message}`);
+  const last = events
+    .list()
+    .slice(0, 20)
+    .map(({ message }) => message);
+  return [`${type} did not become ${wanted}`, ...all, "events:", ...last].join("\n");
+}

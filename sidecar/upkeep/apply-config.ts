@@ -1,0 +1,99 @@
+import type { Condition } from "../tell/condition.ts";
+import { writeConfig, type ConfigWriteResult } from "./apply/config-writer.ts";
+import type { ConfigReading } from "./observe/config-file.ts";
+import { describeChange } from "./plan/describe-change.ts";
+import type { Plan, PlanAction } from "./plan/plan.ts";
+import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
+
+/** What came of the planned write; `again` when the file has to be read again at once. */
+export type AppliedConfig = Readonly<{ result?: ConfigWriteResult; again: boolean; wakeInMs?: number }>;
+
+type WriteConfig = Extract<PlanAction, { kind: "write-config" }>;
+
+/** Writes node.conf as planned. Nothing is written when nothing changes. */
+export async function applyConfig(
+  planned: Plan,
+  reading: Extract<ConfigReading, { ok: true }>,
+  parts: UpkeepParts,
+): Promise<AppliedConfig> {
+  const action = writeOf(planned);
+  if (action === undefined) return { again: false };
+  const { rate, state, events, metrics, settings, place, versions } = parts;
+  const waitMs = rate.waitMs();
+  if (waitMs > 0) return { again: false, wakeInMs: waitMs };
+  const content = Buffer.from(reading.document.byteOrderMark ? `\uFEFF${action.text}` : action.text);
+  // Before the write: a sidecar killed right after it must know that the node may have read what stood there.
+  state.nodeHas.set("unknown");
+  rate.record();
+  const path = place.layout().configPath;
+  const limitBytes = settings.upkeep.configLimitBytes;
+  const write = { path, limitBytes, expectedHash: reading.contentHash, content };
+  const result = await writeConfig(write, { lock: place.lock(), versions });
+  if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
+  metrics.corrected();
+  for (const change of action.changes) events.add("write", `${path}: ${describeChange(change)}`);
+  return { result, again: true };
+}
+
+function writeOf(planned: Plan): WriteConfig | undefined {
+  return planned.actions.find((action) => action.kind === "write-config");
+}
+
+/** Says whether node.conf is as desired and whether anybody else writes it; remembers a content that is right. */
+export async function tellConfig(
+  planned: Plan,
+  reading: ConfigReading,
+  applied: AppliedConfig | undefined,
+  memory: UpkeepMemory,
+  parts: UpkeepParts,
+): Promise<void> {
+  const { board, rate, versions } = parts;
+  board.set(soleWriter(applied?.result, rate.perMinute(), rate.contested()));
+  if (applied?.result?.ok === true || applied?.again === true) return;
+  const condition = configCurrent(planned, reading, applied?.result, parts);
+  if (condition !== undefined) board.set(condition);
+  if (condition?.status === "True" && reading.ok && memory.goodHash !== reading.contentHash) {
+    await versions.remember("last-good", reading.bytes);
+    memory.goodHash = reading.contentHash;
+  }
+}
+
+function configCurrent(
+  planned: Plan,
+  reading: ConfigReading,
+  result: ConfigWriteResult | undefined,
+  { state, settings }: UpkeepParts,
+): Omit<Condition, "since"> | undefined {
+  const type = "ConfigCurrent";
+  if (!reading.ok) return undefined;
+  if (result !== undefined && !result.ok)
+    return { type, status: "False", reason: result.reason, message: result.message };
+  const problem = planned.problems.find(({ reason }) => reason !== "PruneStaysOn");
+  if (problem !== undefined) return { type, status: "False", ...problem, message: sentence(problem.message) };
+  const action = writeOf(planned);
+  if (action === undefined) return { type, status: "True", reason: "AsDesired", message: "node.conf is as desired." };
+  const why = state.hold.get() === undefined ? `upkeep.mode is ${settings.upkeep.mode}` : "a hold is in force";
+  const list = action.changes.map(describeChange).join("; ");
+  return { type, status: "False", reason: "Drift", message: `node.conf is not as desired, and ${why}: ${list}` };
+}
+
+function soleWriter(
+  result: ConfigWriteResult | undefined,
+  perMinute: number,
+  contested: boolean,
+): Omit<Condition, "since"> {
+  const type = "SoleWriter";
+  if (result?.ok === false && result.reason === "Locked") {
+    return { type, status: "False", reason: "Locked", message: sentence(result.message) };
+  }
+  if (!contested)
+    return { type, status: "True", reason: "OnlyWriter", message: "Nobody else keeps writing node.conf." };
+  const message =
+    `node.conf was corrected ${perMinute} times within a minute: another program keeps writing it. ` +
+    "Stop that program; only the sidecar may write the file. The node is not restarted meanwhile.";
+  return { type, status: "False", reason: "Contested", message };
+}
+
+function sentence(message: string): string {
+  return message.charAt(0).toUpperCase() + message.slice(1);
+}

@@ -1,0 +1,70 @@
+import type { Condition } from "../tell/condition.ts";
+import type { NodeCli } from "./observe/node-cli.ts";
+import type { PruneInfo } from "./observe/prune-info.ts";
+import { followPruning, pruneCondition } from "./observe/prune-progress.ts";
+import type { Plan } from "./plan/plan.ts";
+import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
+
+/**
+ * Switches auto-pruning on if that is planned, once for each PruneInfo, and says how it is. The tool runs beside later passes,
+ * because a drift of node.conf is not to wait for it.
+ */
+export function applyPrune(planned: Plan, acts: boolean, memory: UpkeepMemory, parts: UpkeepParts): void {
+  const { observer, nodeCli, board, metrics } = parts;
+  const info = observer.pruneInfo();
+  const type = "AutoPruneOn";
+  if (info === undefined) {
+    const message = "Not known: node_cli prune --get gave no answer.";
+    board.set({ type, status: "Unknown", reason: "Unknown", message });
+    return;
+  }
+  metrics.pruneInfo(info);
+  tellProgress(info, memory, parts);
+  const action = planned.actions.find(({ kind }) => kind === "enable-auto-prune");
+  if (action === undefined || nodeCli === undefined) {
+    board.set(asObserved(info.autoPrune, planned));
+    return;
+  }
+  if (!acts) board.set({ type, status: "False", reason: "Off", message: "Auto-pruning is off and should be on." });
+  if (!acts || memory.pruning !== undefined || memory.prunedOn === info) return;
+  memory.prunedOn = info;
+  memory.pruning = switchOn(nodeCli, parts)
+    .catch((error: unknown) => parts.log.error({ err: error }, "switching auto-pruning on failed"))
+    .finally(() => {
+      memory.pruning = undefined;
+    });
+}
+
+async function switchOn(nodeCli: NodeCli, { signal, board, events, observer }: UpkeepParts): Promise<void> {
+  const enabled = await nodeCli.enableAutoPrune(signal);
+  if (signal.aborted) return;
+  if (enabled.ok) {
+    events.add("prune", "Auto-pruning was switched on.");
+    await observer.look(signal);
+    return;
+  }
+  const message = `Auto-pruning could not be switched on: ${enabled.message}`;
+  board.set({ type: "AutoPruneOn", status: "False", reason: enabled.reason, message });
+}
+
+function tellProgress(
+  info: PruneInfo,
+  memory: UpkeepMemory,
+  { clock, health, settings, board, charts }: UpkeepParts,
+): void {
+  const nowMs = clock.monotonicMs();
+  const { height } = health.current();
+  memory.pruneProgress = followPruning(memory.pruneProgress, info, nowMs, height);
+  charts.pruned.add({ atMs: clock.wallMs(), value: Number(info.realPruneReservedVersion) });
+  const { stalledAfterMs } = settings.prune;
+  board.set(pruneCondition(info, memory.pruneProgress, { nowMs, height, stalledAfterMs }));
+}
+
+function asObserved(on: boolean, planned: Plan): Omit<Condition, "since"> {
+  const type = "AutoPruneOn";
+  const stays = planned.problems.find(({ reason }) => reason === "PruneStaysOn");
+  if (stays !== undefined) return { type, status: "False", reason: stays.reason, message: stays.message };
+  return on
+    ? { type, status: "True", reason: "On", message: "enable_auto_prune reads 1." }
+    : { type, status: "True", reason: "OffAsDesired", message: "Auto-pruning is off, as desired." };
+}

@@ -1,0 +1,117 @@
+import { decideRestart, type DueRestart, type RestartDecision } from "./apply/restart-decision.ts";
+import { runRestart } from "./apply/restart-incident.ts";
+import { DriverError, type NodeStart } from "./drivers/driver.ts";
+import type { ConfigReading } from "./observe/config-file.ts";
+import type { Plan } from "./plan/plan.ts";
+import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
+import { unwell } from "./unwell.ts";
+
+/** Begins a restart if one is due and may be, and says why not otherwise. The restart goes on beside later passes. */
+export async function applyRestart(
+  planned: Plan,
+  reading: ConfigReading,
+  desiredHash: string,
+  memory: UpkeepMemory,
+  parts: UpkeepParts,
+): Promise<Readonly<{ wakeInMs?: number }>> {
+  const { settings, state, clock, board, metrics, budget } = parts;
+  const due = dueRestart(planned, memory, parts);
+  const decision = decideRestart(
+    {
+      due,
+      mode: settings.upkeep.mode,
+      held: state.hold.get() !== undefined,
+      running: memory.restart !== undefined,
+      canRestart: parts.driver !== undefined,
+      settledForMs: clock.monotonicMs() - memory.contentSinceMs,
+      settleMs: settings.restart.settleMs,
+      contested: parts.rate.contested(),
+      wallMs: clock.wallMs(),
+    },
+    parts,
+  );
+  metrics.restartsInLastHour(budget.used());
+  if (decision.go && decision.due.cause === "configuration" && (await hasReadAlready(reading, parts))) {
+    return { wakeInMs: 1 };
+  }
+  if (decision.go) begin(decision.due, desiredHash, memory, parts);
+  board.set(restartSettled(decision));
+  return decision.go || decision.wakeInMs === undefined ? {} : { wakeInMs: decision.wakeInMs };
+}
+
+/**
+ * Whether the node started after node.conf last changed, or does not run yet, as far as the driver can tell: then it has read, or
+ * will read, what stands there, and a restart would be for nothing.
+ */
+async function hasReadAlready(
+  reading: ConfigReading,
+  { driver, state, signal, events }: UpkeepParts,
+): Promise<boolean> {
+  if (!reading.ok || driver?.startedAt === undefined) return false;
+  let started: NodeStart;
+  try {
+    started = await driver.startedAt(signal);
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    // The restart itself will say that the driver does not reach the node.
+    return false;
+  }
+  const isLater = typeof started === "number" && started > reading.changedAtMs;
+  if (started !== "not-running" && !isLater) return false;
+  state.nodeHas.set(reading.document.meaningHash);
+  events.add("restart", "No restart is needed: the node starts, or has started, with the corrected node.conf.");
+  return true;
+}
+
+function dueRestart(planned: Plan, memory: UpkeepMemory, parts: UpkeepParts): DueRestart | undefined {
+  const interrupted = parts.state.restartInFlight.get();
+  if (interrupted !== undefined && memory.restart === undefined) {
+    const { phase } = interrupted;
+    const cause = phase === "verifying" ? "unverified" : "interrupted";
+    return { cause, reason: `a restart was interrupted: ${interrupted.reason}`, urgent: true };
+  }
+  const sick = unwell(memory, parts);
+  if (sick !== undefined) return { cause: "unwell", reason: sick, urgent: true };
+  const restart = planned.actions.find((action) => action.kind === "restart");
+  // A file that is still to be corrected is no file to start the node with.
+  const uncorrected = planned.actions.some((action) => action.kind === "write-config");
+  if (restart === undefined || uncorrected) return undefined;
+  return { cause: "configuration", reason: restart.reason, urgent: false };
+}
+
+function begin(due: DueRestart, desiredHash: string, memory: UpkeepMemory, parts: UpkeepParts): void {
+  const { driver, settings, health, place, log } = parts;
+  if (driver === undefined) return;
+  const incident = {
+    reason: due.reason,
+    isMade: due.cause === "unverified",
+    desiredHash,
+    configPath: place.layout().configPath,
+    configLimitBytes: settings.upkeep.configLimitBytes,
+    healthyWithinMs: settings.restart.healthyWithinMs,
+    metricsWithinMs: settings.restart.metricsWithinMs,
+    signal: parts.signal,
+  };
+  parts.metrics.restarted(due.cause);
+  memory.restart = runRestart(incident, { ...parts, lock: place.lock(), driver, look: health.look })
+    .catch((error: unknown) => log.error({ err: error }, "the restart of the node failed"))
+    .finally(() => {
+      memory.restart = undefined;
+      memory.unwellSinceMs = undefined;
+      parts.wake();
+    });
+}
+
+function restartSettled(decision: RestartDecision) {
+  const type = "RestartSettled" as const;
+  if (decision.go) {
+    return {
+      type,
+      status: "False" as const,
+      reason: "Running",
+      message: `Restarting the node: ${decision.due.reason}.`,
+    };
+  }
+  const { reason, message } = decision;
+  return { type, status: reason === "Idle" ? ("True" as const) : ("False" as const), reason, message };
+}

@@ -1,0 +1,80 @@
+import { realpath } from "node:fs/promises";
+import { replaceFile } from "#daemon/atomic-file.ts";
+import { readConfigFile } from "../observe/config-file.ts";
+import type { ConfigVersions } from "./config-versions.ts";
+import type { WriterLock } from "./writer-lock.ts";
+
+/** A write of node.conf. */
+export type ConfigWrite = Readonly<{
+  path: string;
+  limitBytes: number;
+  /** What the file has to hold right before it is replaced; absent when it has to be missing or unusable. */
+  expectedHash: string | undefined;
+  content: Uint8Array;
+}>;
+
+/** What became of a write. */
+export type ConfigWriteResult = Readonly<
+  { ok: true } | { ok: false; reason: "Locked" | "CannotLock" | "ChangedMeanwhile" | "NotWritten"; message: string }
+>;
+
+class ChangedMeanwhile extends Error {
+  override readonly name = "ChangedMeanwhile";
+  readonly code = "changed_meanwhile";
+}
+
+/**
+ * Replaces node.conf: takes the lock, keeps what stood there (if `versions` is given), writes beside it, compares once more, renames. Through a symbolic
+ * link the file behind it is replaced, and the link stays.
+ */
+export async function writeConfig(
+  write: ConfigWrite,
+  { lock, versions }: Readonly<{ lock: WriterLock; versions: ConfigVersions | undefined }>,
+): Promise<ConfigWriteResult> {
+  const locked = lock.acquire();
+  if (!locked.ok) return locked;
+  try {
+    const before = await readConfigFile(write.path, write.limitBytes);
+    if (before.bytes !== undefined && before.bytes.length > 0) await versions?.keep(before.bytes);
+    const target = await behindLinks(write.path);
+    await replaceFile(target, write.content, {
+      mode: 0o600,
+      beforeRename: async () => {
+        const now = await readConfigFile(write.path, write.limitBytes);
+        if (now.contentHash !== write.expectedHash) throw new ChangedMeanwhile();
+      },
+    });
+    return { ok: true };
+  } catch (error) {
+    if (error instanceof ChangedMeanwhile) {
+      const message = `${write.path} was changed by another writer in the same instant; it is read again.`;
+      return { ok: false, reason: "ChangedMeanwhile", message };
+    }
+    return { ok: false, reason: "NotWritten", message: `${write.path} can't be written (${words(error)}).` };
+  }
+}
+
+async function behindLinks(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return path;
+    throw error;
+  }
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  ENOSPC: "the disk is full; free some space",
+  EDQUOT: "the disk quota is used up; free some space",
+  EROFS: "the file system is read-only; mount it writable for the sidecar",
+  EACCES: "the sidecar's user may not write there; give it the right",
+  EPERM: "the sidecar's user may not give the new file the old one's owner; run it as the file's owner",
+  EBUSY: "the file itself is mounted; mount its directory instead",
+  ENOENT: "its directory is not there; it is tried again when the directory is back",
+};
+
+function words(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code;
+  const remedy = code === undefined ? undefined : remedies[code];
+  return remedy === undefined ? String((error as Error).message) : `${code}: ${remedy}`;
+}

@@ -1,0 +1,81 @@
+import type { MaintenanceWindow } from "./maintenance-window.ts";
+import type { RestartBudget } from "../state/restart-budget.ts";
+
+/** A restart that is due. */
+export type DueRestart = Readonly<{
+  /** `unverified`: the restart was made, and only its proof is missing. */
+  cause: "configuration" | "unwell" | "interrupted" | "unverified";
+  reason: string;
+  /** Urgent ones do not wait for a maintenance window. */
+  urgent: boolean;
+}>;
+
+/** What the decision depends on. */
+export type RestartSituation = Readonly<{
+  due: DueRestart | undefined;
+  mode: "enforce" | "observe";
+  held: boolean;
+  running: boolean;
+  canRestart: boolean;
+  /** Time since node.conf last changed. */
+  settledForMs: number;
+  settleMs: number;
+  /** Whether another writer keeps changing node.conf. */
+  contested: boolean;
+  wallMs: number;
+}>;
+
+/** Whether to restart now; `wakeInMs` tells when to ask again. */
+export type RestartDecision = Readonly<
+  { go: true; due: DueRestart } | { go: false; reason: RestartWait; message: string; wakeInMs?: number }
+>;
+
+/** Why no restart begins. */
+export type RestartWait =
+  | "Idle"
+  | "Running"
+  | "Observing"
+  | "Held"
+  | "NoDriver"
+  | "Contested"
+  | "Settling"
+  | "WaitingForWindow"
+  | "BudgetExhausted";
+
+/** Longest time until the question is asked again. */
+const askAgainMs = 60_000;
+
+/** Decides. Pure but for the budget and the window, which it only reads. */
+export function decideRestart(
+  situation: RestartSituation,
+  { budget, window }: Readonly<{ budget: RestartBudget; window: MaintenanceWindow }>,
+): RestartDecision {
+  const { due, wallMs } = situation;
+  if (situation.running) return wait("Running", "The node is being restarted.");
+  if (due === undefined) return wait("Idle", "No restart is due.");
+  const why = `A restart is due (${due.reason})`;
+  if (situation.mode === "observe") return wait("Observing", `${why}; upkeep.mode is observe, so restart it by hand.`);
+  if (!situation.canRestart) return wait("NoDriver", `${why}; restart.driver is none, so restart it by hand.`);
+  if (due.cause === "unverified") return { go: true, due };
+  // A hold keeps from beginning a restart, not from ending one that left the node down.
+  if (situation.held && due.cause !== "interrupted") return wait("Held", `${why}; the hold has to be lifted first.`);
+  if (situation.contested) {
+    return wait("Contested", `${why}; it waits until node.conf is no longer changed by two writers.`, askAgainMs / 10);
+  }
+  const unsettledMs = situation.settleMs - situation.settledForMs;
+  if (unsettledMs > 0) return wait("Settling", `${why}; it waits until changes have settled.`, unsettledMs);
+  if (!due.urgent && !window.isOpen(wallMs)) {
+    const opensAtMs = window.opensAtMs(wallMs);
+    const message = `${why}; it waits for the maintenance window at ${new Date(opensAtMs).toISOString()}.`;
+    return wait("WaitingForWindow", message, Math.min(askAgainMs, opensAtMs - wallMs));
+  }
+  if (!budget.allows("ordinary")) {
+    const message = `${why}; ${budget.used()} in the last hour used the budget up (restart.budgetPerHour).`;
+    return wait("BudgetExhausted", message, askAgainMs);
+  }
+  return { go: true, due };
+}
+
+function wait(reason: RestartWait, message: string, wakeInMs?: number): RestartDecision {
+  return wakeInMs === undefined ? { go: false, reason, message } : { go: false, reason, message, wakeInMs };
+}

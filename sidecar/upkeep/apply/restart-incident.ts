@@ -1,0 +1,140 @@
+import type { Logger } from "#daemon/log.ts";
+import type { Clock } from "../../clock.ts";
+import type { EventLog } from "../../tell/event-log.ts";
+import type { NodeDriver } from "../drivers/driver.ts";
+import { DriverError } from "../drivers/driver.ts";
+import { contentHashOf, readConfigFile } from "../observe/config-file.ts";
+import { parseConfig } from "../observe/config-document.ts";
+import type { RestartBudget } from "../state/restart-budget.ts";
+import type { RestartInFlight, UpkeepState } from "../state/upkeep-state.ts";
+import type { ConfigVersions } from "./config-versions.ts";
+import { writeConfig } from "./config-writer.ts";
+import { restartAndVerify, type Verification, type VerificationDependencies } from "./restart-verification.ts";
+import type { WriterLock } from "./writer-lock.ts";
+
+/** One restart, from the command to the proof, with its roll-back. */
+export type RestartIncident = Readonly<{
+  reason: string;
+  /** Whether an earlier sidecar made the restart, so that only its proof is missing. */
+  isMade: boolean;
+  /** Hash of the desired state, for the hold. */
+  desiredHash: string;
+  configPath: string;
+  configLimitBytes: number;
+  healthyWithinMs: number;
+  metricsWithinMs: number;
+  signal: AbortSignal;
+}>;
+
+export type RestartIncidentDependencies = VerificationDependencies &
+  Readonly<{
+    driver: NodeDriver;
+    state: UpkeepState;
+    budget: RestartBudget;
+    versions: ConfigVersions;
+    lock: WriterLock;
+    events: EventLog;
+    clock: Clock;
+    log: Logger;
+  }>;
+
+/**
+ * Restarts the node. If it does not come back, the last configuration that it was healthy with is restored, the node is
+ * restarted once more, and a hold is set, whether that helped or not. Everything is on disk before it is done, so that a sidecar
+ * killed at any point goes on where it was.
+ */
+export async function runRestart(incident: RestartIncident, dependencies: RestartIncidentDependencies): Promise<void> {
+  const { state, budget, events, versions } = dependencies;
+  const before = await readConfigFile(incident.configPath, incident.configLimitBytes);
+  if (!incident.isMade) {
+    enter("commanded", incident, dependencies);
+    budget.record(incident.reason);
+    state.nodeHas.set(before.ok ? before.document.meaningHash : "unknown");
+    events.add("restart", `Restarting the node (${dependencies.driver.name}): ${incident.reason}.`);
+  }
+  const verified = await attempt(incident, incident.isMade, dependencies);
+  if (incident.signal.aborted) return;
+  if (verified.ok) {
+    if (before.ok) await versions.remember("healthy", before.bytes);
+    events.add("restart", `The node is back and advances after ${Math.round(verified.tookMs)} ms.`);
+  } else {
+    await rollBack(incident, verified.message, dependencies);
+    if (incident.signal.aborted) return;
+  }
+  state.restartInFlight.set(undefined);
+}
+
+function enter(
+  phase: RestartInFlight["phase"],
+  { reason }: RestartIncident,
+  { state, clock }: RestartIncidentDependencies,
+): void {
+  state.restartInFlight.set({ reason, beganMs: clock.wallMs(), phase });
+}
+
+async function attempt(
+  incident: RestartIncident,
+  isMade: boolean,
+  dependencies: RestartIncidentDependencies,
+): Promise<Verification> {
+  // The command is not ended when the sidecar stops: a node that was stopped would stay down. It has its own time limit.
+  const neverAborts = new AbortController().signal;
+  const restart = async () => {
+    if (!isMade) await dependencies.driver.restart(neverAborts);
+    enter("verifying", incident, dependencies);
+  };
+  try {
+    return await restartAndVerify(restart, incident, dependencies);
+  } catch (error) {
+    if (error instanceof DriverError) return { ok: false, message: error.message };
+    throw error;
+  }
+}
+
+async function rollBack(
+  incident: RestartIncident,
+  failure: string,
+  dependencies: RestartIncidentDependencies,
+): Promise<void> {
+  const { state, budget, events, clock, log } = dependencies;
+  const hold = (message: string) =>
+    state.hold.set({ desiredHash: incident.desiredHash, message, sinceMs: clock.wallMs() });
+  log.error({ failure }, "the node did not come back after a restart");
+  hold(`The node did not come back after a restart: ${failure}.`);
+  const restored = await restoreHealthy(incident, dependencies);
+  events.add("roll-back", `The node did not come back: ${failure}. ${restored}`);
+  if (!budget.allows("roll-back")) {
+    hold(
+      `The node did not come back: ${failure}. ${restored} The restart budget is used up, so it was not restarted again.`,
+    );
+    return;
+  }
+  budget.record("roll-back");
+  enter("commanded", incident, dependencies);
+  const again = await attempt(incident, false, dependencies);
+  if (incident.signal.aborted) return;
+  const end = again.ok ? "After one more restart it is back." : `One more restart did not help: ${again.message}.`;
+  hold(`The node did not come back after a restart: ${failure}. ${restored} ${end}`);
+  events.add("hold", `Nothing more is done until the desired state changes or "gatehouse resume" is said. ${end}`);
+}
+
+async function restoreHealthy(incident: RestartIncident, dependencies: RestartIncidentDependencies): Promise<string> {
+  const { versions, state } = dependencies;
+  const healthy = await versions.recall("healthy");
+  if (healthy === undefined) return "There is no earlier configuration to go back to.";
+  const now = await readConfigFile(incident.configPath, incident.configLimitBytes);
+  if (now.contentHash === contentHashOf(healthy)) return "Its configuration is the one that it was last healthy with.";
+  const written = await writeConfig(
+    {
+      path: incident.configPath,
+      limitBytes: incident.configLimitBytes,
+      expectedHash: now.contentHash,
+      content: healthy,
+    },
+    dependencies,
+  );
+  if (!written.ok) return `Its last healthy configuration could not be restored: ${written.message}`;
+  const parsed = parseConfig(healthy);
+  state.nodeHas.set(parsed.ok ? parsed.document.meaningHash : "unknown");
+  return "Its last healthy configuration was restored.";
+}

@@ -1,0 +1,123 @@
+import type { Clock } from "../../clock.ts";
+import { pause } from "../../poll.ts";
+import type { NodeHealth } from "../../health/node-health.ts";
+
+/** Whether a node came back. */
+export type Verification = Readonly<{ ok: true; tookMs: number } | { ok: false; message: string }>;
+
+/** What the proof needs. */
+export type VerificationOptions = Readonly<{
+  /** Deadline for the height to advance, counted from the end of the restart command. */
+  healthyWithinMs: number;
+  /** Deadline for metrics, counted likewise. */
+  metricsWithinMs: number;
+  signal: AbortSignal;
+}>;
+
+export type VerificationDependencies = Readonly<{
+  clock: Clock;
+  look: (signal: AbortSignal) => Promise<NodeHealth>;
+  /** Time of the node's last push (seconds since 1970); undefined when metrics are not desired or not checked. */
+  lastPush: ((signal: AbortSignal) => Promise<number | undefined>) | undefined;
+}>;
+
+/** Looks are close together at first, because a node may be back within a second, and then less so. */
+const quickLookMs = 25;
+const slowLookMs = 250;
+const quickForMs = 5_000;
+
+/**
+ * Restarts a node and proves that it came back: the RPC answers, the height is above the last one that the old process
+ * answered (or, when it was never seen down, above the first one after the restart), and metrics arrive again.
+ */
+export async function restartAndVerify(
+  restart: () => Promise<void>,
+  options: VerificationOptions,
+  { clock, look, lastPush }: VerificationDependencies,
+): Promise<Verification> {
+  const beganMs = clock.monotonicMs();
+  const pushBefore = await lastPush?.(options.signal);
+  const progress = heightProgress();
+  const ended = new AbortController();
+  const watching = watchHeight(progress, look, clock, AbortSignal.any([options.signal, ended.signal]));
+  try {
+    await restart();
+    progress.restarted();
+    const deadline = AbortSignal.any([options.signal, AbortSignal.timeout(options.healthyWithinMs)]);
+    while (!progress.advanced() && !deadline.aborted) await pause(quickLookMs, deadline);
+    if (!progress.advanced()) return { ok: false, message: progress.describe(options.healthyWithinMs) };
+  } finally {
+    ended.abort();
+    await watching;
+  }
+  if (lastPush !== undefined && !(await pushArrives(pushBefore, lastPush, options))) {
+    return { ok: false, message: `no metrics reached the Pushgateway within ${options.metricsWithinMs} ms` };
+  }
+  return { ok: true, tookMs: clock.monotonicMs() - beganMs };
+}
+
+/** What the heights before, during and after a restart prove. */
+type HeightProgress = Readonly<{
+  /** The restart command has ended. */
+  restarted: () => void;
+  see: (health: NodeHealth) => void;
+  advanced: () => boolean;
+  describe: (withinMs: number) => string;
+}>;
+
+function heightProgress(): HeightProgress {
+  let advanced = false;
+  let commandDone = false;
+  let wasDown = false;
+  let last: number | undefined;
+  let baseline: number | undefined;
+  return {
+    restarted: () => {
+      commandDone = true;
+    },
+    see: ({ failure, height }) => {
+      if (failure !== undefined) {
+        if (!wasDown) baseline = last;
+        wasDown = true;
+        return;
+      }
+      last = height;
+      if (!commandDone || height === undefined) return;
+      baseline ??= height;
+      advanced ||= height > baseline;
+    },
+    advanced: () => advanced,
+    describe: (withinMs) => {
+      const state = last === undefined ? "its RPC did not answer" : `its height stayed ${last}`;
+      return `${state} within ${withinMs} ms after the restart`;
+    },
+  };
+}
+
+async function watchHeight(
+  progress: HeightProgress,
+  look: VerificationDependencies["look"],
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const beganMs = clock.monotonicMs();
+  while (!signal.aborted) {
+    const health = await look(signal);
+    if (!signal.aborted) progress.see(health);
+    await pause(clock.monotonicMs() - beganMs < quickForMs ? quickLookMs : slowLookMs, signal);
+  }
+}
+
+async function pushArrives(
+  before: number | undefined,
+  lastPush: (signal: AbortSignal) => Promise<number | undefined>,
+  options: VerificationOptions,
+): Promise<boolean> {
+  const deadline = AbortSignal.any([options.signal, AbortSignal.timeout(options.metricsWithinMs)]);
+  while (!deadline.aborted) {
+    const now = await lastPush(deadline);
+    if (now !== undefined && now > (before ?? 0)) return true;
+    await pause(slowLookMs, deadline);
+  }
+  return false;
+}

@@ -1,0 +1,10 @@
+/** Where a command writes, passed in. */
+export type CommandOutput = Readonly<{
+  out: (text: string) => void;
+  error: (text: string) => void;
+  /** Whether a person's terminal reads it. */
+  isColored: boolean;
+}>;
+
+/** What a command's exit status says, for pipelines. */
+export const exitStatus = { clean: 0, error: 1, drift: 2 } as const;

@@ -1,0 +1,26 @@
+import { runProcess } from "../bounded-process.ts";
+import { DriverError, type NodeDriver } from "./driver.ts";
+
+/** The command that restarts a compose deployment, and where its file is. */
+export type ComposeDriverOptions = Readonly<{ command: readonly string[]; directory: () => string; timeoutMs: number }>;
+
+/** Output of the command that is kept for a message. */
+const outputLimitBytes = 1_048_576;
+
+/** Restarts a container deployment with `docker compose restart` (specification, "Node command line"). */
+export function composeDriver({ command, directory, timeoutMs }: ComposeDriverOptions): NodeDriver {
+  return {
+    name: "compose",
+    restart: async (signal) => {
+      const [file = "", ...args] = command;
+      const result = await runProcess({
+        command: [file, ...args],
+        directory: directory(),
+        timeoutMs,
+        outputLimitBytes,
+        signal,
+      });
+      if (!result.ok) throw new DriverError(result.message);
+    },
+  };
+}

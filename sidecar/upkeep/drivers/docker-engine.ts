@@ -1,0 +1,85 @@
+import { Agent, type Dispatcher } from "undici";
+import { DriverError } from "./driver.ts";
+
+/** Where the Docker Engine API is. */
+export type DockerEngineOptions = Readonly<{
+  /** `unix:///path` or `http://host:port`. */
+  engine: string;
+  timeoutMs: number;
+}>;
+
+/** One request; `path` starts after the version. */
+export type EngineRequest = Readonly<{
+  method: "GET" | "POST";
+  path: string;
+  body?: unknown;
+  signal: AbortSignal;
+  responseLimitBytes?: number;
+}>;
+
+/** What the engine answered. */
+export type EngineResponse = Readonly<{ status: number; body: Uint8Array; isTruncated: boolean }>;
+
+/** The Docker Engine API of one engine. */
+export type DockerEngine = AsyncDisposable & Readonly<{ request: (request: EngineRequest) => Promise<EngineResponse> }>;
+
+/** The oldest API of the engines that are in use (Docker 20.10). */
+const apiVersion = "v1.41";
+
+const defaultResponseLimitBytes = 1_048_576;
+
+/** Connects to an engine when first asked. Requests throw {@link DriverError} when it can't be reached. */
+export function dockerEngine({ engine, timeoutMs }: DockerEngineOptions): DockerEngine {
+  const socketPath = engine.startsWith("unix://") ? engine.slice("unix://".length) : undefined;
+  const origin = socketPath === undefined ? engine.replace(/\/$/, "") : "http://docker";
+  const timeouts = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs };
+  const agent = new Agent(socketPath === undefined ? timeouts : { ...timeouts, connect: { socketPath } });
+  return {
+    request: async ({ method, path, body, signal, responseLimitBytes = defaultResponseLimitBytes }) => {
+      try {
+        const response = await agent.request({
+          origin,
+          method,
+          path: `/${apiVersion}${path}`,
+          headers: body === undefined ? {} : { "content-type": "application/json" },
+          body: body === undefined ? null : JSON.stringify(body),
+          signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        });
+        return { status: response.statusCode, ...(await readUpTo(response.body, responseLimitBytes)) };
+      } catch (cause) {
+        const code = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
+        throw new DriverError(`the Docker engine at ${engine} can't be asked (${code}); set docker.engine.`, { cause });
+      }
+    },
+    [Symbol.asyncDispose]: () => agent.close(),
+  };
+}
+
+async function readUpTo(
+  stream: Dispatcher.ResponseData["body"],
+  limitBytes: number,
+): Promise<Pick<EngineResponse, "body" | "isTruncated">> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    chunks.push(chunk as Uint8Array);
+    length += (chunk as Uint8Array).length;
+    if (length > limitBytes) {
+      stream.destroy();
+      return { body: Buffer.concat(chunks).subarray(0, limitBytes), isTruncated: true };
+    }
+  }
+  return { body: Buffer.concat(chunks), isTruncated: false };
+}
+
+/** The words of an engine's error answer. */
+export function engineMessage({ status, body }: EngineResponse): string {
+  const text = new TextDecoder().decode(body);
+  try {
+    const { message } = JSON.parse(text) as { message?: unknown };
+    return `${status}: ${String(message)}`;
+  } catch {
+    // Not the engine's JSON (a proxy, perhaps): its text says what is wrong.
+    return `${status}: ${text.slice(0, 200)}`;
+  }
+}

@@ -1,0 +1,100 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Agent } from "undici";
+import { DriverError } from "./driver.ts";
+
+/** How the API server is reached. */
+export type KubernetesApiOptions = Readonly<{
+  apiUrl: string;
+  namespace?: string | undefined;
+  serviceAccountDirectory: string;
+  timeoutMs: number;
+}>;
+
+/** What proves to the API server who asks; read anew each time, because tokens are rotated. */
+export type KubernetesCredentials = Readonly<{ token: string; ca: string | undefined; namespace: string }>;
+
+/** The API server, as the pod's own service account sees it. */
+export type KubernetesApi = AsyncDisposable &
+  Readonly<{
+    credentials: () => Promise<KubernetesCredentials>;
+    /** Asks about one object; `path` starts after the namespace, e.g. `/pods/node-0`. */
+    request: (method: "GET" | "DELETE", path: string, signal: AbortSignal) => Promise<KubernetesResponse>;
+  }>;
+
+export type KubernetesResponse = Readonly<{ status: number; body: unknown }>;
+
+const responseLimitBytes = 4_194_304;
+
+/** Connects to the API server when first asked. Requests throw {@link DriverError} when it can't be reached. */
+export function kubernetesApi(options: KubernetesApiOptions): KubernetesApi {
+  const { apiUrl, serviceAccountDirectory: directory, timeoutMs } = options;
+  let agent: Readonly<{ ca: string | undefined; agent: Agent }> | undefined;
+  const credentials = async (): Promise<KubernetesCredentials> => {
+    try {
+      const token = (await readFile(join(directory, "token"), "utf8")).trim();
+      const ca = apiUrl.startsWith("https:") ? await readFile(join(directory, "ca.crt"), "utf8") : undefined;
+      const namespace = options.namespace ?? (await readFile(join(directory, "namespace"), "utf8")).trim();
+      return { token, ca, namespace };
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      const message = `the service account in ${directory} can't be read (${code}); mount it, or set kubernetes.serviceAccountDirectory.`;
+      throw new DriverError(message, { cause });
+    }
+  };
+  const agentFor = (ca: string | undefined) => {
+    if (agent === undefined || agent.ca !== ca) {
+      agent = { ca, agent: new Agent(ca === undefined ? {} : { connect: { ca } }) };
+    }
+    return agent.agent;
+  };
+  return {
+    credentials,
+    request: async (method, path, signal) => {
+      const { token, ca, namespace } = await credentials();
+      const url = `${apiUrl.replace(/\/$/, "")}/api/v1/namespaces/${encodeURIComponent(namespace)}${path}`;
+      try {
+        const response = await agentFor(ca).request({
+          origin: new URL(url).origin,
+          path: new URL(url).pathname,
+          method,
+          headers: { authorization: `Bearer ${token}`, accept: "application/json" },
+          signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        });
+        return { status: response.statusCode, body: parse(await readUpTo(response.body)) };
+      } catch (cause) {
+        const code = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
+        throw new DriverError(`the API server at ${apiUrl} can't be asked (${code}); set kubernetes.apiUrl.`, {
+          cause,
+        });
+      }
+    },
+    [Symbol.asyncDispose]: async () => agent?.agent.close(),
+  };
+}
+
+async function readUpTo(stream: AsyncIterable<unknown>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    chunks.push(chunk as Uint8Array);
+    length += (chunk as Uint8Array).length;
+    if (length > responseLimitBytes) throw new Error(`more than ${responseLimitBytes} bytes`);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not the API server's JSON (a proxy, perhaps): the text itself is shown.
+    return { message: text.slice(0, 200) };
+  }
+}
+
+/** The words of a refusal: a Kubernetes Status object's message. */
+export function kubernetesMessage({ status, body }: KubernetesResponse): string {
+  const message = (body as { message?: unknown } | null)?.message;
+  return `${status}: ${typeof message === "string" ? message : "no message"}`;
+}

@@ -1,0 +1,65 @@
+import { z } from "zod";
+import { pause } from "../../poll.ts";
+import { DriverError, type NodeDriver, type NodeStart } from "./driver.ts";
+import { kubernetesMessage, type KubernetesApi } from "./kubernetes-api.ts";
+
+/** Which pod and container are the node. */
+export type KubernetesDriverOptions = Readonly<{ pod: string; container: string; timeoutMs: number }>;
+
+const containerStatus = z.object({
+  name: z.string(),
+  state: z.object({ running: z.object({ startedAt: z.string() }).optional() }).optional(),
+});
+
+const podSchema = z.object({
+  metadata: z.object({ uid: z.string(), deletionTimestamp: z.string().optional() }),
+  status: z.object({ containerStatuses: z.array(containerStatus).optional() }).optional(),
+});
+
+type Pod = z.output<typeof podSchema>;
+
+const lookIntervalMs = 500;
+
+/**
+ * Restarts the node by deleting its pod, which its StatefulSet makes again, and waits for the new pod's container to run. Needs
+ * `get` and `delete` of that one pod, nothing more.
+ */
+export function kubernetesDriver(options: KubernetesDriverOptions, api: KubernetesApi): NodeDriver {
+  const path = `/pods/${encodeURIComponent(options.pod)}`;
+  const look = async (signal: AbortSignal): Promise<Pod | undefined> => {
+    const response = await api.request("GET", path, signal);
+    if (response.status === 404) return undefined;
+    const parsed = podSchema.safeParse(response.body);
+    if (response.status === 200 && parsed.success) return parsed.data;
+    throw new DriverError(`pod ${options.pod} can't be looked at: ${kubernetesMessage(response)}; grant get on it.`);
+  };
+  return {
+    name: "kubernetes",
+    restart: async (signal) => {
+      const before = await look(signal);
+      const response = await api.request("DELETE", path, signal);
+      if (![200, 202, 404].includes(response.status)) {
+        throw new DriverError(
+          `pod ${options.pod} was not deleted: ${kubernetesMessage(response)}; grant delete on it.`,
+        );
+      }
+      const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
+      while (!deadline.aborted) {
+        const now = await look(signal);
+        const isAnother = now !== undefined && now.metadata.uid !== before?.metadata.uid;
+        if (isAnother && typeof startOf(now, options.container) === "number") return;
+        await pause(lookIntervalMs, deadline);
+      }
+      throw new DriverError(`pod ${options.pod} did not run again within ${options.timeoutMs} ms; look at its events.`);
+    },
+    startedAt: async (signal) => {
+      const pod = await look(signal);
+      return pod === undefined ? "not-running" : startOf(pod, options.container);
+    },
+  };
+}
+
+function startOf(pod: Pod, container: string): NodeStart {
+  const running = pod.status?.containerStatuses?.find(({ name }) => name === container)?.state?.running;
+  return running === undefined ? "not-running" : Date.parse(running.startedAt);
+}

@@ -1,0 +1,30 @@
+import { runProcess } from "../bounded-process.ts";
+import { DriverError, type NodeDriver } from "./driver.ts";
+
+/** Commands of a binary deployment, run in the bin directory. */
+export type OpsDriverOptions = Readonly<{ stop: readonly string[]; start: readonly string[]; timeoutMs: number }>;
+
+/** Output of `ops` that is kept for a message. */
+const outputLimitBytes = 1_048_576;
+
+/**
+ * Restarts a binary deployment: `./ops stop --force`, then `./ops start --config ./node.conf` (specification, "Node command
+ * line"). A stop that fails does not keep it from starting: the node may have been down.
+ */
+export function opsDriver(options: OpsDriverOptions, binDirectory: () => string): NodeDriver {
+  const run = async (command: readonly string[], signal: AbortSignal) => {
+    const [file = "", ...args] = command;
+    const { timeoutMs } = options;
+    return runProcess({ command: [file, ...args], directory: binDirectory(), timeoutMs, outputLimitBytes, signal });
+  };
+  return {
+    name: "ops",
+    restart: async (signal) => {
+      const stopped = await run(options.stop, signal);
+      const started = await run(options.start, signal);
+      if (started.ok) return;
+      const before = stopped.ok ? "" : ` (before that: ${stopped.message})`;
+      throw new DriverError(`${started.message}${before}`);
+    },
+  };
+}

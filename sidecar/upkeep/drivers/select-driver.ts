@@ -1,0 +1,95 @@
+import { StartupError } from "#daemon/startup-error.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import { localNodeCli } from "../observe/local-node-cli.ts";
+import type { NodeLayout } from "../observe/node-layout.ts";
+import { createNodeCli, type NodeCli, type NodeCliRunner } from "../observe/node-cli.ts";
+import { composeDriver } from "./compose-driver.ts";
+import { dockerDriver } from "./docker-driver.ts";
+import { dockerEngine } from "./docker-engine.ts";
+import { dockerNodeCli } from "./docker-node-cli.ts";
+import type { NodeDriver } from "./driver.ts";
+import { kubernetesApi } from "./kubernetes-api.ts";
+import { kubernetesDriver } from "./kubernetes-driver.ts";
+import { kubernetesNodeCli } from "./kubernetes-node-cli.ts";
+import { opsDriver } from "./ops-driver.ts";
+import { signalDriver } from "./signal-driver.ts";
+
+/**
+ * Makes the driver that `restart.driver` names; undefined when the node may not be restarted.
+ *
+ * @throws {StartupError} when the driver needs a setting that is missing.
+ */
+export function selectDriver(
+  settings: SidecarSettings,
+  layout: () => NodeLayout,
+  resources: AsyncDisposableStack,
+): NodeDriver | undefined {
+  const { timeoutMs, driver } = settings.restart;
+  switch (driver) {
+    case "ops":
+      return opsDriver({ ...settings.ops, timeoutMs }, () => layout().binDirectory);
+    case "compose": {
+      const directory = () => settings.compose.directory ?? settings.node.workspace ?? layout().binDirectory;
+      return composeDriver({ command: settings.compose.command, directory, timeoutMs });
+    }
+    case "docker": {
+      const container = needed("docker.container", settings.docker.container);
+      const engine = resources.use(dockerEngine({ ...settings.docker, timeoutMs }));
+      return dockerDriver({ ...settings.docker, container }, engine);
+    }
+    case "kubernetes": {
+      const { strategy } = settings.kubernetes;
+      if (strategy === "signal") return signalDriver({ ...settings.kubernetes, timeoutMs });
+      const pod = needed("kubernetes.pod", settings.kubernetes.pod);
+      const api = resources.use(kubernetesApi({ ...settings.kubernetes, timeoutMs }));
+      return kubernetesDriver({ ...settings.kubernetes, pod, timeoutMs }, api);
+    }
+    case "none":
+      return undefined;
+  }
+}
+
+/**
+ * Makes the way to `node_cli` that `nodeCli.runner` names; undefined when it is not run.
+ *
+ * @throws {StartupError} when the runner needs a setting that is missing.
+ */
+export function selectNodeCli(
+  settings: SidecarSettings,
+  layout: () => NodeLayout,
+  resources: AsyncDisposableStack,
+): NodeCli | undefined {
+  const { nodeCli, restart } = settings;
+  const inContainer = restart.driver === "docker" || restart.driver === "kubernetes" ? restart.driver : "local";
+  const runner = nodeCli.runner === "auto" ? inContainer : nodeCli.runner;
+  if (runner === "none") return undefined;
+  const configPath = () => (runner === "local" ? layout().configPath : "./node.conf");
+  const form = () => ({ layout: layout().kind, configArgument: nodeCli.configArgument ?? configPath() });
+  return createNodeCli(form, nodeCliRunner(runner, settings, layout, resources));
+}
+
+function nodeCliRunner(
+  runner: "local" | "docker" | "kubernetes",
+  settings: SidecarSettings,
+  layout: () => NodeLayout,
+  resources: AsyncDisposableStack,
+): NodeCliRunner {
+  const { nodeCli, node } = settings;
+  if (runner === "local") return localNodeCli(nodeCli, () => layout().binDirectory);
+  const legacy = `/data/${node.nodeDirectory}/domain/client/bin`;
+  const binDirectory = () => nodeCli.containerBinDirectory ?? (layout().kind === "new" ? "/data/bin" : legacy);
+  const { timeoutMs } = nodeCli;
+  if (runner === "docker") {
+    const container = needed("docker.container", settings.docker.container);
+    const engine = resources.use(dockerEngine({ ...settings.docker, timeoutMs }));
+    return dockerNodeCli({ ...nodeCli, container }, binDirectory, engine);
+  }
+  const pod = needed("kubernetes.pod", settings.kubernetes.pod);
+  const api = resources.use(kubernetesApi({ ...settings.kubernetes, timeoutMs }));
+  return kubernetesNodeCli({ ...nodeCli, ...settings.kubernetes, pod }, binDirectory, api);
+}
+
+function needed(name: string, value: string | undefined): string {
+  if (value !== undefined) return value;
+  throw new StartupError(`${name} is missing; the chosen driver or node_cli runner reaches the node by it.`);
+}

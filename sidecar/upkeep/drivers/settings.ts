@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { filePath, httpUrl } from "#daemon/setting-types.ts";
+import { section } from "#daemon/settings.ts";
+
+const command = (example: string) =>
+  z
+    .array(z.string().min(1))
+    .min(1)
+    .max(32)
+    .meta({ expected: `a command and its arguments as a list, e.g. ${example}` });
+
+const name = z.string().min(1).meta({ expected: "a name" });
+
+/** The `ops` driver: a binary deployment (specification, "Node command line"). */
+export const opsSection = section({
+  stop: command('["./ops","stop","--force"]')
+    .default(["./ops", "stop", "--force"])
+    .describe("Command that stops the node, run in the bin directory"),
+  start: command('["./ops","start","--config","./node.conf"]')
+    .default(["./ops", "start", "--config", "./node.conf"])
+    .describe("Command that starts the node, run in the bin directory"),
+});
+
+/** The `compose` driver. */
+export const composeSection = section({
+  command: command('["docker","compose","restart"]')
+    .default(["docker", "compose", "restart"])
+    .describe("Command that restarts the node's container"),
+  directory: filePath.optional().describe("Directory of the compose file; default: node.workspace"),
+});
+
+/** The `docker` driver: Engine API. */
+export const dockerSection = section({
+  engine: z
+    .string()
+    .regex(/^(unix:\/\/\/.+|https?:\/\/.+)$/)
+    .default("unix:///var/run/docker.sock")
+    .describe("Docker Engine API")
+    .meta({ expected: "unix:///path/of/the/socket or an http:// URL" }),
+  container: name.optional().describe("Name or id of the node's container; the docker driver needs it"),
+  stopTimeoutSeconds: z
+    .int()
+    .min(0)
+    .max(3_600)
+    .default(300)
+    .describe("Seconds that the node has to stop before it is killed")
+    .meta({ expected: "seconds, a whole number from 0 to 3600" }),
+});
+
+/** The `kubernetes` driver: API server, with the pod's own service account. */
+export const kubernetesSection = section({
+  apiUrl: httpUrl.default("https://kubernetes.default.svc").describe("Kubernetes API server"),
+  namespace: name.optional().describe("Namespace of the pod; default: the service account's"),
+  pod: name.optional().describe("Name of the node's pod; the kubernetes driver needs it"),
+  container: name.default("node").describe("Name of the node's container in the pod"),
+  strategy: z
+    .enum(["delete-pod", "signal"])
+    .default("delete-pod")
+    .describe(
+      "delete-pod: delete the pod, its controller makes it again; signal: SIGTERM in a shared process namespace",
+    )
+    .meta({ expected: "delete-pod or signal" }),
+  processName: name.default("node").describe("Name of the node's process, for the signal strategy"),
+  serviceAccountDirectory: filePath
+    .default("/var/run/secrets/kubernetes.io/serviceaccount")
+    .describe("Directory of the service account's token, namespace and ca.crt"),
+});

@@ -1,0 +1,42 @@
+import { parseConfig } from "../observe/config-document.ts";
+import type { NodeVersion } from "../observe/node-version.ts";
+import { configTree } from "./config-tree.ts";
+import type { LintFinding } from "./finding.ts";
+import { duplicateKeys, secretsInFile } from "./general-rules.ts";
+import { monitorRules } from "./monitor-rules.ts";
+import { pathRules, portRules } from "./node-rules.ts";
+
+/**
+ * Judges a node.conf with no node at all: what can't be read, keys that stand twice, ports that clash, missing paths, a push
+ * address with a protocol, wrong types, keys of another version, secrets. Findings come in the order of the file. Pure.
+ */
+export function lintConfig(bytes: Uint8Array, version: NodeVersion | undefined): readonly LintFinding[] {
+  const parsed = parseConfig(bytes);
+  if (!parsed.ok) {
+    const { message, line = 1, column = 1 } = parsed.problem;
+    return [{ rule: "unreadable", path: "", line, column, message, fix: "write the file as JSON; comments may stay." }];
+  }
+  const { text, format, value } = parsed.document;
+  if (format !== "json5") return lintText(text, version);
+  // JSON5 has no tree with places here: it is judged as the JSON that it means, and all places are the file's beginning.
+  const placeless = lintText(JSON.stringify(value), version).map(withoutPlace);
+  const fix = "write it as JSON; comments may stay.";
+  const message = "is JSON5, which can't be corrected in place.";
+  return [{ rule: "json5", path: "", line: 1, column: 1, message, fix }, ...placeless];
+}
+
+function withoutPlace(finding: LintFinding): LintFinding {
+  return { ...finding, line: 1, column: 1 };
+}
+
+function lintText(text: string, version: NodeVersion | undefined): readonly LintFinding[] {
+  const tree = configTree(text);
+  const findings = [
+    ...duplicateKeys(tree),
+    ...portRules(tree),
+    ...pathRules(tree),
+    ...monitorRules(tree, version),
+    ...secretsInFile(tree),
+  ];
+  return findings.sort((a, b) => a.line - b.line || a.column - b.column);
+}

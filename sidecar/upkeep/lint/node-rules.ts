@@ -1,0 +1,69 @@
+import type { ConfigTree } from "./config-tree.ts";
+import type { LintFinding } from "./finding.ts";
+
+const initPath = ["chain", "startup_config", "init_config"];
+
+/** Listening ports of the node (specification, "Node configuration file"): strings in the file. */
+const samplePorts: Readonly<Record<string, string>> = {
+  http_port: "18100",
+  rpc_port: "20000",
+  tcp_port: "19000",
+  ws_port: "18200",
+};
+
+/** Paths that the node needs. */
+const paths = [
+  ["chain", "secret_config", "domain_key_path"],
+  ["chain", "secret_config", "stabilizing_key_path"],
+  [...initPath, "meta_path"],
+  ["storage", "mygrid_env", "storage_data_path"],
+];
+
+/** Ports that are missing, of the wrong type, out of range, or taken twice. */
+export function portRules(tree: ConfigTree): readonly LintFinding[] {
+  const users = new Map<number, string>();
+  return Object.keys(samplePorts).flatMap((name) => portFindings(tree, name, users));
+}
+
+function portFindings(tree: ConfigTree, name: string, users: Map<number, string>): readonly LintFinding[] {
+  const path = initPath.concat(name);
+  const found = tree.find(path);
+  if (found === undefined)
+    return [missing(tree, path, `add "${name}" with a port as a string, e.g. "${samplePorts[name]}".`)];
+  const { value, position } = found;
+  const number = typeof value === "string" || typeof value === "number" ? Number(value) : Number.NaN;
+  const finding = { path: path.join("."), ...position };
+  if (!Number.isInteger(number) || number < 1 || number > 65_535) {
+    const message = `is ${JSON.stringify(value)}; expected a port from 1 to 65535 as a string.`;
+    return [{ ...finding, rule: "wrong-type", message, fix: 'write the port as a string, e.g. "18100".' }];
+  }
+  const findings: LintFinding[] = [];
+  const other = users.get(number);
+  users.set(number, name);
+  if (other !== undefined) {
+    const message = `is ${number}, as is ${other}.`;
+    findings.push({ ...finding, rule: "port-clash", message, fix: "give each its own port." });
+  }
+  if (typeof value === "number") {
+    const message = `is the number ${number}; expected a string.`;
+    findings.push({ ...finding, rule: "wrong-type", message, fix: `write "${number}".` });
+  }
+  return findings;
+}
+
+/** Paths that are missing, empty or of the wrong type. */
+export function pathRules(tree: ConfigTree): readonly LintFinding[] {
+  return paths.flatMap((path): LintFinding[] => {
+    const found = tree.find(path);
+    const name = path.at(-1) ?? "";
+    if (found === undefined) return [missing(tree, path, `add "${name}" with a file system path.`)];
+    const { value, position } = found;
+    if (typeof value === "string" && value.trim() !== "") return [];
+    const message = `is ${JSON.stringify(value)}; expected a file system path as a string.`;
+    return [{ rule: "wrong-type", path: path.join("."), ...position, message, fix: "write the path as a string." }];
+  });
+}
+
+function missing(tree: ConfigTree, path: readonly string[], fix: string): LintFinding {
+  return { rule: "missing-key", path: path.join("."), ...tree.place(path), message: "is missing.", fix };
+}

@@ -1,0 +1,41 @@
+import type { ProcessResult } from "../bounded-process.ts";
+import { parsePruneInfo, type PruneInfo } from "./prune-info.ts";
+
+/** Runs the node's command-line tool with arguments, wherever it is, within its limits. */
+export type NodeCliRunner = (args: readonly string[], signal: AbortSignal) => Promise<ProcessResult>;
+
+/** What the tool was asked, or why there is no answer. */
+export type NodeCliResult<T> = Readonly<{ ok: true; value: T } | { ok: false; reason: string; message: string }>;
+
+/** The node's command-line tool (specification, "Node command line"). */
+export type NodeCli = Readonly<{
+  pruneInfo: (signal: AbortSignal) => Promise<NodeCliResult<PruneInfo>>;
+  enableAutoPrune: (signal: AbortSignal) => Promise<NodeCliResult<string>>;
+  version: (signal: AbortSignal) => Promise<NodeCliResult<string>>;
+}>;
+
+/** What changes with the node's version: v0.11 and later take `--c <config_path>`, before there is no such option. */
+export type NodeCliForm = Readonly<{ layout: "new" | "legacy"; configArgument: string }>;
+
+/** Makes the tool's commands from a runner. */
+export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner): NodeCli {
+  const prune = (option: string, signal: AbortSignal) => {
+    const { layout, configArgument } = form();
+    return run(layout === "new" ? ["prune", "--c", configArgument, option] : ["prune", option], signal);
+  };
+  return {
+    pruneInfo: async (signal) => {
+      const result = await prune("--get", signal);
+      if (!result.ok) return result;
+      const parsed = parsePruneInfo(result.output);
+      if (parsed.ok) return { ok: true, value: parsed.info };
+      return { ok: false, reason: "Garbage", message: `node_cli prune --get ${parsed.message}` };
+    },
+    enableAutoPrune: async (signal) => text(await prune("--enable_auto_prune", signal)),
+    version: async (signal) => text(await run(["--version"], signal)),
+  };
+}
+
+function text(result: ProcessResult): NodeCliResult<string> {
+  return result.ok ? { ok: true, value: result.output } : result;
+}

@@ -1,0 +1,50 @@
+import type { Condition } from "../../tell/condition.ts";
+import type { PruneInfo } from "./prune-info.ts";
+
+/** How far pruning was, and what the chain did since it last moved. A plain value, replaced at each query. */
+export type PruneProgress = Readonly<{
+  reserved: bigint;
+  /** Monotonic time at which it last moved, or was first seen. */
+  sinceMs: number;
+  /** Height of the chain then. */
+  sinceHeight: number | undefined;
+}>;
+
+/** Follows the pruned version through PruneInfo. Pure. */
+export function followPruning(
+  before: PruneProgress | undefined,
+  info: PruneInfo,
+  nowMs: number,
+  height: number | undefined,
+): PruneProgress {
+  const reserved = info.realPruneReservedVersion;
+  if (before !== undefined && before.reserved === reserved) return before;
+  return { reserved, sinceMs: nowMs, sinceHeight: height };
+}
+
+/**
+ * Says whether pruning advances. It is stalled when it is on and has not moved for the given time, although blocks came. Within
+ * the reserved window of a young chain there is nothing to prune yet.
+ */
+export function pruneCondition(
+  info: PruneInfo,
+  progress: PruneProgress,
+  { nowMs, height, stalledAfterMs }: Readonly<{ nowMs: number; height: number | undefined; stalledAfterMs: number }>,
+): Omit<Condition, "since"> {
+  const type = "PruneAdvancing";
+  if (!info.autoPrune) return { type, status: "Unknown", reason: "Off", message: "Auto-pruning is off." };
+  const { reserved, sinceHeight, sinceMs } = progress;
+  const blocks = height === undefined || sinceHeight === undefined ? 0 : height - sinceHeight;
+  if (info.flushedVersion <= info.reservedWindow && reserved === 0n) {
+    const message = `The chain is at version ${info.flushedVersion}, within the window of ${info.reservedWindow} that is kept.`;
+    return { type, status: "True", reason: "NothingToPrune", message };
+  }
+  if (nowMs - sinceMs < stalledAfterMs || blocks <= 0) {
+    return { type, status: "True", reason: "Advancing", message: `Versions before ${reserved} are pruned.` };
+  }
+  const minutes = Math.round(stalledAfterMs / 60_000);
+  const message =
+    `Auto-pruning is on, but real_prune_reserved_version has been ${reserved} for more than ${minutes} min while ` +
+    `blocks came; look at the node's log and its disk, then restart it.`;
+  return { type, status: "False", reason: "PruningStalled", message };
+}

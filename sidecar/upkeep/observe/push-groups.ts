@@ -1,0 +1,58 @@
+/** One group at a Pushgateway: its job and when it was last pushed to (seconds since 1970). */
+export type PushGroup = Readonly<{ job: string; labels: string; pushTimeSeconds: number }>;
+
+/** What a Pushgateway holds, or why it could not be asked. */
+export type PushGroupsResult = Readonly<{ ok: true; groups: readonly PushGroup[] } | { ok: false; message: string }>;
+
+/** How the Pushgateway is asked. */
+export type PushgatewayOptions = Readonly<{ url: string; timeoutMs: number; responseLimitBytes: number }>;
+
+/** Reads `push_time_seconds` of every group. */
+export async function readPushGroups(
+  options: PushgatewayOptions,
+  signal: AbortSignal,
+  dependencies: Readonly<{ fetch: typeof fetch }>,
+): Promise<PushGroupsResult> {
+  const url = `${options.url.replace(/\/$/, "")}/metrics`;
+  const shown = new URL(url);
+  const where = `${shown.origin}${shown.pathname}`;
+  try {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
+    const response = await dependencies.fetch(url, { signal: deadline });
+    if (response.status !== 200) {
+      await response.body?.cancel();
+      return { ok: false, message: `${where} answered ${response.status}; is pushgateway.url a Pushgateway?` };
+    }
+    return { ok: true, groups: await parseGroups(response, options.responseLimitBytes) };
+  } catch (error) {
+    const code = ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code ?? (error as Error).message;
+    return { ok: false, message: `${where} can't be read (${code}); is the Pushgateway running?` };
+  }
+}
+
+async function parseGroups(response: Response, limitBytes: number): Promise<readonly PushGroup[]> {
+  const groups: PushGroup[] = [];
+  const decoder = new TextDecoder();
+  let rest = "";
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    const bytes = chunk as Uint8Array;
+    length += bytes.length;
+    if (length > limitBytes) throw new Error(`more than ${limitBytes} bytes, pushgateway.responseLimitBytes`);
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    groups.push(...lines.flatMap((line) => parseLine(line) ?? []));
+  }
+  const last = parseLine(rest);
+  return last === undefined ? groups : [...groups, last];
+}
+
+function parseLine(line: string): PushGroup | undefined {
+  const found = /^push_time_seconds\{(.*)\}\s+(\S+)/.exec(line);
+  if (found === null) return undefined;
+  const [, labels = "", value = ""] = found;
+  const job = /(?:^|,)job="((?:[^"\\]|\\.)*)"/.exec(labels)?.[1];
+  const pushTimeSeconds = Number(value);
+  if (job === undefined || !Number.isFinite(pushTimeSeconds)) return undefined;
+  return { job: job.replace(/\\(.)/g, (_, char: string) => (char === "n" ? "\n" : char)), labels, pushTimeSeconds };
+}

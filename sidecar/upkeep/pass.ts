@@ -1,0 +1,56 @@
+import { applyConfig, tellConfig } from "./apply-config.ts";
+import { applyPrune } from "./apply-prune.ts";
+import { applyRestart } from "./apply-restart.ts";
+import { desiredHash, desiredState } from "./desired-state.ts";
+import { judgeConfig } from "./judge-config.ts";
+import { liftHold } from "./lift-hold.ts";
+import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
+import { dataPathOf } from "./observe/data-path.ts";
+import { plan } from "./plan/plan.ts";
+import { tellVersion } from "./tell-version.ts";
+import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
+
+/** When the next pass is wanted, if sooner than the regular one. */
+export type PassResult = Readonly<{ wakeInMs?: number }>;
+
+/** Makes one pass: observe, plan, apply, tell. */
+export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<PassResult> {
+  const { settings, observer, state, place, metrics } = parts;
+  const resolution = observer.version();
+  const { version } = resolution;
+  // At the start nothing is said or done before the version had its chance to be told.
+  if (version === undefined && !observer.hasLooked()) return {};
+  tellVersion(resolution, parts);
+  const moved = await place.follow(version);
+  const { configPath } = place.layout();
+  const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
+  if (!moved) await watchAnew(reading, memory, parts);
+  const judged = await judgeConfig(reading, memory, parts);
+  if (judged.again) return { wakeInMs: 1 };
+  const document = reading.ok ? reading.document : undefined;
+  memory.document = document ?? memory.document;
+  const desired = desiredState(settings, dataPathOf(settings.node.dataPath, configPath, memory.document?.value));
+  const hash = desiredHash(desired, version);
+  liftHold(hash, parts);
+  if (document !== undefined && state.nodeHas.get() === undefined) state.nodeHas.set(document.meaningHash);
+  const pruneInfo = observer.pruneInfo();
+  const planned = plan({ document, version, pruneInfo, nodeHas: state.nodeHas.get() }, desired);
+  const acts = settings.upkeep.mode === "enforce" && state.hold.get() === undefined;
+  const written = acts && reading.ok ? await applyConfig(planned, reading, parts) : undefined;
+  await tellConfig(planned, reading, written, memory, parts);
+  if (written?.again === true) return { wakeInMs: 1 };
+  applyPrune(planned, acts, memory, parts);
+  const restart = await applyRestart(planned, reading, hash, memory, parts);
+  memory.passed = true;
+  metrics.passed();
+  const waits = [judged.wakeInMs, written?.wakeInMs, restart.wakeInMs].filter((ms) => ms !== undefined);
+  return waits.length === 0 ? {} : { wakeInMs: Math.min(...waits) };
+}
+
+/** A change that came without an event means that the watch looks at something that is gone, e.g. a deleted directory. */
+async function watchAnew(reading: ConfigReading, memory: UpkeepMemory, { place }: UpkeepParts): Promise<void> {
+  const isEvent = place.watch.takeEvent();
+  if (memory.passed && !isEvent && reading.contentHash !== memory.contentHash) {
+    await place.watch.renew(place.layout().configPath);
+  }
+}

@@ -1,0 +1,124 @@
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
+import type { SidecarSettings } from "../settings.ts";
+import { writerLock } from "./apply/writer-lock.ts";
+import { writeConfig } from "./apply/config-writer.ts";
+import { exitStatus, type CommandOutput } from "./command-output.ts";
+import { desiredState } from "./desired-state.ts";
+import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
+import { dataPathOf } from "./observe/data-path.ts";
+import { parseNodeVersion } from "./observe/node-version.ts";
+import { describeChange } from "./plan/describe-change.ts";
+import { plan, type Plan } from "./plan/plan.ts";
+
+/** What `gatehouse plan` is asked. */
+export type PlanCommandOptions = Readonly<{
+  configPath: string;
+  nodeVersion: string;
+  json: boolean;
+  /** Applies the plan to the file. */
+  write: boolean;
+}>;
+
+/**
+ * Prints how a node.conf differs from what the settings desire for a node of a version: a unified diff and a reason for each
+ * change, or JSON. Returns the exit status: 0 nothing to do (or done, with `write`), 2 drift, 1 error.
+ */
+export async function planCommand(
+  options: PlanCommandOptions,
+  settings: SidecarSettings,
+  output: CommandOutput,
+): Promise<number> {
+  const { configPath } = options;
+  const version = parseNodeVersion(options.nodeVersion);
+  if (version === undefined) {
+    output.error(`plan: --node-version "${options.nodeVersion}" is no version; expected one such as 0.16.2.\n`);
+    return exitStatus.error;
+  }
+  const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
+  if (!reading.ok) {
+    output.error(`plan: ${reading.problem.message}\n`);
+    return exitStatus.error;
+  }
+  const dataPath = dataPathOf(settings.node.dataPath, configPath, reading.document.value);
+  const planned = plan({ document: reading.document, version }, desiredState(settings, dataPath));
+  output.out(options.json ? renderJson(configPath, reading, planned) : render(configPath, reading, planned, output));
+  for (const { message } of planned.problems) output.error(`plan: ${message}\n`);
+  if (planned.problems.length > 0) return exitStatus.error;
+  if (textOf(planned) === undefined) return exitStatus.clean;
+  return options.write ? writePlanned(configPath, reading, planned, settings, output) : exitStatus.drift;
+}
+
+type ReadConfig = Extract<ConfigReading, { ok: true }>;
+
+function writeOf(planned: Plan) {
+  return planned.actions.find((action) => action.kind === "write-config");
+}
+
+function textOf(planned: Plan): string | undefined {
+  return writeOf(planned)?.text;
+}
+
+async function writePlanned(
+  path: string,
+  reading: ReadConfig,
+  planned: Plan,
+  { upkeep }: SidecarSettings,
+  output: CommandOutput,
+): Promise<number> {
+  using lock = writerLock(path);
+  const content = Buffer.from(`${reading.document.byteOrderMark ? "\uFEFF" : ""}${textOf(planned) ?? ""}`);
+  const write = { path, limitBytes: upkeep.configLimitBytes, expectedHash: reading.contentHash, content };
+  // A checkout has its own history, so no versions are kept.
+  const result = await writeConfig(write, { lock, versions: undefined });
+  lock.remove();
+  if (result.ok) return exitStatus.clean;
+  output.error(`plan: ${result.message}\n`);
+  return exitStatus.error;
+}
+
+function renderJson(configPath: string, reading: ReadConfig, planned: Plan): string {
+  const action = writeOf(planned);
+  const changes = action?.changes ?? [];
+  const diff = diffOf(configPath, reading, planned);
+  const result = { configPath, drift: action !== undefined, changes, problems: planned.problems, diff };
+  return `${JSON.stringify(result, null, 2)}\n`;
+}
+
+function render(configPath: string, reading: ReadConfig, planned: Plan, { isColored }: CommandOutput): string {
+  const action = writeOf(planned);
+  if (action === undefined) return planned.problems.length === 0 ? `${configPath}: nothing to do.\n` : "";
+  const diff = diffOf(configPath, reading, planned);
+  const reasons = action.changes.map((change) => `  ${describeChange(change)}`).join("\n");
+  const warning = action.warning === undefined ? "" : `\nWarning: ${action.warning}`;
+  return `${isColored ? colored(diff) : diff}\nWhy:\n${reasons}${warning}\n`;
+}
+
+function diffOf(configPath: string, reading: ReadConfig, planned: Plan): string {
+  const text = textOf(planned);
+  if (text === undefined) return "";
+  return createTwoFilesPatch(`a/${configPath}`, `b/${configPath}`, reading.document.text, text, "", "", {
+    context: 3,
+    headerOptions: FILE_HEADERS_ONLY,
+  });
+}
+
+const red = "\u001B[31m";
+const green = "\u001B[32m";
+const cyan = "\u001B[36m";
+const plain = "\u001B[0m";
+
+function colored(diff: string): string {
+  return diff
+    .split("\n")
+    .map((line) => {
+      const color = colorOf(line);
+      return color === undefined ? line : `${color}${line}${plain}`;
+    })
+    .join("\n");
+}
+
+function colorOf(line: string): string | undefined {
+  if (line.startsWith("@@")) return cyan;
+  if (line.startsWith("+")) return green;
+  return line.startsWith("-") ? red : undefined;
+}

@@ -1,0 +1,103 @@
+import type { JsonObject } from "../observe/config-document.ts";
+import type { DesiredMonitor } from "./desired.ts";
+import type { MonitorField, Naming } from "./monitor-keys.ts";
+
+/** A value of `monitor_config`. */
+export type MonitorValue = string | number | boolean;
+
+/** A value that the file is to have, and why it is this one. */
+export type WantedValue = Readonly<{ value: MonitorValue; reason: string }>;
+
+/** What the five keys are to hold; a field that is absent is left as it is. */
+export type WantedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>;
+
+/**
+ * Decides each value: the setting, else what the file has under the version's own naming, else under the other, else the
+ * default. A value of the wrong type is read as what it was meant to be, where that is plain.
+ */
+export function wantedMonitor(current: JsonObject | undefined, naming: Naming, desired: DesiredMonitor): WantedMonitor {
+  if (!desired.enabled) return disabled(current, naming);
+  const { fallback } = desired;
+  const pick = (field: Exclude<MonitorField, "enabled">): WantedValue | undefined =>
+    fromSetting(field, desired[field]) ?? fromFile(field, current, naming) ?? fromDefault(field, fallback[field]);
+  const address = pick("pushAddress");
+  const fields = {
+    enabled:
+      address === undefined ? undefined : { value: true, reason: "metrics pushing is desired (monitor.enabled)" },
+    jobName: pick("jobName"),
+    pushAddress: address,
+    pushIntervalSeconds: pick("pushIntervalSeconds"),
+    pushPort: pick("pushPort"),
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, wanted]) => wanted !== undefined));
+}
+
+/** Pushing off: only a switch that the file has is turned, and its other values stay. */
+function disabled(current: JsonObject | undefined, { own, other }: Naming): WantedMonitor {
+  const stands =
+    current !== undefined && (Object.hasOwn(current, own.enabled) || Object.hasOwn(current, other.enabled));
+  return stands ? { enabled: { value: false, reason: "metrics pushing is not desired (monitor.enabled)" } } : {};
+}
+
+function fromSetting(field: MonitorField, value: MonitorValue | undefined): WantedValue | undefined {
+  return value === undefined ? undefined : { value, reason: `desired by the setting monitor.${field}` };
+}
+
+function fromDefault(field: MonitorField, value: MonitorValue | undefined): WantedValue | undefined {
+  return value === undefined
+    ? undefined
+    : { value, reason: `default of monitor.${field}, because neither setting nor file has it` };
+}
+
+function fromFile(field: MonitorField, current: JsonObject | undefined, naming: Naming): WantedValue | undefined {
+  for (const key of [naming.own[field], naming.other[field]]) {
+    const found = current?.[key];
+    const value = found === undefined ? undefined : readMonitorValue(field, found);
+    if (value === undefined) continue;
+    const reason =
+      value === found ? `the file's own value of ${key}` : `${key} was ${JSON.stringify(found)}; ${typeRule[field]}`;
+    return { value, reason };
+  }
+  return undefined;
+}
+
+/** What the node expects of each value (specification, "monitor_config keys"). */
+export const typeRule: Readonly<Record<MonitorField, string>> = {
+  enabled: "expected true or false",
+  jobName: "expected a name that is not empty",
+  pushAddress: "expected a host name or IP address without protocol, port or path",
+  pushIntervalSeconds: "expected a whole number of seconds, 1 or more",
+  pushPort: "expected a whole number from 1 to 65535",
+};
+
+/** Reads a value as its field's type; undefined when it can't have been meant as one. */
+export function readMonitorValue(field: MonitorField, value: unknown): MonitorValue | undefined {
+  switch (field) {
+    case "enabled":
+      return value === true || value === "true" ? true : value === false || value === "false" ? false : undefined;
+    case "jobName":
+      return typeof value === "string" && value.trim() !== "" ? value : undefined;
+    case "pushAddress":
+      return typeof value === "string" ? bareHost(value) : undefined;
+    case "pushIntervalSeconds":
+      return wholeNumber(value, 86_400);
+    case "pushPort":
+      return wholeNumber(value, 65_535);
+  }
+}
+
+/** The host of an address that may carry a protocol, a port or a path by mistake. */
+function bareHost(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (/^[0-9A-Fa-f:]+$/.test(trimmed) && trimmed.split(":").length > 2) return trimmed;
+  const host = trimmed
+    .replace(/^[a-z][a-z0-9+.-]*:\/\//i, "")
+    .replace(/\/.*$/s, "")
+    .replace(/:\d+$/, "");
+  return /^[^\s/]+$/.test(host) ? host : undefined;
+}
+
+function wholeNumber(value: unknown, max: number): number | undefined {
+  const number = typeof value === "string" && /^\d{1,6}$/.test(value.trim()) ? Number(value) : value;
+  return typeof number === "number" && Number.isInteger(number) && number >= 1 && number <= max ? number : undefined;
+}

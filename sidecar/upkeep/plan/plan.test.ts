@@ -1,0 +1,211 @@
+import * as fc from "fast-check";
+import { createScanner } from "jsonc-parser";
+import { describe, expect, test } from "vitest";
+import { parseConfig, type ConfigDocument } from "../observe/config-document.ts";
+import { parseNodeVersion } from "../observe/node-version.ts";
+import type { Desired } from "./desired.ts";
+import { monitorFields, namingOf, pamirKeys, storageKeys } from "./monitor-keys.ts";
+import { plan, type Plan } from "./plan.ts";
+
+const fallback = { jobName: "made-up", pushAddress: "gateway.example", pushPort: 9091, pushIntervalSeconds: 10 };
+const desired: Desired = { monitor: { enabled: true, fallback }, prune: { enabled: true }, json5: "refuse" };
+
+function documentOf(text: string): ConfigDocument {
+  const parsed = parseConfig(Buffer.from(text));
+  if (!parsed.ok) throw new Error(parsed.problem.message);
+  return parsed.document;
+}
+
+function planText(text: string, version: string, wanted: Desired = desired): Plan {
+  return plan({ document: documentOf(text), version: parseNodeVersion(version) }, wanted);
+}
+
+function written(planned: Plan): string | undefined {
+  return planned.actions.find((action) => action.kind === "write-config")?.text;
+}
+
+const style = fc.record({
+  eol: fc.constantFrom("\n", "\r\n"),
+  indent: fc.constantFrom("  ", "    ", "\t", ""),
+  colon: fc.constantFrom(": ", ":", " : "),
+  comments: fc.boolean(),
+  trailingComma: fc.boolean(),
+});
+
+type Style = Readonly<{ eol: string; indent: string; colon: string; comments: boolean; trailingComma: boolean }>;
+
+const valuesByField = {
+  enabled: fc.constantFrom(true, false, "true", 1),
+  jobName: fc.constantFrom("node-1", "", 'with "quotes"', 7),
+  pushAddress: fc.constantFrom("10.0.0.1", "http://gateway:9091/x", "::1", null),
+  pushIntervalSeconds: fc.constantFrom(5, "15", -1, 2.5),
+  pushPort: fc.constantFrom(9091, "9091", 0, 70_000),
+};
+
+const entry = fc.oneof(
+  ...monitorFields.flatMap((field) => [
+    fc.tuple(fc.constant(storageKeys[field]), valuesByField[field]),
+    fc.tuple(fc.constant(pamirKeys[field]), valuesByField[field]),
+  ]),
+  fc.tuple(fc.constantFrom("operators_own", "z"), fc.constantFrom("kept", 12_345)),
+);
+
+/** Writes a configuration in a style, with an integer beyond 2^53 and comments in every gap. */
+function render(entries: readonly (readonly [string, unknown])[], s: Style): string {
+  const { eol, indent, colon } = s;
+  const comment = (words: string) => (s.comments ? ` /* ${words} */` : "");
+  const last = s.trailingComma && entries.length > 0 ? "," : "";
+  const lines = entries.map(
+    ([key, value], index) =>
+      `${indent.repeat(3)}${JSON.stringify(key)}${colon}${JSON.stringify(value)}${index < entries.length - 1 ? "," : last}${comment(`after ${index}`)}`,
+  );
+  return [
+    "{" + comment("top"),
+    `${indent}"big"${colon}123456789012345678901234567890,`,
+    `${indent}"chain"${colon}{`,
+    `${indent.repeat(2)}"monitor_config"${colon}{${comment("inside")}`,
+    ...lines,
+    `${indent.repeat(2)}},${comment("behind")}`,
+    `${indent.repeat(2)}"other"${colon}[1,  2]`,
+    `${indent}}`,
+    "}" + comment("end"),
+    "",
+  ].join(eol);
+}
+
+function commentsOf(text: string): readonly string[] {
+  const scanner = createScanner(text, false);
+  const found: string[] = [];
+  for (let kind = scanner.scan(); kind !== 17; kind = scanner.scan()) {
+    if (kind === 12 || kind === 13) found.push(scanner.getTokenValue());
+  }
+  return found;
+}
+
+const configuration = fc
+  .tuple(fc.uniqueArray(entry, { selector: ([key]) => key, maxLength: 12 }), style)
+  .map(([entries, s]) => render(entries, s));
+
+const version = fc.constantFrom("0.9.0", "0.10.3", "v0.11", "0.15.0", "0.16.0-rc.1", "0.16.2", "1.0.0");
+
+const monitor = fc.record({
+  enabled: fc.boolean(),
+  jobName: fc.option(fc.constantFrom("set-job"), { nil: undefined }),
+  pushAddress: fc.option(fc.constantFrom("10.9.9.9"), { nil: undefined }),
+  pushPort: fc.option(fc.constantFrom(443), { nil: undefined }),
+  pushIntervalSeconds: fc.option(fc.constantFrom(30), { nil: undefined }),
+  fallback: fc.constant(fallback),
+});
+
+describe("plan", () => {
+  test("a plan that was carried out leaves nothing to do, and touches nothing else", () => {
+    fc.assert(
+      fc.property(configuration, version, monitor, (text, nodeVersion, monitorWanted) => {
+        const wanted: Desired = { ...desired, monitor: monitorWanted };
+        const first = planText(text, nodeVersion, wanted);
+        expect(first.problems).toEqual([]);
+        const after = written(first);
+        if (after === undefined) return;
+        expect(planText(after, nodeVersion, wanted)).toEqual({ actions: [], problems: [] });
+        expect(commentsOf(after)).toEqual(commentsOf(text));
+        const [start, end] = [text.indexOf('"monitor_config"'), text.lastIndexOf('"other"')];
+        expect(after.slice(0, start)).toBe(text.slice(0, start));
+        expect(after.slice(after.lastIndexOf('"other"'))).toBe(text.slice(end));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("after it, the file has only keys that the version reads", () => {
+    fc.assert(
+      fc.property(configuration, version, (text, nodeVersion) => {
+        const after = written(planText(text, nodeVersion)) ?? text;
+        const parsed = parseNodeVersion(nodeVersion);
+        if (parsed === undefined) throw new Error("no version");
+        const { own, other } = namingOf(parsed);
+        const keys = Object.keys(documentOf(after).chain["monitor_config"] as object);
+        expect(keys).toEqual(expect.arrayContaining(Object.values(own)));
+        for (const key of Object.values(other)) expect(keys).not.toContain(key);
+      }),
+    );
+  });
+
+  test("an upgrade keeps the values under the new names", () => {
+    const text =
+      '{"chain":{"monitor_config":{"enable_pamir_cetina":true,"pamir_cetina_job_name":"n","pamir_cetina_push_address":"a","pamir_cetina_push_interval":7,"pamir_cetina_push_port":1}}}';
+    const after = written(planText(text, "0.16.0"));
+    expect(after).toBe(
+      text.replaceAll("enable_pamir_cetina", "storage_enable_cetina").replaceAll("pamir_cetina_", "storage_cetina_"),
+    );
+    expect(written(planText(after ?? "", "0.15.0"))).toBe(text);
+  });
+
+  test("a file without monitor_config gets one", () => {
+    const after = written(planText('{\n\t"chain": {\n\t\t"a": 1\n\t}\n}\n', "0.16.2"));
+    expect(after).toContain('\t\t"monitor_config": {\n\t\t\t"storage_enable_cetina": true,');
+    expect(planText(after ?? "", "0.16.2").actions).toEqual([]);
+  });
+
+  test("no Pushgateway known: said, and nothing switched on", () => {
+    const wanted: Desired = {
+      ...desired,
+      monitor: { enabled: true, fallback: { ...fallback, pushAddress: undefined } },
+    };
+    const planned = planText('{"chain":{}}', "0.16.2", wanted);
+    expect(planned.actions).toEqual([]);
+    expect(planned.problems).toEqual([
+      {
+        reason: "PushAddressUnknown",
+        message: "metrics pushing is desired, but no Pushgateway is known; set monitor.pushAddress.",
+      },
+    ]);
+  });
+
+  test("a key that stands twice is named with its place and left alone", () => {
+    const planned = planText(
+      '{"chain":{"monitor_config":{"storage_cetina_push_port":1,\n"storage_cetina_push_port":2}}}',
+      "0.16.2",
+    );
+    expect(planned.actions).toEqual([]);
+    expect(planned.problems[0]?.message).toBe(
+      "node.conf has the key chain.monitor_config.storage_cetina_push_port twice (line 2, column 1); remove one of the two.",
+    );
+  });
+
+  test("JSON5 is refused, or rewritten with a warning", () => {
+    const text = "{chain: {monitor_config: {storage_enable_cetina: false}, hex: 0x10}}";
+    expect(planText(text, "0.16.2").problems[0]?.message).toContain("is JSON5, which can't be edited in place");
+    const [action] = planText(text, "0.16.2", { ...desired, json5: "rewrite" }).actions;
+    expect(action).toMatchObject({
+      kind: "write-config",
+      warning: expect.stringContaining("comments are lost") as string,
+    });
+    const unsafe = text.replace("0x10", "12345678901234567890");
+    expect(planText(unsafe, "0.16.2", { ...desired, json5: "rewrite" }).problems[0]?.message).toContain("chain.hex");
+  });
+
+  test("a restart is due when the node has read another configuration", () => {
+    const text = written(planText('{"chain":{}}', "0.16.2")) ?? "";
+    const document = documentOf(text);
+    const observed = { document, version: parseNodeVersion("0.16.2") };
+    expect(plan({ ...observed, nodeHas: document.meaningHash }, desired).actions).toEqual([]);
+    expect(plan({ ...observed, nodeHas: "unknown" }, desired).actions).toMatchObject([{ kind: "restart" }]);
+    const commented = documentOf(`// words\n${text}`);
+    expect(plan({ ...observed, document: commented, nodeHas: document.meaningHash }, desired).actions).toEqual([]);
+  });
+
+  test("auto-pruning is switched on when it is off", () => {
+    const pruneInfo = {
+      autoPrune: false,
+      reservedWindow: 100_000n,
+      pruneReservedVersion: 0n,
+      flushedVersion: 0n,
+      realPruneReservedVersion: 0n,
+    };
+    expect(plan({ pruneInfo }, desired).actions).toMatchObject([{ kind: "enable-auto-prune" }]);
+    expect(plan({ pruneInfo: { ...pruneInfo, autoPrune: true } }, desired)).toEqual({ actions: [], problems: [] });
+    expect(
+      plan({ pruneInfo: { ...pruneInfo, autoPrune: true } }, { ...desired, prune: { enabled: false } }).problems,
+    ).toMatchObject([{ reason: "PruneStaysOn" }]);
+  });
+});

@@ -1,0 +1,105 @@
+import type { NodeVersion } from "../observe/node-version.ts";
+import type { PruneInfo } from "../observe/prune-info.ts";
+import { isJsonObject, parseConfig, type ConfigDocument } from "../observe/config-document.ts";
+import { configChanges, type ConfigChange } from "./config-change.ts";
+import { editConfig } from "./config-edit.ts";
+import type { Desired } from "./desired.ts";
+import { rewriteConfig } from "./config-rewrite.ts";
+import { namingOf } from "./monitor-keys.ts";
+import { wantedMonitor } from "./monitor-values.ts";
+
+/** What is known of a node. What is absent is not known now; nothing is planned on what is not known. */
+export type Observed = Readonly<{
+  document?: ConfigDocument | undefined;
+  version?: NodeVersion | undefined;
+  pruneInfo?: PruneInfo | undefined;
+  /** Meaning hash of the configuration that the running node has read; `unknown` when it may have read another. */
+  nodeHas?: string | "unknown" | undefined;
+}>;
+
+/** One thing to do, and why. */
+export type PlanAction = Readonly<
+  | { kind: "write-config"; text: string; changes: readonly ConfigChange[]; warning?: string }
+  | { kind: "enable-auto-prune"; reason: string }
+  | { kind: "restart"; reason: string; meaningHash: string }
+>;
+
+/** Why something desired can't be planned. */
+export type PlanProblem = Readonly<{
+  reason: "VersionUnknown" | "PushAddressUnknown" | "EditRefused" | "PruneStaysOn";
+  message: string;
+}>;
+
+/** What leads from the observed node to the desired one. Both lists are empty when the node is right. */
+export type Plan = Readonly<{ actions: readonly PlanAction[]; problems: readonly PlanProblem[] }>;
+
+/**
+ * Plans. Pure and total: the same arguments give the same plan, and a plan that has been carried out leaves nothing to do.
+ */
+export function plan(observed: Observed, desired: Desired): Plan {
+  const problems: PlanProblem[] = [];
+  const write = planConfig(observed, desired, problems);
+  const prune = planPrune(observed, desired, problems);
+  const restart = planRestart(observed, write);
+  return { actions: [write, prune, restart].filter((action) => action !== undefined), problems };
+}
+
+type WriteConfig = Extract<PlanAction, { kind: "write-config" }>;
+
+function planConfig(observed: Observed, desired: Desired, problems: PlanProblem[]): WriteConfig | undefined {
+  const { document, version } = observed;
+  if (document === undefined) return undefined;
+  if (version === undefined) {
+    const message = "the node's version is not known, so neither is the naming of monitor_config; set node.version.";
+    problems.push({ reason: "VersionUnknown", message });
+    return undefined;
+  }
+  const naming = namingOf(version);
+  const current = document.chain["monitor_config"];
+  const wanted = wantedMonitor(isJsonObject(current) ? current : undefined, naming, desired.monitor);
+  if (desired.monitor.enabled && wanted.pushAddress === undefined) {
+    const message = "metrics pushing is desired, but no Pushgateway is known; set monitor.pushAddress.";
+    problems.push({ reason: "PushAddressUnknown", message });
+  }
+  const changes = configChanges(current, wanted, naming);
+  if (changes.length === 0) return undefined;
+  const edited =
+    document.format === "json5" ? rewriteConfig(document, changes, desired.json5) : editConfig(document, changes);
+  if (!edited.ok) {
+    problems.push({ reason: "EditRefused", message: `node.conf ${edited.message}` });
+    return undefined;
+  }
+  const warning = document.format === "json5" ? { warning: "JSON5 is rewritten as JSON; its comments are lost." } : {};
+  return { kind: "write-config", text: edited.text, changes, ...warning };
+}
+
+function planPrune(observed: Observed, desired: Desired, problems: PlanProblem[]): PlanAction | undefined {
+  if (observed.pruneInfo === undefined) return undefined;
+  if (desired.prune.enabled && !observed.pruneInfo.autoPrune) {
+    return {
+      kind: "enable-auto-prune",
+      reason: "auto-pruning is desired (prune.enabled) and enable_auto_prune reads 0",
+    };
+  }
+  if (!desired.prune.enabled && observed.pruneInfo.autoPrune) {
+    const message =
+      "auto-pruning is not desired, but node_cli has no command that turns it off; set prune.enabled to true.";
+    problems.push({ reason: "PruneStaysOn", message });
+  }
+  return undefined;
+}
+
+function planRestart(observed: Observed, write: WriteConfig | undefined): PlanAction | undefined {
+  const { document, nodeHas } = observed;
+  if (document === undefined || nodeHas === undefined) return undefined;
+  const meaningHash = write === undefined ? document.meaningHash : meaningHashOf(write.text);
+  if (meaningHash === undefined || meaningHash === nodeHas) return undefined;
+  const why =
+    nodeHas === "unknown" ? "the node may have read another node.conf" : "node.conf is not what the node has read";
+  return { kind: "restart", reason: `${why}, and the node reads it at start only`, meaningHash };
+}
+
+function meaningHashOf(text: string): string | undefined {
+  const parsed = parseConfig(Buffer.from(text));
+  return parsed.ok ? parsed.document.meaningHash : undefined;
+}

@@ -1,0 +1,128 @@
+import { z } from "zod";
+import { bytes, filePath, milliseconds, nonNegativeInteger, port, seconds } from "#daemon/setting-types.ts";
+import { section } from "#daemon/settings.ts";
+
+const yesOrNo = z.boolean().meta({ expected: "true or false" });
+
+/** How the node's configuration is kept. */
+export const upkeepSection = section({
+  mode: z
+    .enum(["enforce", "observe"])
+    .default("enforce")
+    .describe("enforce: bring the node to what is desired; observe: change nothing and report everything")
+    .meta({ expected: "enforce or observe" }),
+  stateDirectory: filePath
+    .default(".gatehouse/sidecar")
+    .describe("Directory for kept versions of node.conf, the restart budget, the hold and events"),
+  rereadIntervalMs: milliseconds.default(5_000).describe("Time between two reads of node.conf when no event comes"),
+  restoreAfterMs: nonNegativeInteger
+    .max(86_400_000)
+    .default(10_000)
+    .describe("How long node.conf may be unusable and unchanged before the last good one is written back; 0: never")
+    .meta({ expected: "milliseconds, a whole number from 0 to 86400000" }),
+  configLimitBytes: bytes.default(1_048_576).describe("Largest node.conf that is read"),
+  json5: z
+    .enum(["refuse", "rewrite"])
+    .default("refuse")
+    .describe(
+      "What is done with a node.conf in JSON5, which can't be edited in place: refuse, or rewrite without comments",
+    )
+    .meta({ expected: "refuse or rewrite" }),
+});
+
+/** The desired `chain.monitor_config`. What is not set keeps what the file has under either naming. */
+export const monitorSection = section({
+  enabled: yesOrNo.default(true).describe("Whether the node pushes metrics"),
+  jobName: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe("Job name of the node's metrics, unique per node; default: from the file, else from host and data path")
+    .meta({ expected: "a name of 1 to 200 characters" }),
+  pushAddress: z
+    .string()
+    .regex(/^(?!.*:\/\/)[^\s/]+$/)
+    .optional()
+    .describe("Host or IP of the Pushgateway, without protocol; default: from the file, else from pushgateway.url")
+    .meta({ expected: "a host name or IP address without protocol, port or path" }),
+  pushPort: port
+    .min(1)
+    .optional()
+    .describe("Port of the Pushgateway; default: from the file, else from pushgateway.url"),
+  pushIntervalSeconds: seconds.optional().describe("Seconds between two pushes; default: from the file, else 10"),
+});
+
+/** The desired pruning. */
+export const pruneSection = section({
+  enabled: yesOrNo.default(true).describe("Whether auto-pruning is to be on; false leaves it as it is and reports it"),
+  intervalMs: milliseconds.default(30_000).describe("Time between two queries of the pruning settings"),
+  stalledAfterMs: milliseconds
+    .default(600_000)
+    .describe("Time without progress, while blocks advance, from which pruning counts as stalled"),
+});
+
+/** The node's command-line tool. */
+export const nodeCliSection = section({
+  command: z
+    .string()
+    .min(1)
+    .default("node_cli")
+    .describe("Name of the node's command-line tool in the bin directory, or a path")
+    .meta({ expected: "a file name or path" }),
+  runner: z
+    .enum(["auto", "local", "docker", "kubernetes", "none"])
+    .default("auto")
+    .describe("Where the tool runs; auto: in the container for the docker and kubernetes drivers, else on this machine")
+    .meta({ expected: "auto, local, docker, kubernetes or none" }),
+  containerBinDirectory: z
+    .string()
+    .startsWith("/")
+    .optional()
+    .describe(
+      "Bin directory inside the node's container; default: /data/bin, before v0.11 /data/<node>/domain/client/bin",
+    )
+    .meta({ expected: "an absolute path inside the container" }),
+  configArgument: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("What --c is given (v0.11 and later); default: the configuration file's path, in a container ./node.conf")
+    .meta({ expected: "a path" }),
+  timeoutMs: milliseconds.default(10_000).describe("How long one run of the tool may take"),
+  outputLimitBytes: bytes.default(65_536).describe("Output of the tool from which its run is ended"),
+});
+
+/** When and how often the node may be restarted. */
+export const restartSection = section({
+  driver: z
+    .enum(["ops", "compose", "docker", "kubernetes", "none"])
+    .default("ops")
+    .describe("How the node is restarted; none: never, a condition says that a restart is due")
+    .meta({ expected: "ops, compose, docker, kubernetes or none" }),
+  budgetPerHour: nonNegativeInteger
+    .max(3_600)
+    .default(6)
+    .describe("Restarts allowed in any hour; kept over restarts of the sidecar")
+    .meta({ expected: "a whole number from 0 to 3600" }),
+  settleMs: milliseconds.default(200).describe("Changes that come within this time become one restart"),
+  timeoutMs: milliseconds.default(360_000).describe("How long the restart command may take"),
+  healthyWithinMs: milliseconds
+    .default(120_000)
+    .describe("Time after a restart in which the node has to answer and its height to advance"),
+  metricsWithinMs: milliseconds
+    .default(120_000)
+    .describe("Time after a restart in which metrics have to arrive at the Pushgateway, if it is checked"),
+  maintenanceCron: z
+    .string()
+    .optional()
+    .describe("Cron expression of the maintenance windows' starts; restarts that can wait happen only inside")
+    .meta({ expected: "a cron expression such as 0 3 * * *" }),
+  maintenanceMs: milliseconds.default(3_600_000).describe("Length of a maintenance window"),
+  maintenanceTimeZone: z
+    .string()
+    .min(1)
+    .default("UTC")
+    .describe("Time zone of the cron expression")
+    .meta({ expected: "a time zone such as UTC or Europe/Berlin" }),
+});

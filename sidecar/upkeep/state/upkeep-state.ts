@@ -1,0 +1,72 @@
+import type { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+import { openSqlite } from "#daemon/sqlite.ts";
+
+/** Why the sidecar does nothing by itself until a new desired state comes or a person says `gatehouse resume`. */
+export type Hold = Readonly<{
+  /** Hash of the desired state that led here; another one lifts the hold. */
+  desiredHash: string;
+  message: string;
+  sinceMs: number;
+}>;
+
+/** A restart that was begun and whose end is not yet known. */
+export type RestartInFlight = Readonly<{
+  reason: string;
+  beganMs: number;
+  /** Whether the restart command had ended, so that only the proof is missing. */
+  phase: "commanded" | "verifying";
+}>;
+
+/** What has to survive the sidecar's own restart. Each change is on disk when its call returns. */
+export type UpkeepState = Disposable &
+  Readonly<{
+    /** Meaning hash of the configuration that the node has read; `unknown` when it may have read another. */
+    nodeHas: Fact<string>;
+    hold: Fact<Hold>;
+    restartInFlight: Fact<RestartInFlight>;
+    /** For what keeps more than one value: events, restarts. */
+    database: DatabaseSync;
+  }>;
+
+/** One remembered value. */
+export type Fact<T> = Readonly<{ get: () => T | undefined; set: (value: T | undefined) => void }>;
+
+/** The state's file in its directory. */
+export const upkeepStateFile = "upkeep.sqlite";
+
+const migrations = [
+  `CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+   CREATE TABLE restart (at_ms INTEGER NOT NULL, reason TEXT NOT NULL) STRICT;
+   CREATE TABLE event (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL) STRICT`,
+];
+
+/** Opens (or makes) the state in a directory. */
+export function openUpkeepState(directory: string): UpkeepState {
+  const database = openSqlite(join(directory, upkeepStateFile), migrations);
+  return {
+    nodeHas: fact(database, "nodeHas"),
+    hold: fact(database, "hold"),
+    restartInFlight: fact(database, "restartInFlight"),
+    database,
+    [Symbol.dispose]: () => database.close(),
+  };
+}
+
+function fact<T>(database: DatabaseSync, name: string): Fact<T> {
+  const read = database.prepare("SELECT value FROM fact WHERE name = ?");
+  const write = database.prepare(
+    "INSERT INTO fact VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+  );
+  const remove = database.prepare("DELETE FROM fact WHERE name = ?");
+  return {
+    get: () => {
+      const row = read.get(name);
+      return row === undefined ? undefined : (JSON.parse(String(row["value"])) as T);
+    },
+    set: (value) => {
+      if (value === undefined) remove.run(name);
+      else write.run(name, JSON.stringify(value));
+    },
+  };
+}

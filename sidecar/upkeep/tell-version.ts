@@ -1,0 +1,19 @@
+import type { VersionResolution } from "./observe/version-resolution.ts";
+import type { UpkeepParts } from "./upkeep-parts.ts";
+
+/** Says which version the node has and whether all that tell it agree. */
+export function tellVersion(resolution: VersionResolution, { board }: UpkeepParts): void {
+  const type = "VersionAgreed";
+  if (resolution.version === undefined) {
+    const message = "Neither node_cli, the RPC nor the image tells the node's version; set node.version.";
+    board.set({ type, status: "Unknown", reason: "VersionUnknown", message });
+    return;
+  }
+  const { version, source, disagreements } = resolution;
+  const base = `The node's version is ${version.text} (${source}).`;
+  if (disagreements.length === 0) board.set({ type, status: "True", reason: "Agreed", message: base });
+  else {
+    const message = `${base} But ${disagreements.join(", and ")}; correct node.version or finish the upgrade.`;
+    board.set({ type, status: "False", reason: "Disagreement", message });
+  }
+}

@@ -1,0 +1,27 @@
+import type { ConditionType } from "../tell/condition.ts";
+import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
+
+/** Sides of the node that a restart may mend. */
+const mendedByRestart: readonly ConditionType[] = [
+  "RpcAnswering",
+  "HeightAdvancing",
+  "HeightCurrent",
+  "WebSocketAnswering",
+];
+
+/** Why the node is to be restarted for its health, if that is allowed and it has been unwell for long enough. */
+export function unwell(memory: UpkeepMemory, { settings, board, clock }: UpkeepParts): string | undefined {
+  const wrong = mendedByRestart.flatMap((type) => {
+    const condition = board.get(type);
+    return condition?.status === "False" ? [condition] : [];
+  });
+  const first = wrong[0];
+  if (first === undefined) {
+    memory.unwellSinceMs = undefined;
+    return undefined;
+  }
+  memory.unwellSinceMs ??= clock.monotonicMs();
+  const unwellForMs = clock.monotonicMs() - memory.unwellSinceMs;
+  if (!settings.lag.restart || unwellForMs < settings.lag.restartAfterMs) return undefined;
+  return `the node has been unwell for ${Math.round(unwellForMs / 1_000)} s: ${first.reason}, ${first.message}`;
+}

@@ -1,0 +1,51 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { PruneInfo } from "./observe/prune-info.ts";
+
+/** Metrics of the node's configuration, pruning and restarts. */
+export type UpkeepMetrics = Readonly<{
+  configValid: (valid: boolean) => void;
+  corrected: () => void;
+  restarted: (cause: string) => void;
+  restartsInLastHour: (count: number) => void;
+  passed: () => void;
+  pruneInfo: (info: PruneInfo) => void;
+}>;
+
+/** Makes `gatehouse_node_config_valid`, `…_config_corrections_total`, `…_restarts_total`, `…_prune_…` and more. */
+export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
+  const registers = [registry];
+  const gauge = (name: string, help: string) => new Gauge({ name: `gatehouse_node_${name}`, help, registers });
+  const valid = gauge("config_valid", "1 when node.conf can be read and used.");
+  const used = gauge("restarts_in_last_hour", "Restarts that count against the budget.");
+  const corrections = new Counter({
+    name: "gatehouse_node_config_corrections_total",
+    help: "Times that node.conf was written by the sidecar.",
+    registers,
+  });
+  const restarts = new Counter({
+    name: "gatehouse_node_restarts_total",
+    help: "Restarts of the node that the sidecar began.",
+    labelNames: ["cause"],
+    registers,
+  });
+  const passes = new Counter({ name: "gatehouse_upkeep_passes_total", help: "Passes of the upkeep.", registers });
+  const on = gauge("prune_enabled", "enable_auto_prune of PruneInfo.");
+  const reservedWindow = gauge("prune_reserved_window_versions", "auto_prune_reserved_window of PruneInfo.");
+  const reserved = gauge("prune_reserved_version", "prune_reserved_version of PruneInfo.");
+  const flushed = gauge("prune_flushed_version", "flushed_version of PruneInfo.");
+  const real = gauge("prune_real_reserved_version", "real_prune_reserved_version of PruneInfo.");
+  return {
+    configValid: (isValid) => valid.set(isValid ? 1 : 0),
+    corrected: () => corrections.inc(),
+    restarted: (cause) => restarts.inc({ cause }),
+    restartsInLastHour: (count) => used.set(count),
+    passed: () => passes.inc(),
+    pruneInfo: (info) => {
+      on.set(info.autoPrune ? 1 : 0);
+      reservedWindow.set(Number(info.reservedWindow));
+      reserved.set(Number(info.pruneReservedVersion));
+      flushed.set(Number(info.flushedVersion));
+      real.set(Number(info.realPruneReservedVersion));
+    },
+  };
+}

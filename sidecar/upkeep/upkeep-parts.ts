@@ -1,0 +1,67 @@
+import type { Logger } from "#daemon/log.ts";
+import type { Clock } from "../clock.ts";
+import type { HealthWatch } from "../health/health-watch.ts";
+import type { SidecarSettings } from "../settings.ts";
+import type { Charts } from "../tell/charts.ts";
+import type { ConditionBoard } from "../tell/condition-board.ts";
+import type { EventLog } from "../tell/event-log.ts";
+import type { ConfigVersions } from "./apply/config-versions.ts";
+import type { CorrectionRate } from "./apply/correction-rate.ts";
+import type { MaintenanceWindow } from "./apply/maintenance-window.ts";
+import type { NodeDriver } from "./drivers/driver.ts";
+import type { ConfigDocument } from "./observe/config-document.ts";
+import type { NodeCli } from "./observe/node-cli.ts";
+import type { NodePlace } from "./node-place.ts";
+import type { NodeObserver } from "./observe/node-observer.ts";
+import type { PruneInfo } from "./observe/prune-info.ts";
+import type { PruneProgress } from "./observe/prune-progress.ts";
+import type { RestartBudget } from "./state/restart-budget.ts";
+import type { UpkeepState } from "./state/upkeep-state.ts";
+import type { UpkeepMetrics } from "./upkeep-metrics.ts";
+
+/** What the steps of a pass work with. */
+export type UpkeepParts = Readonly<{
+  settings: SidecarSettings;
+  place: NodePlace;
+  health: HealthWatch;
+  observer: NodeObserver;
+  nodeCli: NodeCli | undefined;
+  /** Absent when the node may not be restarted. */
+  driver: NodeDriver | undefined;
+  /** Time of the node's last push, when it is checked. */
+  lastPush: ((signal: AbortSignal) => Promise<number | undefined>) | undefined;
+  state: UpkeepState;
+  versions: ConfigVersions;
+  budget: RestartBudget;
+  window: MaintenanceWindow;
+  rate: CorrectionRate;
+  board: ConditionBoard;
+  events: EventLog;
+  charts: Charts;
+  metrics: UpkeepMetrics;
+  clock: Clock;
+  log: Logger;
+  /** Aborts when the sidecar stops. */
+  signal: AbortSignal;
+  wake: () => void;
+}>;
+
+/** What one pass leaves for the next; lost when the sidecar ends, which only costs time. */
+export type UpkeepMemory = {
+  /** What node.conf held at the last pass, and since when (monotonic). */
+  contentHash: string | undefined;
+  contentSinceMs: number;
+  /** The last document that could be used. */
+  document: ConfigDocument | undefined;
+  pruneProgress: PruneProgress | undefined;
+  /** Content that was last remembered as good. */
+  goodHash: string | undefined;
+  /** PruneInfo on which auto-pruning was last switched on, so that each is acted on once. */
+  prunedOn: PruneInfo | undefined;
+  /** Since when the node has been unwell (monotonic). */
+  unwellSinceMs: number | undefined;
+  restart: Promise<void> | undefined;
+  pruning: Promise<void> | undefined;
+  /** Whether a whole pass was made. */
+  passed: boolean;
+};

@@ -1,0 +1,124 @@
+import type { ReadinessCheck } from "#daemon/readiness.ts";
+import type { Registry } from "prom-client";
+import type { Logger } from "#daemon/log.ts";
+import type { Clock } from "../clock.ts";
+import { watchDisk } from "../health/disk-watch.ts";
+import type { HealthWatch } from "../health/health-watch.ts";
+import type { SidecarSettings } from "../settings.ts";
+import type { Charts } from "../tell/charts.ts";
+import type { ConditionBoard } from "../tell/condition-board.ts";
+import type { EventLog } from "../tell/event-log.ts";
+import { configVersions } from "./apply/config-versions.ts";
+import { correctionRate } from "./apply/correction-rate.ts";
+import { maintenanceWindow } from "./apply/maintenance-window.ts";
+import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
+import { dataPathOf } from "./observe/data-path.ts";
+import { findNode } from "./node-place.ts";
+import { observeNode } from "./observe/node-observer.ts";
+import { pass } from "./pass.ts";
+import { startReconcileLoop } from "./reconcile-loop.ts";
+import { createRestartBudget } from "./state/restart-budget.ts";
+import type { UpkeepState } from "./state/upkeep-state.ts";
+import { watchNodePushes } from "./node-pushes.ts";
+import { createUpkeepMetrics } from "./upkeep-metrics.ts";
+import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
+
+/** What the upkeep of a node works with. */
+export type UpkeepDependencies = Readonly<{
+  log: Logger;
+  metrics: Registry;
+  clock: Clock;
+  fetch: typeof fetch;
+  state: UpkeepState;
+  events: EventLog;
+  charts: Charts;
+  board: ConditionBoard;
+  health: HealthWatch;
+}>;
+
+/** The upkeep of one node. Disposing of it ends the passes; a restart command that runs is waited for. */
+export type Upkeep = AsyncDisposable &
+  Readonly<{
+    /** Whether the configuration is right, so that the node may start. */
+    configured: () => ReadinessCheck;
+    wake: () => void;
+  }>;
+
+/**
+ * Keeps one node right: its configuration, pruning and restarts.
+ *
+ * @throws {StartupError} when the settings name no node, or a maintenance window that can't be read.
+ */
+export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDependencies): Upkeep {
+  const { log, clock, state, board, health } = dependencies;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const memory = emptyMemory();
+  const window = maintenanceWindow(settings.restart);
+  const wake = () => loop.wake();
+  const connections = new AsyncDisposableStack();
+  // What may throw comes before what has to be ended.
+  const layout = () => place.layout();
+  const nodeCli = selectNodeCli(settings, layout, connections);
+  const driver = selectDriver(settings, layout, connections);
+  const place = findNode(settings.node, { log, onEvent: wake });
+  const observer = observeNode(
+    { ...settings.node, intervalMs: settings.prune.intervalMs, signal },
+    { nodeCli, health: health.current, board, log, onChange: wake },
+  );
+  const pushes = watchNodePushes(settings, memory, { ...dependencies, version: observer.version, signal });
+  const parts: UpkeepParts = {
+    ...dependencies,
+    settings,
+    place,
+    observer,
+    nodeCli,
+    driver,
+    lastPush: pushes?.lastPush,
+    versions: configVersions(settings.upkeep.stateDirectory),
+    budget: createRestartBudget({ perHour: settings.restart.budgetPerHour }, { database: state.database, clock }),
+    window,
+    rate: correctionRate(clock),
+    metrics: createUpkeepMetrics(dependencies.metrics),
+    signal,
+    wake,
+  };
+  const dataPath = () =>
+    memory.document && dataPathOf(settings.node.dataPath, place.layout().configPath, memory.document.value);
+  const disk = watchDisk({ freeRatio: settings.health.diskFreeRatio, signal }, { ...dependencies, dataPath });
+  const options = { maxIdleMs: settings.upkeep.rereadIntervalMs, signal };
+  const loop = startReconcileLoop(options, () => pass(memory, parts), { log });
+  return {
+    wake,
+    configured: () => configured(memory, parts),
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await Promise.all([loop.done, observer.done, disk, pushes?.done, memory.restart, memory.pruning]);
+      await connections.disposeAsync();
+      await place[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function emptyMemory(): UpkeepMemory {
+  return {
+    contentHash: undefined,
+    contentSinceMs: 0,
+    document: undefined,
+    pruneProgress: undefined,
+    goodHash: undefined,
+    prunedOn: undefined,
+    unwellSinceMs: undefined,
+    restart: undefined,
+    pruning: undefined,
+    passed: false,
+  };
+}
+
+function configured(memory: UpkeepMemory, { board, settings, state }: UpkeepParts): ReadinessCheck {
+  if (!memory.passed) return { ok: false, message: "The configuration has not been looked at yet." };
+  const condition = board.get("ConfigCurrent");
+  if (settings.upkeep.mode === "observe") return { ok: true, message: "upkeep.mode is observe." };
+  if (state.hold.get() !== undefined) return { ok: true, message: "A hold is in force." };
+  return { ok: condition?.status === "True", message: condition?.message ?? "node.conf can't be used yet." };
+}
