@@ -13,10 +13,14 @@ const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
   devnet: [/^daemon\//],
   cli: [
     /^daemon\//,
-    /^(sidecar|facilitator|resource-server|devnet)\/(main|settings)\.ts$/,
+    /^(sidecar|sidecar\/engine-proxy|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
+    /^devnet\/(prepared-node|token\/address)\.ts$/,
     /^client\/(pay|paying-fetch)\.ts$/,
   ],
-  infra: [/^daemon\/settings[a-z-]*\.ts$/, /^(sidecar|facilitator|resource-server|devnet)\/settings\.ts$/],
+  infra: [
+    /^daemon\/(settings[a-z-]*|setting-types)\.ts$/,
+    /^(sidecar|sidecar\/engine-proxy|facilitator|resource-server|devnet|devnet\/\w+)\/settings\.ts$/,
+  ],
   policies: [],
   test: [/./],
 };

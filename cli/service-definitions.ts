@@ -1,0 +1,17 @@
+import type { SettingsDefinition } from "#daemon/settings.ts";
+import { pushgatewaySettings } from "#devnet/pushgateway/settings.ts";
+import { devnetSettings } from "#devnet/settings.ts";
+import { upstreamSettings } from "#devnet/upstream/settings.ts";
+import { facilitatorSettings } from "#facilitator/settings.ts";
+import { resourceServerSettings } from "#resource-server/settings.ts";
+import { sidecarSettings } from "#sidecar/settings.ts";
+
+/** The settings of every service, in the order in which the documentation lists them. */
+export const serviceDefinitions: readonly SettingsDefinition[] = [
+  sidecarSettings,
+  facilitatorSettings,
+  resourceServerSettings,
+  devnetSettings,
+  pushgatewaySettings,
+  upstreamSettings,
+];

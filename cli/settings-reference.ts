@@ -1,0 +1,40 @@
+import type { SettingsDefinition } from "#daemon/settings.ts";
+import { environmentName, settingsLeaves, type SettingsLeaf } from "#daemon/settings-leaf.ts";
+
+/** The settings reference of the documentation, in Markdown, printed from the schemas that the services read. */
+export function settingsReference(definitions: readonly SettingsDefinition[]): string {
+  return [
+    "# Settings",
+    "",
+    "Printed from the services' schemas by `npm run docs`; do not edit. Each setting is an environment variable, and the key in",
+    "brackets in a service's JSON5 settings file. The environment wins over the file; an empty variable counts as absent. A secret",
+    "may also be given as `<NAME>_FILE`, the path of a file that holds it.",
+    "",
+    ...definitions.flatMap(serviceReference),
+  ].join("\n");
+}
+
+function serviceReference(definition: SettingsDefinition): string[] {
+  const leaves = settingsLeaves(definition.service, definition.schema);
+  return [
+    `## \`gatehouse ${definition.service}\``,
+    "",
+    `Settings file: \`--settings <file>\` or \`${environmentName(definition.service, ["settingsPath"])}\`.`,
+    "",
+    "| setting | what it is for | expected | default |",
+    "|---|---|---|---|",
+    ...leaves.map(settingRow),
+    "",
+  ];
+}
+
+function settingRow(leaf: SettingsLeaf): string {
+  const fallback = leaf.default === undefined ? (leaf.required ? "required" : "none") : `\`${leaf.default}\``;
+  const notes = leaf.secret ? `${leaf.expected} (secret)` : leaf.expected;
+  const cells = [`\`${leaf.env}\` [\`${leaf.path.join(".")}\`]`, leaf.description, notes, fallback];
+  return `| ${cells.map(escapeCell).join(" | ")} |`;
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("<", "\\<");
+}

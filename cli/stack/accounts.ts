@@ -1,0 +1,34 @@
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { mnemonicToAccount } from "viem/accounts";
+import { bytesToHex, type Address, type Hex } from "viem";
+
+/** The words that anvil funds accounts from; known to everyone, so used by the embedded stack alone. */
+export const embeddedMnemonic = "test test test test test test test test test test test junk";
+
+/** An account of the embedded stack. */
+export type EmbeddedAccount = Readonly<{ address: Address; privateKey: Hex }>;
+
+/** Who is who in the embedded stack. */
+export type EmbeddedAccounts = Readonly<{ signer: EmbeddedAccount; client: EmbeddedAccount; payee: EmbeddedAccount }>;
+
+/** Accounts 0, 1 and 2 of {@link embeddedMnemonic}: the facilitator's signer, the paying client, the payee. */
+export function embeddedAccounts(): EmbeddedAccounts {
+  return { signer: account(0), client: account(1), payee: account(2) };
+}
+
+function account(addressIndex: number): EmbeddedAccount {
+  const derived = mnemonicToAccount(embeddedMnemonic, { addressIndex });
+  const key = derived.getHdKey().privateKey;
+  if (key === null) throw new Error(`account ${addressIndex} has no private key`);
+  return { address: derived.address, privateKey: bytesToHex(key) };
+}
+
+/** Writes a key to a file that its owner alone can read, and returns the file's path. */
+export async function writeKeyFile(directory: string, name: string, { privateKey }: EmbeddedAccount): Promise<string> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const path = join(directory, name);
+  await writeFile(path, `${privateKey}\n`, { mode: 0o600 });
+  await chmod(path, 0o600);
+  return path;
+}

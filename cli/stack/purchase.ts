@@ -1,0 +1,47 @@
+import type { Address, Hex } from "viem";
+import { pay } from "#client/pay.ts";
+import { StartupError } from "#daemon/startup-error.ts";
+import { formatUsdc, tokenBalance } from "./token-balance.ts";
+
+/** Who buys what from whom. */
+export type Purchase = Readonly<{
+  url: string;
+  network: string;
+  token: Address;
+  payee: Address;
+  clientKey: Hex;
+  /** Where balances are read: the node itself. */
+  rpcUrl: string;
+  /** Largest price that the client accepts, in dollars, e.g. `$0.05`. */
+  maxAmount: string;
+  timeoutMs: number;
+}>;
+
+/**
+ * Buys one resource and prints each step, with the payee's balance before and after.
+ *
+ * @throws {StartupError} when the resource is not delivered, or the payee did not get its price.
+ */
+export async function purchase(order: Purchase, stdout: Readonly<{ write(text: string): unknown }>): Promise<void> {
+  const balance = () =>
+    tokenBalance({ rpcUrl: order.rpcUrl, token: order.token, account: order.payee, timeoutMs: order.timeoutMs });
+  const before = await balance();
+  stdout.write(`payee ${order.payee} holds ${formatUsdc(before)}\n\n`);
+  const status = await pay(
+    {
+      url: order.url,
+      privateKey: order.clientKey,
+      network: order.network,
+      assets: [order.token],
+      maxAmount: order.maxAmount,
+      timeoutMs: order.timeoutMs,
+    },
+    { stdout },
+  );
+  if (status !== 0) throw new StartupError(`the purchase of ${order.url} failed; what it printed above says why.`);
+  const after = await balance();
+  stdout.write(`\npayee ${order.payee} holds ${formatUsdc(after)}: ${formatUsdc(after - before)} more\n`);
+  if (after <= before) {
+    throw new StartupError(`${order.url} was delivered, but the payee's balance on the chain did not grow.`);
+  }
+}

@@ -1,0 +1,82 @@
+import type { Address } from "viem";
+import type { StateDirectory } from "./state-directory.ts";
+
+/** A service's own settings, as environment variables. */
+export type ServiceEnvironment = Readonly<Record<string, string>>;
+
+/** The chain of the embedded stack and how it is reached. */
+export type ChainFacts = Readonly<{
+  chainId: number;
+  token: Address;
+  httpUrl: string;
+  webSocketUrl: string;
+  version: string;
+}>;
+
+/** The devnet's settings in the embedded stack. */
+export function devnetEnvironment(
+  { node }: StateDirectory,
+  mnemonic: string,
+  pushgateway: Readonly<{ host: string; port: number }>,
+): ServiceEnvironment {
+  return {
+    GATEHOUSE_DEVNET_WORKSPACE_DIRECTORY: node,
+    GATEHOUSE_DEVNET_CHAIN_MNEMONIC: mnemonic,
+    GATEHOUSE_DEVNET_MONITOR_JOB_NAME: "gatehouse-devnet",
+    GATEHOUSE_DEVNET_MONITOR_PUSH_ADDRESS: pushgateway.host,
+    GATEHOUSE_DEVNET_MONITOR_PUSH_PORT: String(pushgateway.port),
+    GATEHOUSE_DEVNET_MONITOR_PUSH_INTERVAL_SECONDS: "2",
+  };
+}
+
+/** The sidecar's settings in the embedded stack. */
+export function sidecarEnvironment(
+  { node, sidecar }: StateDirectory,
+  chain: ChainFacts,
+  pushgatewayUrl: string,
+): ServiceEnvironment {
+  return {
+    GATEHOUSE_SIDECAR_NODE_WORKSPACE: node,
+    GATEHOUSE_SIDECAR_NODE_VERSION: chain.version,
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: chain.httpUrl,
+    GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: chain.webSocketUrl,
+    GATEHOUSE_SIDECAR_NODE_CHAIN_ID: String(chain.chainId),
+    GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: pushgatewayUrl,
+    GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: sidecar,
+    // A node that someone kills while trying the stack is to come back while they look.
+    GATEHOUSE_SIDECAR_LAG_RESTART: "true",
+    GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "5000",
+  };
+}
+
+/** The facilitator's settings in the embedded stack. */
+export function facilitatorEnvironment(
+  { facilitatorLedger }: StateDirectory,
+  chain: ChainFacts,
+  signerKeyFile: string,
+): ServiceEnvironment {
+  return {
+    GATEHOUSE_FACILITATOR_CHAIN_ID: String(chain.chainId),
+    GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: chain.httpUrl,
+    GATEHOUSE_FACILITATOR_CHAIN_WEB_SOCKET_URL: chain.webSocketUrl,
+    GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: signerKeyFile,
+    GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: chain.token, name: "USDC", version: "2" }]),
+    GATEHOUSE_FACILITATOR_LEDGER_PATH: facilitatorLedger,
+  };
+}
+
+/** The resource server's settings in the embedded stack. */
+export function resourceServerEnvironment(
+  { routes, claimsLedger }: StateDirectory,
+  chain: ChainFacts,
+  seller: Readonly<{ payee: Address; facilitatorUrl: string }>,
+): ServiceEnvironment {
+  return {
+    GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routes,
+    GATEHOUSE_RESOURCE_SERVER_PAY_TO: seller.payee,
+    GATEHOUSE_RESOURCE_SERVER_CHAIN_ID: String(chain.chainId),
+    GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,
+    GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: seller.facilitatorUrl,
+    GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: claimsLedger,
+  };
+}

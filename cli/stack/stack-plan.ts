@@ -1,0 +1,121 @@
+import { readSettings, type SettingsDefinition } from "#daemon/settings.ts";
+import type { DevnetSettings } from "#devnet/prepared-node.ts";
+import { pushgatewaySettings } from "#devnet/pushgateway/settings.ts";
+import { devnetSettings } from "#devnet/settings.ts";
+import { tokenAddress } from "#devnet/token/address.ts";
+import { upstreamSettings } from "#devnet/upstream/settings.ts";
+import { facilitatorSettings } from "#facilitator/settings.ts";
+import { resourceServerSettings } from "#resource-server/settings.ts";
+import { sidecarSettings } from "#sidecar/settings.ts";
+import { embeddedMnemonic, type EmbeddedAccounts } from "./accounts.ts";
+import { childEnvironment, type Variables } from "./child-environment.ts";
+import type { WantedPort } from "./free-ports.ts";
+import {
+  devnetEnvironment,
+  facilitatorEnvironment,
+  resourceServerEnvironment,
+  sidecarEnvironment,
+  type ChainFacts,
+} from "./service-environments.ts";
+import type { StateDirectory } from "./state-directory.ts";
+
+/** The subcommands that run as children of the stack. */
+export type ChildName = "pushgateway" | "upstream" | "sidecar" | "facilitator" | "resource-server";
+
+/** Everything about an embedded stack that is known before anything starts. */
+export type StackPlan = Readonly<{
+  chain: ChainFacts;
+  devnet: DevnetSettings;
+  urls: Readonly<{ upstream: string; sidecar: string; gateway: string; resourceServer: string }>;
+  ports: readonly WantedPort[];
+  /** The whole environment of each child. */
+  environments: Readonly<Record<ChildName, Record<string, string>>>;
+}>;
+
+/** What a plan is made from. */
+export type StackPlanOptions = Readonly<{
+  directory: StateDirectory;
+  accounts: EmbeddedAccounts;
+  signerKeyFile: string;
+  /** The person's own environment; it wins over what the stack sets. */
+  env: Variables;
+}>;
+
+/**
+ * Works out ports, URLs and environments of the stack.
+ *
+ * @throws {SettingsError} when a service's variables are wrong.
+ */
+export function planStack({ directory, accounts, signerKeyFile, env }: StackPlanOptions): StackPlan {
+  const pushgatewayEnv = childEnvironment({}, env);
+  const pushgateway = readSettings(pushgatewaySettings, { env: pushgatewayEnv }).listen;
+  const upstream = readSettings(upstreamSettings, { env: pushgatewayEnv }).listen;
+  const devnetEnv = childEnvironment(devnetEnvironment(directory, embeddedMnemonic, pushgateway), env);
+  const devnet = readSettings(devnetSettings, { env: devnetEnv });
+  const { node } = devnet;
+  const chain: ChainFacts = {
+    chainId: devnet.chain.id,
+    token: tokenAddress,
+    httpUrl: `http://${authority({ host: node.listenHost, port: node.httpPort })}`,
+    webSocketUrl: `ws://${authority({ host: node.listenHost, port: node.webSocketPort })}`,
+    version: node.version,
+  };
+  const sidecarEnv = childEnvironment(sidecarEnvironment(directory, chain, url(pushgateway)), env);
+  const sidecar = readSettings(sidecarSettings, { env: sidecarEnv });
+  const facilitatorEnv = childEnvironment(facilitatorEnvironment(directory, chain, signerKeyFile), env);
+  const facilitator = readSettings(facilitatorSettings, { env: facilitatorEnv }).listen;
+  const seller = { payee: accounts.payee.address, facilitatorUrl: url(facilitator) };
+  const resourceServerEnv = childEnvironment(resourceServerEnvironment(directory, chain, seller), env);
+  const resourceServer = readSettings(resourceServerSettings, { env: resourceServerEnv }).listen;
+  return {
+    chain,
+    devnet,
+    urls: {
+      upstream: url(upstream),
+      sidecar: url(sidecar.listen),
+      gateway: url(sidecar.gateway.public),
+      resourceServer: url(resourceServer),
+    },
+    ports: [
+      want("node", { host: node.listenHost, port: node.httpPort }, devnetSettings, "NODE_HTTP_PORT"),
+      want(
+        "node's WebSocket",
+        { host: node.listenHost, port: node.webSocketPort },
+        devnetSettings,
+        "NODE_WEB_SOCKET_PORT",
+      ),
+      want("Pushgateway", pushgateway, pushgatewaySettings),
+      want("sample upstream", upstream, upstreamSettings),
+      want("gateway", sidecar.gateway.public, sidecarSettings, "GATEWAY_PUBLIC_PORT"),
+      want("sidecar", sidecar.listen, sidecarSettings),
+      want("facilitator", facilitator, facilitatorSettings),
+      want("resource server", resourceServer, resourceServerSettings),
+    ],
+    environments: {
+      pushgateway: pushgatewayEnv,
+      upstream: pushgatewayEnv,
+      sidecar: sidecarEnv,
+      facilitator: facilitatorEnv,
+      "resource-server": resourceServerEnv,
+    },
+  };
+}
+
+type Listener = Readonly<{ host: string; port: number }>;
+
+function want(
+  owner: string,
+  { host, port }: Listener,
+  { service }: SettingsDefinition,
+  key = "LISTEN_PORT",
+): WantedPort {
+  return { owner, host, port, setting: `GATEHOUSE_${service.replaceAll("-", "_").toUpperCase()}_${key}` };
+}
+
+function url(listener: Listener): string {
+  return `http://${authority(listener)}`;
+}
+
+function authority({ host, port }: Listener): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

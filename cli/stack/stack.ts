@@ -1,0 +1,155 @@
+import { writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { SettingsError } from "#daemon/settings-problem.ts";
+import { StartupError } from "#daemon/startup-error.ts";
+import { aborted, stopSignal } from "#daemon/stop-signal.ts";
+import { prepareNode } from "#devnet/prepared-node.ts";
+import { embeddedAccounts, writeKeyFile } from "./accounts.ts";
+import type { Variables } from "./child-environment.ts";
+import type { ChildService } from "./child-service.ts";
+import { requireFreePorts } from "./free-ports.ts";
+import { startTogether } from "./start-together.ts";
+import { startNode } from "./node-process.ts";
+import { purchase } from "./purchase.ts";
+import { readyTable, type ReadyRow } from "./ready-table.ts";
+import { routesFile } from "./routes-file.ts";
+import { planStack, type ChildName, type StackPlan } from "./stack-plan.ts";
+import { clearStateDirectory, makeStateDirectory, stateDirectory, type StateDirectory } from "./state-directory.ts";
+import { supervise } from "./supervisor.ts";
+import { thingsToTry } from "./things-to-try.ts";
+
+/** What `gatehouse stack` is told. */
+export type StackOptions = Readonly<{
+  /** Stop after the payment. */
+  once: boolean;
+  /** Forget what an earlier stack left. */
+  fresh: boolean;
+  stateDirectory: string;
+  env: Variables;
+}>;
+
+type Output = Readonly<{ write(text: string): unknown }>;
+
+/** What a stack prints to. */
+export type StackDependencies = Readonly<{ stdout: Output; stderr: Output }>;
+
+const limits = {
+  readyDeadlineMs: 30_000,
+  stopDeadlineMs: 4_000,
+  restartsMax: 5,
+  windowMs: 60_000,
+  pauseMs: 200,
+} as const;
+
+const maxPrice = "$0.05";
+const purchaseTimeoutMs = 30_000;
+
+/**
+ * Runs the embedded stack: every part a process of its own, one paid request, then up until SIGINT or SIGTERM. Returns the
+ * exit status: 0, or 1 when a step failed, which `stderr` names.
+ */
+export async function runStack(options: StackOptions, dependencies: StackDependencies): Promise<number> {
+  const startedAt = performance.now();
+  const signal = stopSignal();
+  await using resources = new AsyncDisposableStack();
+  try {
+    const directory = stateDirectory(options.stateDirectory);
+    if (options.fresh) await clearStateDirectory(directory);
+    await makeStateDirectory(directory);
+    const hints = await startAndBuy({ directory, startedAt, env: options.env }, resources, { ...dependencies, signal });
+    if (options.once) return 0;
+    dependencies.stdout.write(`${hints}\n`);
+    await aborted(signal);
+    dependencies.stdout.write("\nstopping\n");
+    return 0;
+  } catch (error) {
+    if (signal.aborted) return 0;
+    dependencies.stderr.write(`${failure(error)}\n`);
+    return 1;
+  }
+}
+
+type Start = Readonly<{ directory: StateDirectory; startedAt: number; env: Variables }>;
+type Running = StackDependencies & Readonly<{ signal: AbortSignal }>;
+
+/** Brings everything up and buys one request; returns what there is to try next. */
+async function startAndBuy(
+  { directory, startedAt, env }: Start,
+  resources: AsyncDisposableStack,
+  dependencies: Running,
+): Promise<string> {
+  const { stdout, signal } = dependencies;
+  const accounts = embeddedAccounts();
+  const signerKeyFile = await writeKeyFile(directory.keys, "signer", accounts.signer);
+  const clientKeyFile = await writeKeyFile(directory.keys, "client", accounts.client);
+  const plan = planStack({ directory, accounts, signerKeyFile, env });
+  await requireFreePorts(plan.ports);
+  await writeFile(directory.routes, routesFile(plan.chain.chainId, accounts.payee.address, plan.urls.upstream));
+  const { rows, configPath } = await startParts(plan, directory, resources, dependencies);
+  stdout.write(`${readyTable(rows)}\n\n`);
+  signal.throwIfAborted();
+  const network = `eip155:${plan.chain.chainId}`;
+  const resourceUrl = `${plan.urls.resourceServer}/data`;
+  await purchase(
+    {
+      url: resourceUrl,
+      network,
+      token: plan.chain.token,
+      payee: accounts.payee.address,
+      clientKey: accounts.client.privateKey,
+      rpcUrl: plan.chain.httpUrl,
+      maxAmount: maxPrice,
+      timeoutMs: purchaseTimeoutMs,
+    },
+    stdout,
+  );
+  stdout.write(`\nfirst paid response after ${Math.round(performance.now() - startedAt)} ms\n\n`);
+  const places = { gatewayUrl: plan.urls.gateway, sidecarUrl: plan.urls.sidecar, resourceUrl, token: plan.chain.token };
+  const files = { nodeConfig: configPath, clientKeyFile, workingDirectory: process.cwd() };
+  return thingsToTry({ ...places, ...files, network });
+}
+
+type StartedParts = Readonly<{ rows: readonly ReadyRow[]; configPath: string }>;
+
+/** Starts what depends on nothing, then what needs the node, then what needs the facilitator; stops in reverse. */
+async function startParts(
+  plan: StackPlan,
+  directory: StateDirectory,
+  resources: AsyncDisposableStack,
+  { stdout, signal }: Running,
+): Promise<StartedParts> {
+  const announce = (line: string) => stdout.write(`${line}\n`);
+  const program = fileURLToPath(new URL("../gatehouse.ts", import.meta.url));
+  const child = (name: ChildName): Promise<ChildService> =>
+    supervise(
+      { name, env: { NODE_COMPILE_CACHE: directory.compileCache, ...plan.environments[name] } },
+      { program, logDirectory: directory.logs, ...limits },
+      { announce, signal },
+    );
+  const { workspace } = await prepareNode(plan.devnet);
+  const { readyDeadlineMs: startDeadlineMs, stopDeadlineMs } = limits;
+  const [node, pushgateway, upstream] = await startTogether(resources, [
+    startNode({ binDirectory: workspace.binDirectory, startDeadlineMs, stopDeadlineMs }),
+    child("pushgateway"),
+    child("upstream"),
+  ]);
+  signal.throwIfAborted();
+  const [sidecar, facilitator] = await startTogether(resources, [child("sidecar"), child("facilitator")]);
+  signal.throwIfAborted();
+  const [resourceServer] = await startTogether(resources, [child("resource-server")]);
+  const services = [pushgateway, sidecar, facilitator, upstream, resourceServer];
+  const nodeRows = [
+    { name: "node", url: plan.chain.httpUrl, readyAfterMs: node.readyAfterMs },
+    { name: "node WebSocket", url: plan.chain.webSocketUrl, readyAfterMs: node.readyAfterMs },
+  ];
+  return { rows: [...nodeRows, ...services.flatMap(rowsOf)], configPath: workspace.configPath };
+}
+
+function rowsOf({ urls, readyAfterMs }: ChildService): ReadyRow[] {
+  return Object.entries(urls).map(([name, url]) => ({ name, url, readyAfterMs }));
+}
+
+function failure(error: unknown): string {
+  if (error instanceof StartupError || error instanceof SettingsError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,43 @@
+import { mkdir, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+
+/** Where the embedded stack keeps what it knows: all of it under one folder. */
+export type StateDirectory = Readonly<{
+  root: string;
+  node: string;
+  keys: string;
+  logs: string;
+  /** Compiled code of the services, so that the next start is faster. */
+  compileCache: string;
+  sidecar: string;
+  facilitatorLedger: string;
+  claimsLedger: string;
+  routes: string;
+}>;
+
+/** Names the places under `root`; makes nothing. */
+export function stateDirectory(root: string): StateDirectory {
+  const at = resolve(root);
+  return {
+    root: at,
+    node: join(at, "node"),
+    keys: join(at, "keys"),
+    logs: join(at, "log"),
+    compileCache: join(at, "compile-cache"),
+    sidecar: join(at, "sidecar"),
+    facilitatorLedger: join(at, "facilitator.sqlite"),
+    claimsLedger: join(at, "resource-server.sqlite"),
+    routes: join(at, "routes.json5"),
+  };
+}
+
+/** Forgets everything that an earlier stack left. */
+export async function clearStateDirectory({ root }: StateDirectory): Promise<void> {
+  await rm(root, { recursive: true, force: true });
+}
+
+/** Makes the folders that the stack's processes write to. */
+export async function makeStateDirectory(directory: StateDirectory): Promise<void> {
+  await mkdir(directory.logs, { recursive: true, mode: 0o700 });
+  await mkdir(directory.keys, { recursive: true, mode: 0o700 });
+}

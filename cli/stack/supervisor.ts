@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  startChildService,
+  type ChildService,
+  type ChildServiceOptions,
+  type ChildServiceSpec,
+} from "./child-service.ts";
+
+/** How often a service that dies is started again. */
+export type RestartLimits = Readonly<{ restartsMax: number; windowMs: number; pauseMs: number }>;
+
+/** Tells the person at the terminal what happens to a service. */
+export type Announce = (line: string) => void;
+
+/**
+ * Starts a service, and starts it again when it ends although nobody stopped it, up to `restartsMax` times in `windowMs`.
+ * Disposing of the result stops the service that runs at that time.
+ */
+export async function supervise(
+  spec: ChildServiceSpec,
+  options: ChildServiceOptions & RestartLimits,
+  { announce, signal }: Readonly<{ announce: Announce; signal: AbortSignal }>,
+): Promise<ChildService> {
+  const first = await startChildService(spec, options);
+  const stopping = new AbortController();
+  let current: ChildService | undefined = first;
+  const watch = async (): Promise<void> => {
+    const restarts: number[] = [];
+    while (current !== undefined) {
+      const how = await current.exited;
+      current = undefined;
+      if (stopping.signal.aborted || signal.aborted) return;
+      const now = performance.now();
+      restarts.push(now);
+      if (restarts.filter((at) => now - at < options.windowMs).length > options.restartsMax) {
+        announce(
+          `${spec.name} ended with ${how}, again; not started any more. Read ${options.logDirectory}/${spec.name}.log`,
+        );
+        return;
+      }
+      announce(`${spec.name} ended with ${how}; starting it again`);
+      await sleep(options.pauseMs);
+      if (stopping.signal.aborted || signal.aborted) return;
+      current = await startChildService(spec, options);
+      announce(`${spec.name} is ready again after ${current.readyAfterMs} ms`);
+    }
+  };
+  const watching = watch().catch((error: unknown) => announce(error instanceof Error ? error.message : String(error)));
+  return {
+    ...first,
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await current?.[Symbol.asyncDispose]();
+      await watching;
+      await current?.[Symbol.asyncDispose]();
+    },
+  };
+}

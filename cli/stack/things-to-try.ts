@@ -1,0 +1,46 @@
+import { relative } from "node:path";
+
+/** What the lines to paste speak of. */
+export type StackPlaces = Readonly<{
+  gatewayUrl: string;
+  sidecarUrl: string;
+  resourceUrl: string;
+  token: string;
+  network: string;
+  nodeConfig: string;
+  clientKeyFile: string;
+  workingDirectory: string;
+}>;
+
+/** Five things to try on a running stack, each with a line to paste. */
+export function thingsToTry(places: StackPlaces): string {
+  const config = relative(places.workingDirectory, places.nodeConfig);
+  const key = relative(places.workingDirectory, places.clientKeyFile);
+  const getLogs = JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "eth_getLogs",
+    params: [{ fromBlock: "0x0", toBlock: "0xfa" }],
+  });
+  const things: readonly (readonly [string, string])[] = [
+    [
+      "ask for too many blocks; the gateway says which range would work",
+      `curl -s ${places.gatewayUrl} -H 'content-type: application/json' -d '${getLogs}'`,
+    ],
+    [
+      "break node.conf and see it healed (the sidecar also restarts the node)",
+      `sed -i 's/storage_enable_cetina/enable_pamir_cetina/' ${config} && sleep 1 && grep -n cetina ${config}`,
+    ],
+    ["read the sidecar's metrics", `curl -s ${places.sidecarUrl}/metrics | grep ^gatehouse_`],
+    [
+      "pay again",
+      `npx gatehouse pay ${places.resourceUrl} --max-amount '$0.05' --network ${places.network} --asset ${places.token} --key-file ${key}`,
+    ],
+    [
+      "ask whether the node is fit for traffic",
+      `curl -s ${places.sidecarUrl}/readyz; curl -s ${places.sidecarUrl}/status`,
+    ],
+  ];
+  const lines = things.map(([what, line], index) => `${index + 1}. ${what}:\n   ${line}`);
+  return ["Five things to try, each a line to paste:", "", ...lines, "", "Ctrl-C stops everything."].join("\n");
+}

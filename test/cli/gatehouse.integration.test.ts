@@ -1,0 +1,102 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runGatehouse } from "../support/run-command.ts";
+
+const address = `0x${"aa".repeat(20)}`;
+
+describe("gatehouse", () => {
+  it("lists its commands, and suggests the one that was meant", async () => {
+    const help = await runGatehouse(["--help"]);
+    for (const name of ["stack", "sidecar", "facilitator", "resource-server", "pay", "devnet", "pushgateway"]) {
+      expect(help.stdout).toMatch(new RegExp(`^  ${name}\\b`, "m"));
+    }
+    const typo = await runGatehouse(["sidcar"]);
+    expect([typo.status, typo.stderr]).toEqual([1, expect.stringContaining("Did you mean sidecar?")]);
+  });
+
+  it("lists a service's settings in its help", async () => {
+    const { stdout } = await runGatehouse(["facilitator", "--help"]);
+    expect(stdout).toContain("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY  [signer.privateKey]");
+    expect(stdout).toContain("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE with a file's path");
+  });
+});
+
+describe("a service that can't start", () => {
+  it("exits 1 and names the missing key of the facilitator", async () => {
+    const { status, stderr } = await runGatehouse(["facilitator"]);
+    expect(status).toBe(1);
+    expect(stderr).toContain(
+      "facilitator: GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: missing; expected a private key: 0x and 64 hexadecimal digits",
+    );
+  });
+
+  it("exits 1 and names the missing recipient of the resource server, and all else that is missing", async () => {
+    const { status, stderr } = await runGatehouse(["resource-server"]);
+    expect(status).toBe(1);
+    expect(stderr).toContain("resource-server: GATEHOUSE_RESOURCE_SERVER_PAY_TO: missing;");
+    expect(stderr).toContain("resource-server: GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: missing;");
+    expect(stderr).toContain("resource-server: GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: missing;");
+  });
+
+  it("never shows a secret that it refuses", async () => {
+    const { stderr } = await runGatehouse(["facilitator"], { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: "0xsecret" });
+    expect(stderr).not.toContain("0xsecret");
+  });
+
+  it("exits 1 and names the taken port with its setting", async () => {
+    const squatter = createServer().listen(0, "127.0.0.1");
+    await once(squatter, "listening");
+    const { port } = squatter.address() as AddressInfo;
+    const { status, stderr } = await runGatehouse(["upstream"], { GATEHOUSE_UPSTREAM_LISTEN_PORT: String(port) });
+    expect([status, stderr]).toEqual([
+      1,
+      `upstream: port ${port} on 127.0.0.1 is taken; stop what uses it or set GATEHOUSE_UPSTREAM_LISTEN_PORT to another port.\n`,
+    ]);
+    squatter.close();
+  });
+});
+
+describe("a running service", () => {
+  const program = join(import.meta.dirname, "../../cli/gatehouse.ts");
+  const start = async () => {
+    const child = fork(program, ["upstream"], {
+      env: { ...process.env, GATEHOUSE_UPSTREAM_LISTEN_PORT: "0" },
+      silent: true,
+    });
+    const [message] = (await once(child, "message")) as [{ urls: { upstream: string } }];
+    return { child, url: message.urls.upstream };
+  };
+
+  it.each(["SIGTERM", "SIGINT"] as const)("stops cleanly on %s", async (signal) => {
+    const { child, url } = await start();
+    expect((await fetch(`${url}/livez`)).status).toBe(200);
+    child.kill(signal);
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+
+  it("ends when the process that started it is gone", async () => {
+    const { child } = await start();
+    child.disconnect();
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+});
+
+describe("gatehouse pay", () => {
+  it("says what is wrong with an option and exits 2", async () => {
+    const noAsset = await runGatehouse(["pay", "http://127.0.0.1:1/data", "--max-amount", "$0.01"], {
+      GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}`,
+    });
+    expect([noAsset.status, noAsset.stderr]).toEqual([
+      2,
+      "pay: no asset is allowed; name the contract of the token that may be spent.\n",
+    ]);
+    const noKey = await runGatehouse(["pay", "http://127.0.0.1:1/data", "--max-amount", "$0.01", "--asset", address]);
+    expect([noKey.status, noKey.stderr]).toEqual([
+      2,
+      expect.stringContaining("GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: missing;"),
+    ]);
+  });
+});

@@ -1,0 +1,29 @@
+import { createPublicClient, erc20Abi, http, type Address } from "viem";
+import { mnemonicToAccount } from "viem/accounts";
+import { payingFetch, type Fetch } from "#client/paying-fetch.ts";
+import { tokenAddress } from "#devnet/token/address.ts";
+
+const mnemonic = "test test test test test test test test test test test junk";
+
+/** The embedded stack's client (account 1). */
+export const client = mnemonicToAccount(mnemonic, { addressIndex: 1 });
+
+/** The embedded stack's payee (account 2). */
+export const payee = mnemonicToAccount(mnemonic, { addressIndex: 2 });
+
+/** A `fetch` that pays from the embedded stack's client. */
+export function clientFetch(): Fetch {
+  return payingFetch({
+    account: client,
+    assets: [{ network: "eip155:1672", address: tokenAddress }],
+    maxPerPayment: "$0.05",
+    maxTotal: "$5",
+    requestTimeoutMs: 30_000,
+  });
+}
+
+/** How much of the token an account holds, in smallest units, read from the node. */
+export async function balanceOf(nodeUrl: string, account: Address): Promise<bigint> {
+  const chain = createPublicClient({ transport: http(nodeUrl) });
+  return chain.readContract({ address: tokenAddress, abi: erc20Abi, functionName: "balanceOf", args: [account] });
+}

@@ -1,0 +1,51 @@
+import { mnemonicToAccount } from "viem/accounts";
+import { bytesToHex, createPublicClient, erc20Abi, http, parseEther, toHex, type Address, type Hex } from "viem";
+import { createLog } from "#daemon/log.ts";
+import { startAnvil, type Anvil } from "#devnet/anvil/anvil.ts";
+import { tokenAddress } from "#devnet/token/address.ts";
+import { deployToken } from "#devnet/token/genesis.ts";
+
+/** anvil's well-known test mnemonic. */
+const testMnemonic = "test test test test test test test test test test test junk";
+
+/** A test account. */
+export type TestAccount = Readonly<{
+  address: Address;
+  privateKey: Hex;
+  account: ReturnType<typeof mnemonicToAccount>;
+}>;
+
+/** The account at an index of the test mnemonic: 0 settles, 1 pays, 2 is paid. */
+export function testAccount(index: number): TestAccount {
+  const account = mnemonicToAccount(testMnemonic, { addressIndex: index });
+  const { privateKey } = account.getHdKey();
+  if (privateKey === null) throw new Error("a mnemonic's account without its key");
+  return { address: account.address, privateKey: bytesToHex(privateKey), account };
+}
+
+/** A chain with the token, on which payments can be settled. */
+export type PaymentChain = AsyncDisposable &
+  Readonly<{ anvil: Anvil; url: string; token: Address; balanceOf: (holder: Address) => Promise<bigint> }>;
+
+/** Starts a chain whose test accounts hold native currency and tokens. */
+export async function startPaymentChain({
+  blockTimeSeconds = 0.2,
+}: Readonly<{ blockTimeSeconds?: number }> = {}): Promise<PaymentChain> {
+  const accounts = 10;
+  const anvil = await startAnvil(
+    { chainId: 1672, blockTimeSeconds },
+    { log: createLog({ service: "test", level: "silent" }), signal: new AbortController().signal },
+  );
+  const holders = Array.from({ length: accounts }, (_, index) => testAccount(index).address);
+  await Promise.all(holders.map((holder) => anvil.request("anvil_setBalance", [holder, toHex(parseEther("100"))])));
+  const token = await deployToken(anvil, async () => ({ chainId: 1672, holders }));
+  const client = createPublicClient({ transport: http(anvil.url) });
+  return {
+    anvil,
+    url: anvil.url,
+    token,
+    balanceOf: (holder) =>
+      client.readContract({ address: tokenAddress, abi: erc20Abi, functionName: "balanceOf", args: [holder] }),
+    [Symbol.asyncDispose]: () => anvil[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,24 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+/** What a command printed and how it ended. */
+export type CommandResult = Readonly<{ status: number | null; stdout: string; stderr: string }>;
+
+const program = join(import.meta.dirname, "../../cli/gatehouse.ts");
+
+/** Runs `gatehouse <args>` to its end, with a clean environment but for PATH and what is given. */
+export async function runGatehouse(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> {
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const printed = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (printed.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (printed.stderr += chunk.toString()));
+  const [status] = (await once(child, "close")) as [number | null];
+  return { status, ...printed };
+}

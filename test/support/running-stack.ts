@@ -1,0 +1,95 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePorts } from "./free-ports.ts";
+import { until } from "./until.ts";
+
+/** The ports of a stack under test, by part. */
+export type StackPorts = Readonly<
+  Record<
+    "node" | "nodeWebSocket" | "pushgateway" | "sidecar" | "gateway" | "facilitator" | "resourceServer" | "upstream",
+    number
+  >
+>;
+
+/** A `gatehouse stack` process with its output so far. Disposing of it presses Ctrl-C and waits for the end. */
+export type RunningStack = AsyncDisposable &
+  Readonly<{
+    ports: StackPorts;
+    stateDirectory: string;
+    process: ChildProcess;
+    output: () => string;
+    /** Resolves with the exit status. */
+    exited: Promise<number | null>;
+    /** Sends SIGINT, as Ctrl-C does, and waits for the end. */
+    stop: () => Promise<number | null>;
+  }>;
+
+const program = join(import.meta.dirname, "../../cli/gatehouse.ts");
+
+/** Ports that are free now, as the environment variables that the stack's services read. */
+export async function stackPorts(): Promise<Readonly<{ ports: StackPorts; env: Record<string, string> }>> {
+  const [node, nodeWebSocket, pushgateway, sidecar, gateway, facilitator, resourceServer, upstream] = (await freePorts(
+    8,
+  )) as [number, number, number, number, number, number, number, number];
+  return {
+    ports: { node, nodeWebSocket, pushgateway, sidecar, gateway, facilitator, resourceServer, upstream },
+    env: {
+      GATEHOUSE_DEVNET_NODE_HTTP_PORT: String(node),
+      GATEHOUSE_DEVNET_NODE_WEB_SOCKET_PORT: String(nodeWebSocket),
+      GATEHOUSE_PUSHGATEWAY_LISTEN_PORT: String(pushgateway),
+      GATEHOUSE_SIDECAR_LISTEN_PORT: String(sidecar),
+      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: String(gateway),
+      GATEHOUSE_FACILITATOR_LISTEN_PORT: String(facilitator),
+      GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: String(resourceServer),
+      GATEHOUSE_UPSTREAM_LISTEN_PORT: String(upstream),
+    },
+  };
+}
+
+/** Runs `gatehouse stack` with its own ports and state folder; returns as soon as the process runs. */
+export async function spawnStack(
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunningStack> {
+  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-stack-"));
+  const { ports, env: portsEnv } = await stackPorts();
+  const child = spawn(process.execPath, [program, "stack", "--state-dir", stateDirectory, ...args], {
+    env: { ...process.env, ...portsEnv, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const exited = once(child, "exit").then(([status]) => status as number | null);
+  const stop = async () => {
+    child.kill("SIGINT");
+    return exited;
+  };
+  return {
+    ports,
+    stateDirectory,
+    process: child,
+    output: () => output,
+    exited,
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode === null && child.signalCode === null) await stop();
+      await rm(stateDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs the stack and waits until the first request is paid and the stack stays up. */
+export async function startStack(env: Readonly<Record<string, string>> = {}): Promise<RunningStack> {
+  const stack = await spawnStack([], env);
+  await until("the stack is up and the first request is paid", 60_000, () => {
+    if (stack.process.exitCode !== null) throw new Error(`the stack ended: ${stack.output()}`);
+    return stack.output().includes("Ctrl-C stops everything.");
+  }).catch(async (error: unknown) => {
+    await stack[Symbol.asyncDispose]();
+    throw new Error(`${(error as Error).message}; it printed:\n${stack.output()}`);
+  });
+  return stack;
+}

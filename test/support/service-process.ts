@@ -1,0 +1,59 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { within } from "#daemon/deadline.ts";
+
+const program = join(import.meta.dirname, "../../cli/gatehouse.ts");
+const startDeadlineMs = 20_000;
+const stopDeadlineMs = 10_000;
+
+/** A service in a process of its own. Disposing of it sends SIGTERM and waits for the end. */
+export type ServiceProcess = AsyncDisposable &
+  Readonly<{
+    /** URLs by name, as the service told when it was ready. */
+    urls: Readonly<Record<string, string>>;
+    /** What it has printed so far. */
+    output: () => string;
+    /** Sends a signal and resolves with the exit status (null when the signal ended it). */
+    end: (signal: NodeJS.Signals) => Promise<number | null>;
+  }>;
+
+/**
+ * Runs `gatehouse <service>` with the environment alone, and waits until it is ready.
+ *
+ * @throws {Error} with what the process printed when it ends before that.
+ */
+export async function startService(service: string, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, [program, service], {
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => (output += String(chunk)));
+  const exited = once(child, "exit").then(([status]) => status as number | null);
+  const ended = exited.then((status) => {
+    throw new Error(`${service} ended with status ${String(status)}:\n${output}`);
+  });
+  ended.catch(() => undefined);
+  const ready = await within(`the start of ${service}`, startDeadlineMs, Promise.race([readyOf(child), ended]));
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    return within(`the end of ${service}`, stopDeadlineMs, exited);
+  };
+  return { urls: ready, output: () => output, end, [Symbol.asyncDispose]: async () => void (await end("SIGTERM")) };
+}
+
+/** Runs `gatehouse <service>` to its end: its exit status and what it printed. */
+export async function runToEnd(service: string, env: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, [program, service], { env: { PATH: process.env["PATH"], ...env } });
+  const printed = Promise.all([text(child.stdout), text(child.stderr)]);
+  const [status] = (await within(`the end of ${service}`, startDeadlineMs, once(child, "exit"))) as [number | null];
+  const [stdout, stderr] = await printed;
+  return { status, stdout, stderr };
+}
+
+async function readyOf(child: ChildProcess): Promise<Readonly<Record<string, string>>> {
+  const [message] = (await once(child, "message")) as [{ type: "ready"; urls: Record<string, string> }];
+  return message.urls;
+}
