@@ -18,7 +18,7 @@ export function payCommand() {
   return new Command("pay")
     .summary("Buy one HTTP resource by x402, within a spending cap")
     .description(
-      "Requests <url>; when the server answers 402, pays by the first offer that the caps, assets and networks allow, and prints each step: the decoded PAYMENT-REQUIRED, what was signed, the decoded PAYMENT-RESPONSE, the resource. Exits 0 when the resource was delivered, 1 when not, 2 when an option is wrong.",
+      "Requests <url>; when the server answers 402, pays by the cheapest offer that the caps, assets and networks allow, and prints each step: the decoded PAYMENT-REQUIRED, what was signed, the decoded PAYMENT-RESPONSE, the resource. Exits 0 when the resource was delivered, 1 when not, 2 when an option is wrong.",
     )
     .argument("<url>", "resource to buy")
     .requiredOption("--max-amount <amount>", 'largest single payment: dollars ("$0.05") or smallest units ("50000")')

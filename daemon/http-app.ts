@@ -39,7 +39,9 @@ export function createApp(options: AppOptions, { log, metrics }: Readonly<{ log:
   app.use(
     bodyLimit({
       maxSize: options.bodyLimitBytes,
-      onError: (c) => c.json({ error: `body larger than ${options.bodyLimitBytes} bytes; send less` }, 413),
+      // The rest of the body is never read, so the connection can't carry another request.
+      onError: (c) =>
+        c.json({ error: `body larger than ${options.bodyLimitBytes} bytes; send less` }, 413, { Connection: "close" }),
     }),
   );
   app.notFound((c) => c.json({ error: `no such route: ${c.req.method} ${c.req.path}` }, 404));

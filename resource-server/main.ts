@@ -70,5 +70,5 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
       { ...sale, log, clock },
     ),
   );
-  return { urls: { resourceServer: listener.url } };
+  return { urls: { "resource-server": listener.url } };
 }

@@ -8,7 +8,7 @@ import { embeddedAccounts, writeKeyFile } from "./accounts.ts";
 import type { Variables } from "./child-environment.ts";
 import type { ChildService } from "./child-service.ts";
 import { requireFreePorts } from "./free-ports.ts";
-import { startTogether } from "./start-together.ts";
+import { partGroup } from "./part-group.ts";
 import { startNode } from "./node-process.ts";
 import { purchase } from "./purchase.ts";
 import { readyTable, type ReadyRow } from "./ready-table.ts";
@@ -35,7 +35,9 @@ export type StackDependencies = Readonly<{ stdout: Output; stderr: Output }>;
 
 const limits = {
   readyDeadlineMs: 30_000,
-  stopDeadlineMs: 4_000,
+  /** The resource server first, then all else at the same time: together less than the 5 s in which Ctrl-C ends everything. */
+  frontStopDeadlineMs: 1_500,
+  backStopDeadlineMs: 3_000,
   restartsMax: 5,
   windowMs: 60_000,
   pauseMs: 200,
@@ -120,23 +122,28 @@ async function startParts(
 ): Promise<StartedParts> {
   const announce = (line: string) => stdout.write(`${line}\n`);
   const program = fileURLToPath(new URL("../gatehouse.ts", import.meta.url));
-  const child = (name: ChildName): Promise<ChildService> =>
+  const child = (name: ChildName, stopDeadlineMs: number): Promise<ChildService> =>
     supervise(
       { name, env: { NODE_COMPILE_CACHE: directory.compileCache, ...plan.environments[name] } },
-      { program, logDirectory: directory.logs, ...limits },
+      { program, logDirectory: directory.logs, stopDeadlineMs, ...limits },
       { announce, signal },
     );
   const { workspace } = await prepareNode(plan.devnet);
-  const { readyDeadlineMs: startDeadlineMs, stopDeadlineMs } = limits;
-  const [node, pushgateway, upstream] = await startTogether(resources, [
-    startNode({ binDirectory: workspace.binDirectory, startDeadlineMs, stopDeadlineMs }),
-    child("pushgateway"),
-    child("upstream"),
+  const { readyDeadlineMs: startDeadlineMs, backStopDeadlineMs, frontStopDeadlineMs } = limits;
+  const back = resources.use(partGroup());
+  const [node, pushgateway, upstream] = await back.start([
+    startNode({ binDirectory: workspace.binDirectory, startDeadlineMs, stopDeadlineMs: backStopDeadlineMs }),
+    child("pushgateway", backStopDeadlineMs),
+    child("upstream", backStopDeadlineMs),
   ]);
   signal.throwIfAborted();
-  const [sidecar, facilitator] = await startTogether(resources, [child("sidecar"), child("facilitator")]);
+  const [sidecar, facilitator] = await back.start([
+    child("sidecar", backStopDeadlineMs),
+    child("facilitator", backStopDeadlineMs),
+  ]);
   signal.throwIfAborted();
-  const [resourceServer] = await startTogether(resources, [child("resource-server")]);
+  const front = resources.use(partGroup());
+  const [resourceServer] = await front.start([child("resource-server", frontStopDeadlineMs)]);
   const services = [pushgateway, sidecar, facilitator, upstream, resourceServer];
   const nodeRows = [
     { name: "node", url: plan.chain.httpUrl, readyAfterMs: node.readyAfterMs },

@@ -1,6 +1,4 @@
-import { accessSync, constants } from "node:fs";
 import { createRequire } from "node:module";
-import { delimiter, join } from "node:path";
 import { StartupError } from "#daemon/startup-error.ts";
 
 const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
@@ -20,27 +18,5 @@ export function findAnvil(platform: NodeJS.Platform = process.platform, architec
       `no anvil for this machine: the npm package ${name} is not installed; run npm ci with optional dependencies, on Linux or macOS.`,
       { cause },
     );
-  }
-}
-
-/**
- * The command that ends its child with this process, however this process ends: util-linux's `setpriv`, where it is on `path`
- * (Linux's PR_SET_PDEATHSIG, see prctl(2)). Undefined elsewhere; an orphan is then ended at the next start.
- */
-export function findParentGuard(path: string, platform: NodeJS.Platform = process.platform): string | undefined {
-  if (platform !== "linux") return undefined;
-  return path
-    .split(delimiter)
-    .filter((directory) => directory !== "")
-    .map((directory) => join(directory, "setpriv"))
-    .find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -6,7 +6,8 @@ import type { Readable } from "node:stream";
 import { within } from "#daemon/deadline.ts";
 import type { Logger } from "#daemon/log.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import { findAnvil, findParentGuard } from "./anvil-binary.ts";
+import { guardedByParent } from "../parent-guard.ts";
+import { findAnvil } from "./anvil-binary.ts";
 
 /** States of past blocks that the chain keeps in memory; as many as a geth full node keeps. */
 const historicalStatesMax = 128;
@@ -43,10 +44,8 @@ export async function startAnvilProcess(
   { log }: Readonly<{ log: Logger }>,
 ): Promise<AnvilProcess> {
   endOrphan(options.directory, log);
-  const command = [findAnvil(), ...anvilArguments(options)];
-  const guard = findParentGuard(process.env["PATH"] ?? "");
-  const [program, ...rest] = guard === undefined ? command : [guard, "--pdeathsig", "KILL", "--", ...command];
-  const child = spawn(program ?? "", rest, { stdio: ["ignore", "pipe", "pipe"] });
+  const [program, ...args] = guardedByParent([findAnvil(), ...anvilArguments(options)]);
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   const output = keepEnd(child.stdout);
   const errors = keepEnd(child.stderr);
   const exited = new Promise<string>((resolve) => {

@@ -9,7 +9,7 @@ import { mnemonicToAccount } from "viem/accounts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { within } from "#daemon/deadline.ts";
 import { startAnvil, type Anvil } from "./anvil.ts";
-import { findParentGuard } from "./anvil-binary.ts";
+import { parentGuard } from "../parent-guard.ts";
 import type { ChainBlock } from "./chain.ts";
 
 const mnemonic = "test test test test test test test test test test test junk";
@@ -141,7 +141,7 @@ test("kill -9 of the node, again and again while blocks are made: numbers rise, 
     const gone = once(child, "exit");
     child.kill("SIGKILL");
     await gone;
-    if (findParentGuard(process.env["PATH"] ?? "") === undefined) continue;
+    if (parentGuard() === undefined) continue;
     const deadline = Date.now() + 5_000;
     while (isRunning(pid) && Date.now() < deadline) await new Promise((resolve) => setImmediate(resolve));
     expect(isRunning(pid)).toBe(false);

@@ -6,10 +6,10 @@ export type Command = (workspace: string, words: readonly string[]) => Promise<s
 
 /**
  * Runs a program of the bin directory: output on standard output and status 0, or a message on standard error and the status
- * that the error has. The launcher gives the workspace as the first argument.
+ * that the error has. The launcher gives the workspace as the first of the arguments.
  */
-export async function runCommand(name: string, command: Command): Promise<void> {
-  const [workspace = "", ...words] = process.argv.slice(2);
+export async function runCommand(name: string, command: Command, launched: readonly string[]): Promise<void> {
+  const [workspace = "", ...words] = launched;
   try {
     process.stdout.write(await command(workspace, words));
   } catch (error) {

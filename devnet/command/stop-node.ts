@@ -7,12 +7,12 @@ import { CommandError } from "./command-error.ts";
 /** Which node is stopped, and what happens when it does not want to. */
 export type StopNodeOptions = Readonly<{ workspace: string; patience: "wait" | "kill" }>;
 
-const gracefulStopMs = { kill: 6_000, wait: 30_000 } as const;
+const gracefulStopMs = { kill: 2_000, wait: 30_000 } as const;
 const killedStopMs = 5_000;
 const pollMs = 5;
 
 /**
- * Stops the node of a workspace: SIGTERM, and SIGKILL after 6 s when it may be killed. A node that does not run is stopped
+ * Stops the node of a workspace: SIGTERM, and SIGKILL after 2 s when it may be killed. A node that does not run is stopped
  * already, so that "stop, then start" is a restart in every case.
  *
  * @throws {CommandError} when it still runs after 30 s (or, killed, after 5 s more).

@@ -1,6 +1,5 @@
 import type { Service } from "#daemon/service.ts";
-import { findParentGuard } from "../anvil/anvil-binary.ts";
-import { findProgram } from "./find-program.ts";
+import { isOnPath } from "./is-on-path.ts";
 import { startRealPushgateway } from "./real-pushgateway.ts";
 import { pushgatewaySettings } from "./settings.ts";
 import { startStandIn } from "./stand-in.ts";
@@ -9,17 +8,13 @@ import { startStandIn } from "./stand-in.ts";
 export const pushgateway: Service<typeof pushgatewaySettings.schema> = {
   definition: pushgatewaySettings,
   async start({ implementation, program, persistenceFile, listen, limits }, { log, metrics, resources }) {
-    const path = process.env["PATH"] ?? "";
-    const found = implementation === "stand-in" ? undefined : findProgram(program, path);
-    if (found === undefined) {
+    if (implementation === "stand-in" || !(await isOnPath(program))) {
       log.warn("this is a stand-in for Prometheus's Pushgateway, for development: it keeps metrics in memory only");
       const standIn = resources.use(await startStandIn({ listen, limits }, { log, metrics }));
       return { urls: { pushgateway: standIn.url } };
     }
-    const setpriv = findParentGuard(path);
-    const guard = setpriv === undefined ? [] : [setpriv, "--pdeathsig", "KILL", "--"];
-    const real = resources.use(await startRealPushgateway({ ...listen, program: found, guard, persistenceFile }));
-    log.info({ program: found }, "this is Prometheus's own Pushgateway");
+    const real = resources.use(await startRealPushgateway({ ...listen, program, persistenceFile }));
+    log.info({ program }, "this is Prometheus's own Pushgateway");
     void real.ended.then((how) => {
       log.fatal({ how }, "the Pushgateway ended; ending");
       process.exit(1);

@@ -1,21 +1,27 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { listen } from "#daemon/http-listener.ts";
 import { StartupError } from "#daemon/startup-error.ts";
+import { guardedByParent } from "../parent-guard.ts";
 
 /** How the real Pushgateway is run. */
 export type RealPushgatewayOptions = Readonly<{
-  /** Absolute path of the program. */
+  /** Name of the program on PATH. */
   program: string;
-  /** Command that ends the program together with this process, where there is one. */
-  guard: readonly string[];
   host: string;
   port: number;
   persistenceFile: string | undefined;
 }>;
 
 /** The real Pushgateway, running. Disposing of it ends it. */
-export type RealPushgateway = AsyncDisposable & Readonly<{ url: string; ended: Promise<string> }>;
+export type RealPushgateway = AsyncDisposable &
+  Readonly<{
+    url: string;
+    /** Resolves with how the program ended without having been told to. */
+    ended: Promise<string>;
+  }>;
 
 const startDeadlineMs = 10_000;
 const pollMs = 20;
@@ -24,45 +30,55 @@ const stopDeadlineMs = 3_000;
 /**
  * Runs the real Pushgateway as a child; what it prints goes to this process's standard error.
  *
- * @throws {StartupError} when it ends at once or is not ready within 10 s.
+ * @throws {StartupError} when the port is taken, or it ends at once or is not ready within 10 s.
  */
 export async function startRealPushgateway(options: RealPushgatewayOptions): Promise<RealPushgateway> {
-  const { program, guard, host, port, persistenceFile } = options;
+  const { program, host, port, persistenceFile } = options;
   const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
-  const [command = program, ...args] = [
-    ...guard,
+  const [command, ...args] = guardedByParent([
     program,
     `--web.listen-address=${address}`,
     ...(persistenceFile === undefined ? [] : [`--persistence.file=${persistenceFile}`]),
-  ];
+  ]);
+  await requireFreePort(options);
   const child = spawn(command, args, { stdio: ["ignore", "inherit", "inherit"] });
-  let running = true;
-  const ended = once(child, "exit").then(([status, signal]) => {
-    running = false;
-    return String(signal ?? `status ${String(status)}`);
+  let state: "running" | "stopping" | "gone" = "running";
+  const exited = once(child, "exit");
+  const { promise: ended, resolve: tellEnded } = Promise.withResolvers<string>();
+  child.once("exit", (status, signal) => {
+    if (state === "running") tellEnded(signal ?? `status ${status}`);
+    state = "gone";
   });
   const url = `http://${address}`;
   const deadline = performance.now() + startDeadlineMs;
   while (!(await isReady(url))) {
-    if (running && performance.now() < deadline) {
+    if (state === "running" && performance.now() < deadline) {
       await sleep(pollMs);
       continue;
     }
     child.kill("SIGKILL");
     throw new StartupError(
-      `${program} is not ready at ${url}${running ? ` within ${startDeadlineMs} ms` : ""}; see what it printed, or set GATEHOUSE_PUSHGATEWAY_IMPLEMENTATION to stand-in.`,
+      `${program} is not ready at ${url}${state === "running" ? ` within ${startDeadlineMs} ms` : ""}; see what it printed, or set GATEHOUSE_PUSHGATEWAY_IMPLEMENTATION to stand-in.`,
     );
   }
   return {
     url,
     ended,
     [Symbol.asyncDispose]: async () => {
+      if (state === "gone") return;
+      state = "stopping";
       child.kill("SIGTERM");
       const timer = setTimeout(() => child.kill("SIGKILL"), stopDeadlineMs);
-      await ended;
+      await exited;
       clearTimeout(timer);
     },
   };
+}
+
+/** Another Pushgateway on the port would answer in place of ours. */
+async function requireFreePort({ host, port }: RealPushgatewayOptions): Promise<void> {
+  const probe = await listen(createServer(), { host, port, setting: "GATEHOUSE_PUSHGATEWAY_LISTEN_PORT" });
+  await probe[Symbol.asyncDispose]();
 }
 
 async function isReady(url: string): Promise<boolean> {

@@ -24,7 +24,7 @@ describe("source files", () => {
   });
 
   it("read the environment and the arguments only where settings and commands are parsed", () => {
-    const edge = /^(cli|test|infra|policies)\/|^daemon\/service\.ts$|\.main\.ts$/;
+    const edge = /^(cli|test|infra|policies)\/|\/testing\/|^daemon\/service\.ts$|\.main\.ts$/;
     expect(linesThatMatch(/process\.(env|argv)\b/, (path) => !isTest(path) && !edge.test(path))).toEqual([]);
   });
 

@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { runToEnd } from "../support/service-process.ts";
+import { startRpcTap, type RpcTap } from "./rpc-tap.ts";
+import {
+  facilitatorEnvironment,
+  ledgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "./running-facilitator.ts";
+import { signPayment, type PaymentBody, type PaymentChanges } from "./signed-payment.ts";
+
+const resources = new AsyncDisposableStack();
+let chain: PaymentChain;
+let tap: RpcTap;
+let facilitator: RunningFacilitator;
+let environment: Record<string, string>;
+const stranger = testAccount(8).address;
+const nowSeconds = Math.floor(Date.now() / 1_000);
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
+  tap = resources.use(await startRpcTap(chain.url));
+  const ledgers = resources.use(await ledgerFolder());
+  const place = { rpcUrl: tap.url, token: chain.token, ledgerPath: ledgers.path("bad-input") };
+  facilitator = resources.use(await startFacilitator(place));
+  environment = facilitatorEnvironment({ ...place, ledgerPath: ledgers.path("refused-settings") });
+});
+
+afterAll(() => resources.disposeAsync());
+beforeEach(() => tap.counts.clear());
+
+/** JSON-RPC calls that were made for payments; the facilitator asks for its balance by itself now and then. */
+function callsForPayments(): number {
+  return (tap.counts.get("eth_call") ?? 0) + (tap.counts.get("eth_sendRawTransaction") ?? 0);
+}
+
+test.each<[string, PaymentChanges, string]>([
+  ["a signature of 10 bytes", { signature: () => "0x00112233445566778899" }, "invalid_exact_evm_signature"],
+  ["no hexadecimal signature", { signature: () => "sure, I signed it" }, "invalid_exact_evm_signature"],
+  ["an empty signature", { signature: () => "" }, "invalid_exact_evm_signature"],
+  [
+    "someone else's signature",
+    { signature: (signature) => signature.replace(/.{4}$/, signature.endsWith("1b") ? "001c" : "001b") },
+    "invalid_exact_evm_signature",
+  ],
+  ["a signature of zeros", { signature: () => `0x${"00".repeat(64)}1b` }, "invalid_exact_evm_signature"],
+  [
+    "an expired authorization",
+    { authorization: { validBefore: String(nowSeconds - 1) } },
+    "invalid_exact_evm_payload_authorization_valid_before",
+  ],
+  [
+    "an authorization about to expire",
+    { authorization: { validBefore: String(nowSeconds + 1) } },
+    "invalid_exact_evm_payload_authorization_valid_before",
+  ],
+  [
+    "an authorization of tomorrow",
+    { authorization: { validAfter: String(nowSeconds + 86_400), validBefore: String(nowSeconds + 90_000) } },
+    "invalid_exact_evm_payload_authorization_valid_after",
+  ],
+  ["another payee", { authorization: { to: stranger } }, "invalid_exact_evm_recipient_mismatch"],
+  ["a value too low", { authorization: { value: "9999" } }, "invalid_exact_evm_payload_authorization_value_mismatch"],
+  ["a value too high", { authorization: { value: "10001" } }, "invalid_exact_evm_payload_authorization_value_mismatch"],
+  ["another amount accepted", { accepted: { amount: "1" } }, "invalid_payment_requirements"],
+  ["another asset accepted", { accepted: { asset: stranger } }, "invalid_payment_requirements"],
+  ["another network accepted", { accepted: { network: "eip155:1" } }, "invalid_payment_requirements"],
+  ["another scheme accepted", { accepted: { scheme: "upto" } }, "invalid_payment_requirements"],
+  ["an unknown scheme", { requirements: { scheme: "streaming" } }, "unsupported_scheme"],
+  ["an unknown network", { requirements: { network: "eip155:1" } }, "invalid_network"],
+  ["a network that is no EVM chain", { requirements: { network: "solana:mainnet" } }, "invalid_network"],
+  ["an asset that is not on the list", { requirements: { asset: stranger } }, "invalid_payment_requirements"],
+  ["no EIP-712 domain", { requirements: { extra: {} } }, "invalid_exact_evm_missing_eip712_domain"],
+  [
+    "another token name",
+    { requirements: { extra: { name: "USD Coin", version: "2" } } },
+    "invalid_exact_evm_token_name_mismatch",
+  ],
+  [
+    "another token version",
+    { requirements: { extra: { name: "USDC", version: "1" } } },
+    "invalid_exact_evm_token_version_mismatch",
+  ],
+])("%s is refused by verify and by settle, without a question to the chain", async (_, changes, reason) => {
+  const payment = await signPayment(chain.token, changes);
+
+  const verified = await facilitator.verify(payment);
+  const settled = await facilitator.settle(payment);
+
+  expect(verified).toMatchObject({ status: 200, body: { isValid: false, invalidReason: reason } });
+  expect(settled).toMatchObject({
+    status: 200,
+    body: { success: false, errorReason: reason, transaction: "", network: "eip155:1672" },
+  });
+  expect(verified.body.invalidMessage, "a sentence for people").toMatch(/\w+ .*\.$/);
+  expect(callsForPayments()).toBe(0);
+});
+
+test("a payer who holds too little is told what is held and what is asked", async () => {
+  const payment = await signPayment(chain.token, { payer: testAccount(12) });
+  expect((await facilitator.verify(payment)).body).toEqual({
+    isValid: false,
+    invalidReason: "invalid_exact_evm_insufficient_balance",
+    invalidMessage: `${testAccount(12).address} holds 0 of ${chain.token}, the payment is 10000.`,
+    payer: testAccount(12).address,
+  });
+  expect((await facilitator.settle(payment)).body).toMatchObject({
+    success: false,
+    errorReason: "invalid_exact_evm_insufficient_balance",
+    transaction: "",
+  });
+});
+
+test("x402 version 1 is refused, in the body and in the payment; no version in the body is fine", async () => {
+  const payment = await signPayment(chain.token);
+  const { x402Version: _, ...withoutVersion } = payment;
+  const inner = { ...payment, paymentPayload: { ...payment.paymentPayload, x402Version: 1 } };
+
+  for (const body of [{ ...payment, x402Version: 1 }, inner]) {
+    expect((await facilitator.verify(body)).body).toMatchObject({
+      isValid: false,
+      invalidReason: "invalid_x402_version",
+    });
+    expect((await facilitator.settle(body)).body).toMatchObject({
+      success: false,
+      errorReason: "invalid_x402_version",
+    });
+  }
+  expect((await facilitator.verify(withoutVersion)).body).toMatchObject({ isValid: true });
+});
+
+test("a Permit2 payment is refused by name", async () => {
+  const payment = await signPayment(chain.token);
+  const paymentPayload = { ...payment.paymentPayload, payload: { signature: "0x", permit2Authorization: {} } };
+  expect((await facilitator.verify({ ...payment, paymentPayload })).body).toMatchObject({
+    isValid: false,
+    invalidReason: "unsupported_payload_type",
+    invalidMessage: expect.stringContaining("EIP-3009"),
+  });
+});
+
+const withAuthorization = (changes: object) => (payment: PaymentBody) => {
+  const { payload } = payment.paymentPayload as unknown as { payload: { authorization: object } };
+  const changed = { ...payload, authorization: { ...payload.authorization, ...changes } };
+  return { ...payment, paymentPayload: { ...payment.paymentPayload, payload: changed } };
+};
+
+test.each<[string, (payment: PaymentBody) => unknown, RegExp]>([
+  ["nothing at all", () => ({}), /^paymentRequirements: /],
+  ["a list", () => [], /^body: expected an object with paymentPayload and paymentRequirements$/],
+  ["a number", () => 7, /^body: expected an object/],
+  ["null", () => null, /^body: expected an object/],
+  ["no payload", ({ paymentRequirements }) => ({ paymentRequirements }), /^paymentPayload: /],
+  ["a payload of text", (payment) => ({ ...payment, paymentPayload: "pay" }), /^paymentPayload: /],
+  [
+    "no accepted",
+    (payment) => ({ ...payment, paymentPayload: { x402Version: 2, payload: {} } }),
+    /^paymentPayload\.accepted: /,
+  ],
+  [
+    "an amount of words",
+    (payment) => ({ ...payment, paymentRequirements: { ...payment.paymentRequirements, amount: "ten" } }),
+    /^paymentRequirements\.amount: expected a whole number as a string of decimal digits$/,
+  ],
+  [
+    "an asset that is none",
+    (payment) => ({ ...payment, paymentRequirements: { ...payment.paymentRequirements, asset: "USDC" } }),
+    /^paymentRequirements\.asset: expected an address/,
+  ],
+  [
+    "no signature",
+    (payment) => ({ ...payment, paymentPayload: { ...payment.paymentPayload, payload: {} } }),
+    /^paymentPayload\.payload\.signature: /,
+  ],
+  ["a value as a number", withAuthorization({ value: 10_000 }), /^paymentPayload\.payload\.authorization\.value: /],
+  [
+    "a negative value",
+    withAuthorization({ value: "-1" }),
+    /^paymentPayload\.payload\.authorization\.value: expected a whole number/,
+  ],
+  [
+    "a value beyond 256 bits",
+    withAuthorization({ value: String(2n ** 256n) }),
+    /authorization\.value: expected a number below 2\^256$/,
+  ],
+  [
+    "a nonce too short",
+    withAuthorization({ nonce: "0x12" }),
+    /authorization\.nonce: expected the authorization's nonce: 0x and 64/,
+  ],
+  [
+    "an ENS name as payer",
+    withAuthorization({ from: "alice.eth" }),
+    /authorization\.from: expected an address: 0x and 40/,
+  ],
+])("%s is answered 400 with the path of what is wrong", async (_, change, message) => {
+  const body = JSON.stringify(change(await signPayment(chain.token)));
+  for (const path of ["/verify", "/settle"]) {
+    expect(await facilitator.post(path, body)).toEqual({
+      status: 400,
+      body: { error: expect.stringMatching(message) },
+    });
+  }
+  expect(callsForPayments()).toBe(0);
+});
+
+test("text that is no JSON, another content type and a body too large are told apart", async () => {
+  const post = facilitator.post;
+  expect(await post("/verify", '{"paymentPayload": ')).toEqual({
+    status: 400,
+    body: { error: "body: is not JSON; expected an object with paymentPayload and paymentRequirements" },
+  });
+  expect(await post("/settle", "{}", "text/plain")).toEqual({
+    status: 415,
+    body: { error: 'Content-Type "text/plain"; send JSON with Content-Type: application/json' },
+  });
+  expect(await post("/verify", JSON.stringify({ filler: "x".repeat(70_000) }))).toEqual({
+    status: 413,
+    body: { error: "body larger than 65536 bytes; send less" },
+  });
+  expect(await post("/steal", "{}")).toMatchObject({ status: 404 });
+});
+
+test.each<[string, Record<string, string>, RegExp]>([
+  [
+    "no key",
+    { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: "" },
+    /GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: missing; expected a private key/,
+  ],
+  [
+    "a key of zeros",
+    { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: `0x${"0".repeat(64)}` },
+    /signer\.privateKey is no private key/,
+  ],
+  [
+    "another chain",
+    { GATEHOUSE_FACILITATOR_CHAIN_ID: "1" },
+    /is on chain 1672, chain\.id is 1; correct chain\.rpcUrl or chain\.id/,
+  ],
+  [
+    "an asset that is no token",
+    { GATEHOUSE_FACILITATOR_ASSETS: `[{address: "${stranger}", name: "USDC", version: "2"}]` },
+    /there is no token at 0x.* correct assets/,
+  ],
+])("with %s it does not start, says why and exits with 1", async (_, env, message) => {
+  const { status, stdout, stderr } = await runToEnd("facilitator", { ...environment, ...env });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(message);
+  expect(stdout + stderr).not.toContain(testAccount(0).privateKey.slice(2));
+});

@@ -1,0 +1,154 @@
+import type { Hex } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { until } from "../support/until.ts";
+import { startRpcTap } from "./rpc-tap.ts";
+import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
+import { amount, signPayment } from "./signed-payment.ts";
+
+const resources = new AsyncDisposableStack();
+/** Makes blocks only when a test says so. */
+let chain: PaymentChain;
+let ledgers: Awaited<ReturnType<typeof ledgerFolder>>;
+const payee = testAccount(2).address;
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
+  ledgers = resources.use(await ledgerFolder());
+});
+
+afterAll(() => resources.disposeAsync());
+
+async function start(ledger: string, rpcUrl = chain.url, env = {}): Promise<RunningFacilitator> {
+  return startFacilitator({ rpcUrl, token: chain.token, ledgerPath: ledgers.path(ledger), env });
+}
+
+async function poolSize(): Promise<number> {
+  return Number((await chain.anvil.request<{ pending: Hex }>("txpool_status")).pending);
+}
+
+/** Makes blocks until the work is done. */
+async function mineUntil<T>(work: Promise<T>): Promise<T> {
+  let isDone = false;
+  void work.finally(() => (isDone = true)).catch(() => undefined);
+  await until("the work is done", 20_000, async () => {
+    await chain.anvil.mine();
+    return isDone;
+  });
+  return work;
+}
+
+/** What a client that is cut off sees. */
+async function cutOff(work: Promise<unknown>): Promise<void> {
+  await expect(work).rejects.toThrow(/fetch failed/);
+}
+
+test("killed after the journal and before the node got it: the next process sends it, and the payer pays once", async () => {
+  await using tap = await startRpcTap(chain.url);
+  tap.rule((calls) => (calls.some(({ method }) => method === "eth_sendRawTransaction") ? "hang" : "forward"));
+  const payment = await signPayment(chain.token);
+  const before = await chain.balanceOf(payee);
+  {
+    const first = await start("before-send", tap.url);
+    const cut = cutOff(first.settle(payment));
+    await until("it is about to be sent", 5_000, () => tap.counts.get("eth_sendRawTransaction") === 1);
+    await first.process.end("SIGKILL");
+    await cut;
+  }
+  expect(await poolSize()).toBe(0);
+
+  await using second = await start("before-send");
+  await until("the next process sends it unasked", 5_000, async () => (await poolSize()) === 1);
+  const answer = await mineUntil(second.settle(payment));
+
+  expect(answer.body).toMatchObject({ success: true });
+  expect((await chain.balanceOf(payee)) - before).toBe(amount);
+});
+
+test.each([
+  ["and its block comes after the restart", "after"],
+  ["and its block comes while nobody looks", "between"],
+])("killed after the node got it, %s: the outcome is known again, and the payer pays once", async (_, when) => {
+  const payment = await signPayment(chain.token);
+  const before = await chain.balanceOf(payee);
+  {
+    const first = await start(`after-send-${when}`);
+    const cut = cutOff(first.settle(payment));
+    await until("the node has it", 5_000, async () => (await poolSize()) === 1);
+    await first.process.end("SIGKILL");
+    await cut;
+  }
+  if (when === "between") await chain.anvil.mine();
+
+  await using second = await start(`after-send-${when}`);
+  const answer = await mineUntil(second.settle(payment));
+
+  expect(answer.body).toMatchObject({ success: true });
+  expect(await second.settle(payment)).toEqual(answer);
+  expect((await chain.balanceOf(payee)) - before).toBe(amount);
+});
+
+test("killed, and the node forgot the transaction: the same bytes are sent again", async () => {
+  const payment = await signPayment(chain.token);
+  const before = await chain.balanceOf(payee);
+  {
+    const first = await start("forgotten");
+    const cut = cutOff(first.settle(payment));
+    await until("the node has it", 5_000, async () => (await poolSize()) === 1);
+    await first.process.end("SIGKILL");
+    await cut;
+  }
+  await chain.anvil.request("anvil_dropAllTransactions");
+  expect(await poolSize()).toBe(0);
+
+  await using second = await start("forgotten");
+  const answer = await mineUntil(second.settle(payment));
+
+  expect(answer.body).toMatchObject({ success: true });
+  expect((await chain.balanceOf(payee)) - before).toBe(amount);
+});
+
+test("stopped while a receipt is out: the caller is told settlement_pending, and the next process knows the outcome", async () => {
+  const payment = await signPayment(chain.token);
+  const before = await chain.balanceOf(payee);
+  const first = await start("stopped", chain.url, { GATEHOUSE_FACILITATOR_SETTLEMENT_DRAIN_MS: "200" });
+  const waiting = first.settle(payment);
+  await until("the node has it", 5_000, async () => (await poolSize()) === 1);
+
+  expect(await first.process.end("SIGTERM")).toBe(0);
+
+  const told = await waiting;
+  expect(told.body).toMatchObject({
+    success: false,
+    errorReason: "settlement_pending",
+    transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+  });
+  await using second = await start("stopped");
+  const answer = await mineUntil(second.settle(payment));
+  expect(answer.body).toMatchObject({ success: true, transaction: told.body.transaction });
+  expect((await chain.balanceOf(payee)) - before).toBe(amount);
+});
+
+test("killed again and again while eight payments settle: each is settled once", async () => {
+  const payments = await Promise.all(Array.from({ length: 8 }, () => signPayment(chain.token)));
+  const before = await chain.balanceOf(payee);
+  for (const delayMs of [5, 15, 30, 60, 120]) {
+    const running = await start("often");
+    const attempts = payments.map((payment) => running.settle(payment).catch(() => undefined));
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    await running.process.end("SIGKILL");
+    await Promise.all(attempts);
+    if (delayMs > 20) await chain.anvil.mine();
+  }
+
+  await using last = await start("often");
+  const answers = await mineUntil(Promise.all(payments.map(last.settle)));
+
+  expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
+  expect((await chain.balanceOf(payee)) - before).toBe(8n * amount);
+});
+
+test("a second process on the same ledger is refused", async () => {
+  await using _first = await start("shared");
+  await expect(start("shared")).rejects.toThrow(/the ledger .*shared\.sqlite is in use; stop the other facilitator/);
+});

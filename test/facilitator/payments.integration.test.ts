@@ -1,0 +1,157 @@
+import { HTTPFacilitatorClient } from "@x402/core/http";
+import { ExactEvmScheme } from "@x402/evm/exact/client";
+import type { Hex } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
+import { amount, signPayment } from "./signed-payment.ts";
+
+const resources = new AsyncDisposableStack();
+let chain: PaymentChain;
+let facilitator: RunningFacilitator;
+const payer = testAccount(1);
+const payee = testAccount(2);
+const signer = testAccount(0);
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain());
+  const ledger = resources.use(await ledgerFolder());
+  facilitator = resources.use(
+    await startFacilitator({ rpcUrl: chain.url, token: chain.token, ledgerPath: ledger.path("payments") }),
+  );
+});
+
+afterAll(() => resources.disposeAsync());
+
+async function signerNonce(): Promise<number> {
+  return Number(await chain.anvil.request<Hex>("eth_getTransactionCount", [signer.address, "latest"]));
+}
+
+test("a good payment is valid, settles on the chain, and can't be used again", async () => {
+  const payment = await signPayment(chain.token);
+  const before = await chain.balanceOf(payee.address);
+
+  expect(await facilitator.verify(payment)).toEqual({ status: 200, body: { isValid: true, payer: payer.address } });
+  const settled = await facilitator.settle(payment);
+
+  expect(settled).toEqual({
+    status: 200,
+    body: {
+      success: true,
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      network: "eip155:1672",
+      payer: payer.address,
+    },
+  });
+  expect((await chain.balanceOf(payee.address)) - before).toBe(amount);
+  expect(await facilitator.settle(payment), "settled again: the same answer").toEqual(settled);
+  expect((await chain.balanceOf(payee.address)) - before).toBe(amount);
+  expect((await facilitator.verify(payment)).body).toMatchObject({
+    isValid: false,
+    invalidReason: "invalid_exact_evm_nonce_already_used",
+  });
+});
+
+test("32 payments at once all settle, each with a transaction of its own", async () => {
+  const payments = await Promise.all(Array.from({ length: 32 }, () => signPayment(chain.token)));
+  const [before, nonceBefore] = [await chain.balanceOf(payee.address), await signerNonce()];
+
+  const answers = await Promise.all(payments.map(facilitator.settle));
+
+  expect(answers.filter(({ body }) => body.success)).toHaveLength(32);
+  expect(new Set(answers.map(({ body }) => body.transaction)).size).toBe(32);
+  expect((await chain.balanceOf(payee.address)) - before).toBe(32n * amount);
+  expect((await signerNonce()) - nonceBefore).toBe(32);
+});
+
+test("one payment settled ten times at once is one transaction and ten equal answers", async () => {
+  const payment = await signPayment(chain.token);
+  const nonceBefore = await signerNonce();
+
+  const answers = await Promise.all(Array.from({ length: 10 }, () => facilitator.settle(payment)));
+
+  expect(answers.every(({ body }) => body.success)).toBe(true);
+  expect(new Set(answers.map(({ body }) => body.transaction)).size).toBe(1);
+  expect((await signerNonce()) - nonceBefore).toBe(1);
+});
+
+test("two payments with one authorization nonce: one is settled, the other refused", async () => {
+  const nonce: Hex = `0x${"5a".repeat(32)}`;
+  const other = { authorization: { nonce, value: "7" }, requirements: { amount: "7" } };
+  const payments = [
+    await signPayment(chain.token, { authorization: { nonce } }),
+    await signPayment(chain.token, other),
+  ];
+
+  const answers = await Promise.all(payments.map(facilitator.settle));
+
+  expect(answers.map(({ body }) => body.errorReason ?? "settled").toSorted()).toEqual([
+    "invalid_exact_evm_nonce_already_used",
+    "settled",
+  ]);
+});
+
+test("a payer who signs away more than they hold is charged once and burns no gas", async () => {
+  const poor = testAccount(11);
+  const funding = await signPayment(chain.token, {
+    authorization: { to: poor.address },
+    requirements: { payTo: poor.address },
+  });
+  expect((await facilitator.settle(funding)).body.success).toBe(true);
+  const payments = await Promise.all([1, 2, 3].map(() => signPayment(chain.token, { payer: poor })));
+
+  const answers = [];
+  for (const payment of payments) answers.push(await facilitator.settle(payment));
+
+  expect(answers.map(({ body }) => body.errorReason ?? "settled")).toEqual([
+    "settled",
+    "invalid_exact_evm_insufficient_balance",
+    "invalid_exact_evm_insufficient_balance",
+  ]);
+});
+
+test.each([
+  ["0 or 1", (parity: number) => parity],
+  ["27 or 28", (parity: number) => 27 + parity],
+])("a signature with v of %s is taken", async (_, v) => {
+  const payment = await signPayment(chain.token, {
+    signature: (signature) => {
+      const parity = Number.parseInt(signature.slice(-2), 16) - 27;
+      return signature.slice(0, -2) + v(parity).toString(16).padStart(2, "0");
+    },
+  });
+  expect((await facilitator.settle(payment)).body).toMatchObject({ success: true });
+});
+
+test("the reference's client and the reference's HTTP client work unchanged", async () => {
+  const client = new HTTPFacilitatorClient({ url: facilitator.url });
+  const { paymentRequirements } = await signPayment(chain.token);
+  const { payload } = await new ExactEvmScheme(payer.account).createPaymentPayload(2, paymentRequirements);
+  const paymentPayload = { x402Version: 2, accepted: paymentRequirements, payload };
+
+  expect(await client.getSupported()).toEqual({
+    kinds: [{ x402Version: 2, scheme: "exact", network: "eip155:1672" }],
+    extensions: [],
+    signers: { "eip155:*": [signer.address] },
+  });
+  expect(await client.verify(paymentPayload, paymentRequirements)).toEqual({ isValid: true, payer: payer.address });
+  expect(await client.settle(paymentPayload, paymentRequirements)).toMatchObject({ success: true });
+});
+
+test("health, readiness and metrics tell how it is, and nothing prints a signature", async () => {
+  const payment = await signPayment(chain.token);
+  await facilitator.settle(payment);
+
+  expect(await (await fetch(`${facilitator.url}/health`)).json()).toEqual({ status: "ok" });
+  expect(await (await fetch(`${facilitator.url}/readyz`)).json()).toMatchObject({
+    status: "ok",
+    checks: { chain: { ok: true }, signer: { ok: true } },
+  });
+  const metrics = await (await fetch(`${facilitator.url}/metrics`)).text();
+  expect(metrics).toMatch(/gatehouse_facilitator_settle_duration_seconds_count\{outcome="settled"\} \d+/);
+  expect(metrics).toMatch(/gatehouse_facilitator_settlements_pending 0/);
+  expect(metrics).toMatch(/gatehouse_facilitator_signer_balance_native 9\d+/);
+  const { signature } = payment.paymentPayload.payload as { signature: string };
+  expect(facilitator.process.output()).not.toContain(signature.slice(2, 66));
+  expect(facilitator.process.output()).not.toContain(signer.privateKey.slice(2));
+});

@@ -1,0 +1,59 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+
+/** A call as it passes. */
+type TappedCall = Readonly<{ method: string; params: readonly unknown[] }>;
+
+/** What a request meets: the node, nothing at all, a lost answer, or an answer that the test makes up. */
+export type TapRule = "forward" | "hang" | "lose_answer" | Readonly<{ status: number; body: string }>;
+
+/** A wire between the facilitator and the node at which a test listens, and which it can break. */
+export type RpcTap = AsyncDisposable &
+  Readonly<{
+    url: string;
+    /** Calls seen, by method. */
+    counts: Map<string, number>;
+    total: () => number;
+    /** Decides about every request from now on. */
+    rule: (decide: (calls: readonly TappedCall[]) => TapRule) => void;
+  }>;
+
+/** Starts a tap in front of a node. */
+export async function startRpcTap(nodeUrl: string): Promise<RpcTap> {
+  const counts = new Map<string, number>();
+  let decide: ((calls: readonly TappedCall[]) => TapRule) | undefined;
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    const message = JSON.parse(body) as TappedCall | TappedCall[];
+    const calls = Array.isArray(message) ? message : [message];
+    for (const { method } of calls) counts.set(method, (counts.get(method) ?? 0) + 1);
+    await meet(decide?.(calls) ?? "forward", { nodeUrl, body, response });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    counts,
+    total: () => [...counts.values()].reduce((sum, count) => sum + count, 0),
+    rule: (next) => (decide = next),
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function meet(
+  rule: TapRule,
+  { nodeUrl, body, response }: Readonly<{ nodeUrl: string; body: string; response: ServerResponse }>,
+): Promise<void> {
+  if (rule === "hang") return;
+  if (typeof rule === "object") {
+    response.writeHead(rule.status).end(rule.body);
+    return;
+  }
+  const answer = await fetch(nodeUrl, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  const answered = await answer.text();
+  if (rule === "lose_answer") response.destroy();
+  else response.writeHead(answer.status, { "Content-Type": "application/json" }).end(answered);
+}

@@ -1,0 +1,68 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SettleResponse, VerifyResponse } from "@x402/core/types";
+import type { Address } from "viem";
+import { testAccount } from "../support/payment-chain.ts";
+import { startService, type ServiceProcess } from "../support/service-process.ts";
+
+/** An answer over HTTP: the status and the JSON. */
+type Answer<Body> = Readonly<{ status: number; body: Body & Readonly<{ error?: string }> }>;
+
+/** A facilitator in a process of its own. Disposing of it stops the process. */
+export type RunningFacilitator = AsyncDisposable &
+  Readonly<{
+    url: string;
+    process: ServiceProcess;
+    post: (path: string, body: string, contentType?: string) => Promise<Answer<Record<string, unknown>>>;
+    verify: (body: unknown) => Promise<Answer<VerifyResponse>>;
+    settle: (body: unknown) => Promise<Answer<SettleResponse>>;
+  }>;
+
+/** Where it runs: the chain's node, the token, the ledger's file, and settings that differ from the defaults. */
+export type FacilitatorPlace = Readonly<{
+  rpcUrl: string;
+  token: Address;
+  ledgerPath: string;
+  env?: Readonly<Record<string, string>>;
+}>;
+
+/** The settings of a facilitator under test as environment variables. */
+export function facilitatorEnvironment({ rpcUrl, token, ledgerPath, env }: FacilitatorPlace): Record<string, string> {
+  return {
+    GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
+    GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: rpcUrl,
+    GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(0).privateKey,
+    GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: token, name: "USDC", version: "2" }]),
+    GATEHOUSE_FACILITATOR_LEDGER_PATH: ledgerPath,
+    GATEHOUSE_FACILITATOR_SETTLEMENT_POLL_INTERVAL_MS: "20",
+    ...env,
+  };
+}
+
+/** Starts a facilitator and waits until it is ready. */
+export async function startFacilitator(place: FacilitatorPlace): Promise<RunningFacilitator> {
+  const process = await startService("facilitator", facilitatorEnvironment(place));
+  const url = process.urls["facilitator"] ?? "";
+  const post: RunningFacilitator["post"] = async (path, body, contentType = "application/json") => {
+    const response = await fetch(url + path, { method: "POST", headers: { "Content-Type": contentType }, body });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  return {
+    url,
+    process,
+    post,
+    verify: async (body) => (await post("/verify", JSON.stringify(body))) as unknown as Answer<VerifyResponse>,
+    settle: async (body) => (await post("/settle", JSON.stringify(body))) as unknown as Answer<SettleResponse>,
+    [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),
+  };
+}
+
+/** A folder for ledgers that goes away with the test. */
+export async function ledgerFolder(): Promise<AsyncDisposable & Readonly<{ path: (name: string) => string }>> {
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-facilitator-"));
+  return {
+    path: (name) => join(folder, `${name}.sqlite`),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,72 @@
+import { randomBytes } from "node:crypto";
+import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
+import { authorizationTypes } from "@x402/evm";
+import { toHex, type Address, type Hex } from "viem";
+import { testAccount } from "../support/payment-chain.ts";
+
+/** What a test changes about an otherwise good payment of 10,000 smallest units from account 1 to account 2. */
+export type PaymentChanges = Readonly<{
+  payer?: ReturnType<typeof testAccount>;
+  /** Fields of the signed authorization. */
+  authorization?: Readonly<Partial<Record<"to" | "value" | "validAfter" | "validBefore" | "nonce", string>>>;
+  requirements?: Readonly<Partial<PaymentRequirements>>;
+  accepted?: Readonly<Partial<PaymentRequirements>>;
+  /** Changes the signature after it was made. */
+  signature?: (signature: Hex) => string;
+}>;
+
+/** The body that `/verify` and `/settle` take. */
+export type PaymentBody = Readonly<{
+  x402Version: number;
+  paymentPayload: PaymentPayload;
+  paymentRequirements: PaymentRequirements;
+}>;
+
+export const amount = 10_000n;
+
+/** Makes a payment as a client would, signed with viem. */
+export async function signPayment(token: Address, changes: PaymentChanges = {}): Promise<PaymentBody> {
+  const payer = changes.payer ?? testAccount(1);
+  const nowSeconds = Math.floor(Date.now() / 1_000);
+  const authorization = {
+    from: payer.address,
+    to: testAccount(2).address,
+    value: String(amount),
+    validAfter: String(nowSeconds - 600),
+    validBefore: String(nowSeconds + 300),
+    nonce: toHex(randomBytes(32)),
+    ...changes.authorization,
+  };
+  const signature = await payer.account.signTypedData({
+    domain: { name: "USDC", version: "2", chainId: 1672, verifyingContract: token },
+    types: authorizationTypes,
+    primaryType: "TransferWithAuthorization",
+    message: {
+      from: authorization.from,
+      to: authorization.to as Address,
+      value: BigInt(authorization.value),
+      validAfter: BigInt(authorization.validAfter),
+      validBefore: BigInt(authorization.validBefore),
+      nonce: authorization.nonce as Hex,
+    },
+  });
+  const paymentRequirements: PaymentRequirements = {
+    scheme: "exact",
+    network: "eip155:1672",
+    amount: String(amount),
+    asset: token,
+    payTo: testAccount(2).address,
+    maxTimeoutSeconds: 60,
+    extra: { name: "USDC", version: "2" },
+    ...changes.requirements,
+  };
+  return {
+    x402Version: 2,
+    paymentPayload: {
+      x402Version: 2,
+      accepted: { ...paymentRequirements, ...changes.accepted },
+      payload: { signature: changes.signature?.(signature) ?? signature, authorization },
+    },
+    paymentRequirements,
+  };
+}

@@ -1,0 +1,58 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+
+/** What the proxy does to calls of `/verify` or `/settle`. */
+type ProxyFault =
+  | { on: "verify" | "settle"; answer: Readonly<{ status: number; body: string }> }
+  | { on: "settle"; loseAnswer: true };
+
+/** A way to a real facilitator on which a test can break things. */
+export type FacilitatorProxy = AsyncDisposable &
+  Readonly<{
+    url: string;
+    /** Paths that were asked for, in order. */
+    calls: string[];
+    /** Settlements that the real facilitator answered; their answers may have been lost. */
+    settled: () => number;
+    /** Breaks calls from now on; undefined mends it. */
+    fault: (fault: ProxyFault | undefined) => void;
+  }>;
+
+/** Starts a proxy to the facilitator at `target`. */
+export async function startFacilitatorProxy(target: string): Promise<FacilitatorProxy> {
+  const calls: string[] = [];
+  let fault: ProxyFault | undefined;
+  let settled = 0;
+  async function forward(path: string, method: string, body: string, response: ServerResponse): Promise<void> {
+    const active = fault !== undefined && path === `/${fault.on}` ? fault : undefined;
+    if (active !== undefined && "answer" in active) {
+      return void response.writeHead(active.answer.status).end(active.answer.body);
+    }
+    const answer = await fetch(`${target}${path}`, {
+      method,
+      headers: { "Content-Type": "application/json" },
+      ...(method === "POST" ? { body } : {}),
+    });
+    const answerText = await answer.text();
+    if (path === "/settle") settled += 1;
+    if (active !== undefined) return void response.socket?.destroy();
+    response.writeHead(answer.status, { "Content-Type": "application/json" }).end(answerText);
+  }
+  const server = createServer(async (request, response) => {
+    const path = request.url ?? "/";
+    if (path !== "/supported") calls.push(path);
+    await forward(path, request.method ?? "GET", await text(request), response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    settled: () => settled,
+    fault: (next) => void (fault = next),
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

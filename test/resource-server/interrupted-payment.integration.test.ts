@@ -1,0 +1,211 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { decodePaymentResponseHeader } from "@x402/core/http";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { payingFetch } from "#client/paying-fetch.ts";
+import { freePorts } from "../support/free-ports.ts";
+import type { ServiceProcess } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+import { openMarket, payee, payer, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
+import { largeBytes } from "./test-upstream.ts";
+
+let market: Market;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let before: bigint;
+
+beforeAll(async () => {
+  market = await openMarket();
+});
+afterAll(() => market?.[Symbol.asyncDispose]());
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  market.upstream.behave("data");
+  market.facilitator.fault(undefined);
+  before = await market.chain.balanceOf(payee.address);
+});
+afterEach(() => folder?.[Symbol.asyncDispose]());
+
+const gain = async () => (await market.chain.balanceOf(payee.address)) - before;
+const buy = (url: string, header: string) => fetch(url, { headers: { "PAYMENT-SIGNATURE": header } });
+const settlementOf = (response: Response) =>
+  decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? "");
+
+async function metric(shop: ServiceProcess, line: string): Promise<boolean> {
+  return (await (await fetch(`${urlOf(shop)}/metrics`)).text()).split("\n").includes(line);
+}
+
+describe("kill -9 of the resource server", () => {
+  it("while the response is on its way: the same payment gets it, once, and is charged once", async () => {
+    const [port = 0] = await freePorts(1);
+    const fixedPort = { GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: String(port) };
+    const shop = await market.openShop(folder.path, fixedPort);
+    const url = `${urlOf(shop)}/data`;
+    const header = await paymentFor(url);
+    market.upstream.behave("large");
+
+    const reader = connect(port, "127.0.0.1").pause();
+    reader.on("error", () => undefined);
+    await once(reader, "connect");
+    reader.write(`GET /data HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nPAYMENT-SIGNATURE: ${header}\r\n\r\n`);
+    await until("the payment is settled", 10_000, () => metric(shop, 'gatehouse_payment_claims{state="settled"} 1'));
+    expect(await shop.end("SIGKILL")).toBeNull();
+    reader.destroy();
+
+    await using restarted = await market.openShop(folder.path, fixedPort);
+    const response = await buy(url, header);
+    expect([response.status, (await response.text()).length]).toEqual([200, largeBytes + 2]);
+    expect(settlementOf(response)).toMatchObject({ success: true, network: "eip155:1672" });
+    expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
+    await until("it is delivered", 5_000, () => metric(restarted, 'gatehouse_payment_claims{state="delivered"} 1'));
+    expect((await buy(url, header)).status).toBe(402);
+    expect(await gain()).toBe(10_000n);
+  });
+
+  it("between settlement and its answer: the next start finishes it, the same payment gets its response", async () => {
+    const shop = await market.openShop(folder.path);
+    const header = await paymentFor(`${urlOf(shop)}/data`);
+    market.facilitator.fault({ on: "settle", loseAnswer: true });
+    const settledBefore = market.facilitator.settled();
+    const cut = buy(`${urlOf(shop)}/data`, header).then(
+      (response) => response.status,
+      () => "cut off",
+    );
+    await until("the facilitator has settled", 10_000, () => market.facilitator.settled() > settledBefore);
+    await shop.end("SIGKILL");
+    expect(["cut off", 202]).toContain(await cut);
+    market.facilitator.fault(undefined);
+
+    await using restarted = await market.openShop(folder.path);
+    await until("the settlement is taken up", 10_000, () =>
+      metric(restarted, 'gatehouse_payment_claims{state="settled"} 1'),
+    );
+    const response = await buy(`${urlOf(restarted)}/data`, header);
+    expect([response.status, settlementOf(response).success]).toEqual([200, true]);
+    expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
+  });
+
+  it("while the upstream works: nothing is charged, and the same payment can be used again", async () => {
+    const shop = await market.openShop(folder.path);
+    const header = await paymentFor(`${urlOf(shop)}/data`);
+    market.upstream.behave("hang");
+    const cut = buy(`${urlOf(shop)}/data`, header).catch(() => "cut off");
+    await until("the upstream works", 5_000, () => market.upstream.hits() === 1);
+    await shop.end("SIGKILL");
+    expect(await cut).toBe("cut off");
+    market.upstream.behave("data");
+
+    await using restarted = await market.openShop(folder.path);
+    expect(await gain()).toBe(0n);
+    expect((await buy(`${urlOf(restarted)}/data`, header)).status).toBe(200);
+    expect(await gain()).toBe(10_000n);
+  });
+});
+
+describe("a client of this project", () => {
+  it("gets what it paid for although the server is killed and started again meanwhile", async () => {
+    const [port = 0] = await freePorts(1);
+    const fixedPort = { GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: String(port) };
+    const shop = await market.openShop(folder.path, fixedPort);
+    const events: string[] = [];
+    const fetchPaid = payingFetch(
+      {
+        account: payer.account,
+        assets: [{ network: "eip155:1672", address: market.chain.token }],
+        maxPerPayment: "$0.01",
+        maxTotal: "$0.01",
+      },
+      { onEvent: ({ type }) => events.push(type) },
+    );
+    const settledBefore = market.facilitator.settled();
+    market.facilitator.fault({ on: "settle", loseAnswer: true });
+    const purchase = fetchPaid(`${urlOf(shop)}/data`);
+    await until("the facilitator has settled", 10_000, () => market.facilitator.settled() > settledBefore);
+    await shop.end("SIGKILL");
+    market.facilitator.fault(undefined);
+    await using restarted = await market.openShop(folder.path, fixedPort);
+    expect(urlOf(restarted)).toBe(urlOf(shop));
+    expect([(await purchase).status, market.upstream.hits(), await gain()]).toEqual([200, 1, 10_000n]);
+    expect(events).toContain("payment-repeated");
+  });
+});
+
+describe("a facilitator that is not what it should be", () => {
+  it("unreachable: 502, nothing is charged, and the reason is not shown", async () => {
+    const [nowhere = 0] = await freePorts(1);
+    await using shop = await market.openShop(folder.path, {
+      GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: `http://127.0.0.1:${nowhere}`,
+    });
+    const url = `${urlOf(shop)}/data`;
+    const response = await buy(url, await paymentFor(url));
+    expect([response.status, await response.text()]).toEqual([
+      502,
+      '{"error":"the payment can\'t be verified now; you were not charged, try again later."}',
+    ]);
+    expect(market.upstream.hits()).toBe(0);
+    await until("it is unready", 5_000, async () => (await fetch(`${urlOf(shop)}/readyz`)).status === 503);
+  });
+
+  it.each([
+    ["raises an error", 500, '{"error":"ECONNREFUSED rpc.internal:8545"}', 402],
+    ["is no facilitator", 200, "<html>rpc.internal</html>", 502],
+  ])("%s while verifying: nothing of what it said reaches the client", async (_name, status, body, expected) => {
+    await using shop = await market.openShop(folder.path);
+    const url = `${urlOf(shop)}/data`;
+    const header = await paymentFor(url);
+    market.facilitator.fault({ on: "verify", answer: { status, body } });
+    const response = await buy(url, header);
+    const shown = `${await response.text()} ${atob(response.headers.get("PAYMENT-REQUIRED") ?? "")}`;
+    expect([response.status, market.upstream.hits()]).toEqual([expected, 0]);
+    expect(shown).not.toMatch(/internal/);
+  });
+
+  it("loses the answer to a settlement: 202 and never a fresh 402; the same payment picks the outcome up", async () => {
+    await using shop = await market.openShop(folder.path, {
+      GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "60000",
+    });
+    const url = `${urlOf(shop)}/data`;
+    const header = await paymentFor(url);
+    market.facilitator.fault({ on: "settle", loseAnswer: true });
+    const pending = await buy(url, header);
+    expect([pending.status, pending.headers.get("PAYMENT-REQUIRED")]).toEqual([202, null]);
+    expect(settlementOf(pending)).toMatchObject({ success: false, errorReason: "settlement_pending" });
+    market.facilitator.fault(undefined);
+    const response = await buy(url, header);
+    expect([response.status, settlementOf(response).success]).toEqual([200, true]);
+    expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
+  });
+
+  it("raises an error while settling: 202 with Retry-After, and the settlement is taken up without the client", async () => {
+    await using shop = await market.openShop(folder.path);
+    const url = `${urlOf(shop)}/data`;
+    const header = await paymentFor(url);
+    market.facilitator.fault({ on: "settle", answer: { status: 500, body: '{"error":"rpc down"}' } });
+    const pending = await buy(url, header);
+    expect([pending.status, pending.headers.get("Retry-After")]).toEqual([202, "1"]);
+    market.facilitator.fault(undefined);
+    await until("it is settled", 10_000, () => metric(shop, 'gatehouse_payment_claims{state="settled"} 1'));
+    expect((await buy(url, header)).status).toBe(200);
+    expect(await gain()).toBe(10_000n);
+  });
+
+  it("says that settlement is pending: the transaction is handed on", async () => {
+    await using shop = await market.openShop(folder.path);
+    const url = `${urlOf(shop)}/data`;
+    const header = await paymentFor(url);
+    const transaction = `0x${"ab".repeat(32)}`;
+    const answer = { success: false, errorReason: "settlement_pending", transaction, network: "eip155:1672" };
+    market.facilitator.fault({ on: "settle", answer: { status: 200, body: JSON.stringify(answer) } });
+    expect(settlementOf(await buy(url, header))).toMatchObject({ errorReason: "settlement_pending", transaction });
+  });
+
+  it("refuses to settle: 402 with the reason, and nothing is charged", async () => {
+    await using shop = await market.openShop(folder.path);
+    const url = `${urlOf(shop)}/data`;
+    const header = await paymentFor(url);
+    const errorReason = "invalid_exact_evm_insufficient_balance";
+    const answer = { success: false, errorReason, transaction: "", network: "eip155:1672" };
+    market.facilitator.fault({ on: "settle", answer: { status: 200, body: JSON.stringify(answer) } });
+    const refused = await buy(url, header);
+    expect([refused.status, settlementOf(refused).errorReason, await gain()]).toEqual([402, errorReason, 0n]);
+  });
+});

@@ -1,0 +1,158 @@
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from "@x402/core/http";
+import { ExactEvmScheme } from "@x402/evm";
+import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { payingFetch } from "#client/paying-fetch.ts";
+import type { ServiceProcess } from "../support/service-process.ts";
+import { openMarket, payee, payer, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
+
+let market: Market;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let shop: ServiceProcess;
+let url: string;
+
+beforeAll(async () => {
+  market = await openMarket();
+  folder = await temporaryFolder();
+  shop = await market.openShop(folder.path);
+  url = `${urlOf(shop)}/data`;
+});
+
+afterAll(async () => {
+  await shop?.[Symbol.asyncDispose]();
+  await folder?.[Symbol.asyncDispose]();
+  await market?.[Symbol.asyncDispose]();
+});
+
+/** What a purchase moved: the payee's gain and how often the upstream ran. */
+async function effectOf<T>(purchase: () => Promise<T>) {
+  market.upstream.behave("data");
+  const before = await market.chain.balanceOf(payee.address);
+  const result = await purchase();
+  return { result, gain: (await market.chain.balanceOf(payee.address)) - before, hits: market.upstream.hits() };
+}
+
+describe("a protected route", () => {
+  it("answers 402 with payment instructions, and may not be stored", async () => {
+    const response = await fetch(`${url}?x=1`);
+    expect([response.status, response.headers.get("Cache-Control")]).toEqual([402, "no-store"]);
+    expect(decodePaymentRequiredHeader(response.headers.get("PAYMENT-REQUIRED") ?? "")).toEqual({
+      x402Version: 2,
+      error: "PAYMENT-SIGNATURE header is required",
+      resource: { url: `${url}?x=1`, description: "Data", mimeType: "application/json" },
+      accepts: [
+        {
+          scheme: "exact",
+          network: "eip155:1672",
+          amount: "10000",
+          asset: market.chain.token,
+          payTo: payee.address,
+          maxTimeoutSeconds: 300,
+          extra: { token: "USDC", name: "USDC", version: "2" },
+        },
+      ],
+    });
+  });
+
+  it("gives the resource and the settlement to a payment, and the payee its money", async () => {
+    const { result, gain, hits } = await effectOf(async () => {
+      const header = await paymentFor(url);
+      return fetch(url, { headers: { "PAYMENT-SIGNATURE": header } });
+    });
+    expect([result.status, gain, hits]).toEqual([200, 10_000n, 1]);
+    expect(await result.json()).toEqual({ sold: 1 });
+    expect(decodePaymentResponseHeader(result.headers.get("PAYMENT-RESPONSE") ?? "")).toMatchObject({
+      success: true,
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      network: "eip155:1672",
+      payer: payer.address,
+    });
+    expect(result.headers.get("Cache-Control")).toBe("private");
+  });
+
+  it("works with the foreign client @x402/fetch as it is", async () => {
+    const client = new x402Client().register("eip155:1672", new ExactEvmScheme(payer.account)).setSpendControls({
+      allowedAssets: [{ network: "eip155:1672", asset: market.chain.token, maxAmountPerPayment: "10000" }],
+    });
+    const { result, gain } = await effectOf(() => wrapFetchWithPayment(fetch, client)(url));
+    expect([result.status, gain]).toEqual([200, 10_000n]);
+  });
+
+  it("works with this project's client, for a request with a body", async () => {
+    const fetchPaid = payingFetch({
+      account: payer.account,
+      assets: [{ network: "eip155:1672", address: market.chain.token }],
+      maxPerPayment: "$0.01",
+      maxTotal: "$0.01",
+    });
+    const { result, gain } = await effectOf(() =>
+      fetchPaid(`${urlOf(shop)}/api/info?q=1`, { method: "POST", body: '{"ask":1}' }),
+    );
+    expect([result.status, gain]).toEqual([200, 10_000n]);
+    expect(market.upstream.seen[0]).toMatch(/^POST \/info\?q=1 /);
+    expect(market.upstream.seen[0]).not.toMatch(/payment-signature/i);
+  });
+});
+
+function paid(header: string, target = url): Promise<Response> {
+  return fetch(target, { headers: { "PAYMENT-SIGNATURE": header } });
+}
+
+function reasonOf(response: Response): string | undefined {
+  return decodePaymentRequiredHeader(response.headers.get("PAYMENT-REQUIRED") ?? "").error;
+}
+
+describe("a payment that buys nothing", () => {
+  it.each(["nonsense", "e30=", "bnVsbA=="])("is answered with 402 and why: PAYMENT-SIGNATURE %j", async (header) => {
+    const { result, gain, hits } = await effectOf(() => paid(header));
+    expect([result.status, gain, hits]).toEqual([402, 0n, 0]);
+    expect(reasonOf(result)).toMatch(/^invalid_payload: PAYMENT-SIGNATURE/);
+  });
+
+  it("is answered with the facilitator's reason when its signature is forged", async () => {
+    const header = await paymentFor(url);
+    const payload = JSON.parse(Buffer.from(header, "base64").toString()) as {
+      payload: { authorization: { nonce: string } };
+    };
+    payload.payload.authorization.nonce = `0x${"77".repeat(32)}`;
+    const { result, hits } = await effectOf(() => paid(Buffer.from(JSON.stringify(payload)).toString("base64")));
+    expect([result.status, reasonOf(result), hits]).toEqual([402, "invalid_exact_evm_signature", 0]);
+  });
+
+  it("is refused when it is used a second time", async () => {
+    const header = await paymentFor(url);
+    await (await paid(header)).arrayBuffer();
+    const { result, gain, hits } = await effectOf(() => paid(header));
+    expect([result.status, reasonOf(result)]).toEqual([402, "invalid_exact_evm_nonce_already_used"]);
+    expect([gain, hits]).toEqual([0n, 0]);
+  });
+
+  it("releases one response and is charged once for ten requests at one time", async () => {
+    const header = await paymentFor(url);
+    const { result, gain, hits } = await effectOf(async () => {
+      const responses = await Promise.all(Array.from({ length: 10 }, () => paid(header)));
+      await Promise.all(responses.map((response) => response.arrayBuffer()));
+      return responses.map(({ status }) => status).toSorted();
+    });
+    expect(result.filter((status) => status === 200)).toHaveLength(1);
+    expect(result.every((status) => [200, 402, 409].includes(status))).toBe(true);
+    expect([gain, hits]).toEqual([10_000n, 1]);
+  });
+
+  it.each(["error", "hang"] as const)("is not charged when the upstream fails (%s)", async (behaviour) => {
+    await using other = await temporaryFolder();
+    await using impatient = await market.openShop(other.path, { GATEHOUSE_RESOURCE_SERVER_UPSTREAM_TIMEOUT_MS: "300" });
+    const target = `${urlOf(impatient)}/data`;
+    const header = await paymentFor(target);
+    const { result, gain } = await effectOf(() => {
+      market.upstream.behave(behaviour);
+      return paid(header, target);
+    });
+    expect([result.status, gain]).toEqual([behaviour === "error" ? 502 : 504, 0n]);
+    expect(await result.text()).toMatch(
+      /^\{"error":"the upstream .*; you were not charged, the payment can be used again\."\}$/,
+    );
+    const again = await effectOf(() => paid(header, target));
+    expect([again.result.status, again.gain]).toEqual([200, 10_000n]);
+  });
+});

@@ -1,0 +1,98 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ExactEvmScheme } from "@x402/evm";
+import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402/core/http";
+import type { PaymentRequirements } from "@x402/core/types";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { startService, type ServiceProcess } from "../support/service-process.ts";
+import { startFacilitatorProxy, type FacilitatorProxy } from "./facilitator-proxy.ts";
+import { startUpstream, type TestUpstream } from "./test-upstream.ts";
+
+export const payee = testAccount(2);
+export const payer = testAccount(1);
+
+/** A chain, a facilitator that settles on it, and an upstream: what a resource server needs around it. */
+export type Market = AsyncDisposable &
+  Readonly<{
+    chain: PaymentChain;
+    facilitator: FacilitatorProxy;
+    upstream: TestUpstream;
+    /** Starts a resource server that keeps its state in `folder`. */
+    openShop: (folder: string, env?: Readonly<Record<string, string>>) => Promise<ServiceProcess>;
+    /** Environment of a resource server, with a routes file in `folder`. */
+    shopEnvironment: (folder: string) => Promise<Record<string, string>>;
+  }>;
+
+/** Starts all of it. */
+export async function openMarket(): Promise<Market> {
+  await using resources = new AsyncDisposableStack();
+  const chain = resources.use(await startPaymentChain());
+  const folder = resources.use(await temporaryFolder());
+  const real = resources.use(
+    await startService("facilitator", {
+      GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
+      GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: chain.url,
+      GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(0).privateKey,
+      GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: chain.token, name: "USDC", version: "2" }]),
+      GATEHOUSE_FACILITATOR_LEDGER_PATH: join(folder.path, "facilitator.sqlite"),
+    }),
+  );
+  const facilitator = resources.use(await startFacilitatorProxy(Object.values(real.urls)[0] as string));
+  const upstream = resources.use(await startUpstream());
+  const shopEnvironment = async (state: string) => {
+    const routesPath = join(state, "routes.json5");
+    await writeFile(routesPath, routesFile(upstream.url));
+    return {
+      GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: "0",
+      GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
+      GATEHOUSE_RESOURCE_SERVER_PAY_TO: payee.address,
+      GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,
+      GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: facilitator.url,
+      GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: join(state, "claims.sqlite"),
+      GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "200",
+    };
+  };
+  const owned = resources.move();
+  return {
+    chain,
+    facilitator,
+    upstream,
+    shopEnvironment,
+    openShop: async (state, env = {}) => startService("resource-server", { ...(await shopEnvironment(state)), ...env }),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** A folder that is gone when it is disposed of. */
+export async function temporaryFolder(): Promise<AsyncDisposable & Readonly<{ path: string }>> {
+  const path = await mkdtemp(join(tmpdir(), "gatehouse-shop-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** The URL that a resource server is reached at. */
+export function urlOf(shop: ServiceProcess): string {
+  return shop.urls["resource-server"] as string;
+}
+
+/** Asks for a resource without payment and signs what it costs: the header that pays for one request. */
+export async function paymentFor(url: string, init?: RequestInit): Promise<string> {
+  const unpaid = await fetch(url, init);
+  const paymentRequired = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
+  return signedHeader(paymentRequired.accepts[0] as PaymentRequirements);
+}
+
+/** Signs a payment that accepts an offer. */
+async function signedHeader(accepted: PaymentRequirements, signer = payer.account): Promise<string> {
+  const { payload } = await new ExactEvmScheme(signer).createPaymentPayload(2, accepted);
+  return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });
+}
+
+function routesFile(upstream: string): string {
+  const accepts = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;
+  return `{
+    "GET /data": { accepts: ${accepts}, description: "Data", mimeType: "application/json", upstream: "${upstream}/data" },
+    "GET /other": { accepts: ${accepts}, upstream: "${upstream}/other" },
+    "POST /api/info": { accepts: ${accepts}, upstream: "${upstream}/info" },
+  }`;
+}

@@ -1,0 +1,40 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** What the upstream does next; `data` unless a test says otherwise. */
+type UpstreamBehaviour = "data" | "error" | "hang" | "large";
+
+/** An upstream that counts what reaches it. */
+export type TestUpstream = AsyncDisposable &
+  Readonly<{ url: string; hits: () => number; seen: string[]; behave: (behaviour: UpstreamBehaviour) => void }>;
+
+/** Size of a `large` response: more than a connection that nobody reads can hold. */
+export const largeBytes = 7_000_000;
+
+/** Starts an upstream on a free port. */
+export async function startUpstream(): Promise<TestUpstream> {
+  const seen: string[] = [];
+  let behaviour: UpstreamBehaviour = "data";
+  const server = createServer((request, response) => {
+    seen.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`);
+    if (behaviour === "hang") return;
+    response.setHeader("Content-Type", "application/json");
+    if (behaviour === "error") return void response.writeHead(500).end('{"secret":"stack trace"}');
+    if (behaviour === "large") return void response.end(JSON.stringify("x".repeat(largeBytes)));
+    response.end(JSON.stringify({ sold: seen.length }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    hits: () => seen.length,
+    seen,
+    behave(next) {
+      behaviour = next;
+      seen.length = 0;
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { encodePaymentSignatureHeader } from "@x402/core/http";
+import type { PaymentRequirements } from "@x402/core/types";
+import { toHex, type Hex } from "viem";
+import { client } from "./paying.ts";
+
+/** What differs from a good payment. Times in Unix seconds. */
+export type PaymentDeviation = Readonly<{ chainId?: number; validBefore?: bigint }>;
+
+const authorizationTypes = {
+  TransferWithAuthorization: [
+    { name: "from", type: "address" },
+    { name: "to", type: "address" },
+    { name: "value", type: "uint256" },
+    { name: "validAfter", type: "uint256" },
+    { name: "validBefore", type: "uint256" },
+    { name: "nonce", type: "bytes32" },
+  ],
+} as const;
+
+/** A PAYMENT-SIGNATURE header for the requirements, signed by the embedded stack's client (EIP-3009). */
+export async function paymentHeader(accepted: PaymentRequirements, deviation: PaymentDeviation = {}): Promise<string> {
+  const message = {
+    from: client.address,
+    to: accepted.payTo as Hex,
+    value: BigInt(accepted.amount),
+    validAfter: 0n,
+    validBefore: deviation.validBefore ?? BigInt(Math.floor(Date.now() / 1000) + 60),
+    nonce: toHex(crypto.getRandomValues(new Uint8Array(32))),
+  };
+  const chainId = deviation.chainId ?? Number(accepted.network.split(":")[1]);
+  const signature = await client.signTypedData({
+    domain: { name: "USDC", version: "2", chainId, verifyingContract: accepted.asset as Hex },
+    types: authorizationTypes,
+    primaryType: "TransferWithAuthorization",
+    message,
+  });
+  const authorization = {
+    ...message,
+    value: String(message.value),
+    validAfter: String(message.validAfter),
+    validBefore: String(message.validBefore),
+  };
+  const network = `eip155:${chainId}` as const;
+  return encodePaymentSignatureHeader({
+    x402Version: 2,
+    accepted: { ...accepted, network },
+    payload: { signature, authorization },
+  });
+}
