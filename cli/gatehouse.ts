@@ -8,7 +8,10 @@ import { engineProxySettings } from "#sidecar/engine-proxy/settings.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
+import { lintCommand } from "./lint-command.ts";
 import { payCommand } from "./pay-command.ts";
+import { planCommand } from "./plan-command.ts";
+import { resumeCommand } from "./resume-command.ts";
 import { serviceCommand } from "./service-command.ts";
 import { stackCommand } from "./stack-command.ts";
 
@@ -44,6 +47,9 @@ program.addCommand(
   }),
 );
 program.addCommand(payCommand());
+program.addCommand(planCommand());
+program.addCommand(lintCommand());
+program.addCommand(resumeCommand());
 program.addCommand(
   serviceCommand({
     summary:

@@ -1,6 +1,8 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runGatehouse } from "../support/run-command.ts";
@@ -98,5 +100,36 @@ describe("gatehouse pay", () => {
       2,
       expect.stringContaining("GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: missing;"),
     ]);
+  });
+});
+
+describe("gatehouse plan and gatehouse lint", () => {
+  const conf = `{ "chain": { "monitor_config": { "enable_pamir_cetina": true } } }\n`;
+  const confFile = async () => {
+    const path = join(await mkdtemp(join(tmpdir(), "gatehouse-conf-")), "node.conf");
+    await writeFile(path, conf);
+    return path;
+  };
+
+  it("lint names the key of another version with its place and exits 2", async () => {
+    const path = await confFile();
+    const { status, stdout } = await runGatehouse(["lint", path, "--node-version", "0.16.2"]);
+    expect([status, stdout]).toEqual([
+      2,
+      expect.stringContaining(`${path}:1:34: chain.monitor_config.enable_pamir_cetina`),
+    ]);
+  });
+
+  it("plan shows the difference and exits 2; with --write it applies it and exits 0; then nothing is left to do", async () => {
+    const path = await confFile();
+    const env = { GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1" };
+    const plan = (...more: string[]) =>
+      runGatehouse(["plan", "--config", path, "--node-version", "0.16.2", ...more], env);
+    const shown = await plan();
+    expect([shown.status, shown.stdout]).toEqual([2, expect.stringContaining('"storage_enable_cetina": true')]);
+    expect(await readFile(path, "utf8")).toBe(conf);
+    expect((await plan("--write")).status).toBe(0);
+    expect(await readFile(path, "utf8")).toContain('"storage_enable_cetina": true');
+    expect((await plan()).status).toBe(0);
   });
 });

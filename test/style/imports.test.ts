@@ -16,6 +16,7 @@ const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
     /^(sidecar|sidecar\/engine-proxy|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
     /^devnet\/(prepared-node|token\/address)\.ts$/,
     /^client\/(pay|paying-fetch)\.ts$/,
+    /^sidecar\/upkeep\/(plan|lint|resume)-command\.ts$/,
   ],
   infra: [
     /^daemon\/(settings[a-z-]*|setting-types)\.ts$/,

@@ -1,0 +1,18 @@
+import { readSettings } from "#daemon/settings.ts";
+import { SettingsError } from "#daemon/settings-problem.ts";
+import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
+
+/**
+ * Reads the sidecar's settings for a command that works beside it. Problems are printed on standard error and set the exit
+ * status 1; the result is undefined then.
+ */
+export function commandSidecarSettings(file: string | undefined): SidecarSettings | undefined {
+  try {
+    return readSettings(sidecarSettings, { env: process.env, file });
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+    return undefined;
+  }
+}

@@ -1,0 +1,78 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { until } from "../support/until.ts";
+
+/** A process under load. */
+export type BenchProcess = AsyncDisposable & Readonly<{ url: string; pid: number }>;
+
+const temporaries = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+
+/** Starts nginx with one worker; `server` goes into its http block. */
+export async function startNginx(folder: string, port: number, http: string): Promise<BenchProcess> {
+  const name = `nginx-${port}`;
+  const paths = temporaries.map((part) => `${part}_temp_path ${join(folder, `${name}-${part}`)};`).join(" ");
+  writeFileSync(
+    join(folder, `${name}.conf`),
+    `worker_processes 1; daemon off; pid ${join(folder, `${name}.pid`)}; error_log ${join(folder, `${name}.log`)};
+     events { worker_connections 4096; }
+     http { access_log off; keepalive_requests 1000000000; ${paths} ${http} }`,
+  );
+  const started = await start("nginx", ["-c", join(folder, `${name}.conf`)], port);
+  const [worker] = readFileSync(`/proc/${started.pid}/task/${started.pid}/children`, "utf8").trim().split(" ");
+  return { ...started, pid: Number(worker) };
+}
+
+/** An nginx that answers everything with one body. */
+export function responder(folder: string, port: number, body: string): Promise<BenchProcess> {
+  const server = `server { listen 127.0.0.1:${port}; location / { default_type application/json; return 200 '${body}'; } }`;
+  return startNginx(folder, port, server);
+}
+
+/** An nginx that passes everything on, over kept-alive connections. */
+export function nginxProxy(folder: string, port: number, nodePort: number): Promise<BenchProcess> {
+  return startNginx(
+    folder,
+    port,
+    `upstream node { server 127.0.0.1:${nodePort}; keepalive 64; keepalive_requests 1000000000; }
+     server { listen 127.0.0.1:${port}; location / { proxy_pass http://node; proxy_http_version 1.1; proxy_set_header Connection ""; } }`,
+  );
+}
+
+/** A HAProxy with one thread that passes everything on, over kept-alive connections. */
+export function haproxyProxy(folder: string, port: number, nodePort: number): Promise<BenchProcess> {
+  const config = join(folder, `haproxy-${port}.cfg`);
+  writeFileSync(
+    config,
+    `global\n  nbthread 1\ndefaults\n  mode http\n  timeout connect 2s\n  timeout client 60s\n  timeout server 60s\n  http-reuse always\nlisten front\n  bind 127.0.0.1:${port}\n  server node 127.0.0.1:${nodePort}\n`,
+  );
+  return start("haproxy", ["-db", "-f", config], port);
+}
+
+/** Starts a program and waits until its port takes connections. */
+export async function start(command: string, args: readonly string[], port: number): Promise<BenchProcess> {
+  const child = spawn(command, args, { stdio: ["ignore", "ignore", "inherit"] });
+  await once(child, "spawn");
+  await until(`${command} listens on ${port}`, 20_000, () => takesConnections(port));
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    pid: child.pid ?? 0,
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGTERM");
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    },
+  };
+}
+
+function takesConnections(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on("error", () => resolve(false));
+  });
+}

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startPaymentChain, type PaymentChain } from "../support/payment-chain.ts";
+import { until } from "../support/until.ts";
+import { ledgerFolder, startFacilitator } from "./running-facilitator.ts";
+import { signPayment } from "./signed-payment.ts";
+
+const resources = new AsyncDisposableStack();
+/** Makes blocks only when a test says so. */
+let chain: PaymentChain;
+let ledgers: Awaited<ReturnType<typeof ledgerFolder>>;
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
+  ledgers = resources.use(await ledgerFolder());
+});
+
+afterAll(() => resources.disposeAsync());
+
+function start(name: string, env: Readonly<Record<string, string>>) {
+  return startFacilitator({ rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path(name), env });
+}
+
+async function poolHas(transactions: number): Promise<void> {
+  await until("the node has it", 5_000, async () => {
+    const { pending } = await chain.anvil.request<{ pending: string }>("txpool_status");
+    return Number(pending) === transactions;
+  });
+}
+
+test("no receipt in time is settlement_pending; the payment stays good, and settling it again gives the outcome", async () => {
+  await using facilitator = await start("slow", { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "300" });
+  const payment = await signPayment(chain.token);
+
+  const told = await facilitator.settle(payment);
+
+  expect(told).toMatchObject({ status: 200, body: { success: false, errorReason: "settlement_pending" } });
+  expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });
+  const again = facilitator.settle(payment);
+  await chain.anvil.mine();
+  expect((await again).body).toMatchObject({ success: true, transaction: told.body.transaction });
+});
+
+test("more settlements at once than allowed are answered 503, and nothing is done about them", async () => {
+  await using facilitator = await start("full", { GATEHOUSE_FACILITATOR_SETTLEMENT_IN_FLIGHT_MAX: "1" });
+  const first = facilitator.settle(await signPayment(chain.token));
+  await poolHas(1);
+  const second = await signPayment(chain.token);
+
+  expect(await facilitator.settle(second)).toEqual({
+    status: 503,
+    body: { error: "1 settlements are under way, which is the most; try again in a moment" },
+  });
+
+  await chain.anvil.mine();
+  expect((await first).body).toMatchObject({ success: true });
+  const retried = facilitator.settle(second);
+  await poolHas(1);
+  await chain.anvil.mine();
+  expect((await retried).body).toMatchObject({ success: true });
+});
+
+test("a new block is noticed by newHeads, long before the next poll", async () => {
+  await using facilitator = await start("heads", {
+    GATEHOUSE_FACILITATOR_CHAIN_WEB_SOCKET_URL: chain.anvil.webSocketUrl,
+    GATEHOUSE_FACILITATOR_SETTLEMENT_POLL_INTERVAL_MS: "60000",
+  });
+  const settling = facilitator.settle(await signPayment(chain.token));
+  await poolHas(1);
+  await chain.anvil.mine();
+
+  expect((await settling).body).toMatchObject({ success: true });
+});
+
+test("a chain that asks more for gas than allowed is an error of the operator, not a verdict", async () => {
+  await using facilitator = await start("dear", { GATEHOUSE_FACILITATOR_SETTLEMENT_MAX_FEE_PER_GAS_GWEI: "0.000001" });
+  expect(await facilitator.settle(await signPayment(chain.token))).toEqual({
+    status: 500,
+    body: { error: expect.stringMatching(/asks .* gwei for gas, settlement\.maxFeePerGasGwei allows 0\.000001/) },
+  });
+  expect(await (await fetch(`${facilitator.url}/readyz`)).json()).toMatchObject({
+    status: "unready",
+    checks: { chain: { ok: false, message: expect.stringContaining("gwei") } },
+  });
+});

@@ -1,0 +1,128 @@
+import { JsonRpcProvider, WebSocketProvider } from "ethers";
+import { createPublicClient, http, webSocket, type Block, type Hex } from "viem";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSubject, type TestSubject } from "#devnet/rpc/rpc-subject.ts";
+import { startTestNode, type TestNode } from "#devnet/rpc/rpc-fixture.ts";
+import { specifiedMethods } from "#sidecar/gateway/catalogue/catalogue.ts";
+import type { ParamShape } from "#sidecar/gateway/catalogue/method.ts";
+import { startTestGateway, type TestGateway } from "#sidecar/gateway/testing/test-gateway.ts";
+
+const limitless = {
+  requestsPerSecond: 1e6,
+  requestBurst: 1e6,
+  computeUnitsPerSecond: 1e8,
+  computeUnitBurst: 1e8,
+  concurrency: 1_000,
+};
+
+async function answerOf(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 77, method, params }),
+  });
+  return response.json();
+}
+
+describe("the gateway in front of a devnet node", () => {
+  let node: TestNode;
+  let subject: TestSubject;
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    node = await startTestNode();
+    subject = await createSubject(node);
+    const settings = { tiers: { public: limitless, internal: limitless }, internal: { enabled: true } };
+    gateway = await startTestGateway(node.rpc, settings);
+  });
+  afterAll(async () => {
+    await gateway?.[Symbol.asyncDispose]();
+    await node?.[Symbol.asyncDispose]();
+  });
+
+  function paramOf(shape: ParamShape): unknown {
+    const block = `0x${BigInt(subject.blockNumber).toString(16)}`;
+    const values: Record<ParamShape, unknown> = {
+      address: subject.contract,
+      block,
+      blockHash: subject.blockHash,
+      blockNumberOrHash: block,
+      boolean: true,
+      callObject: { to: subject.contract, data: subject.written },
+      data: subject.written,
+      hash: subject.transaction,
+      logFilter: { fromBlock: "0x0", toBlock: block },
+      percentiles: [25, 75],
+      quantity: "0x0",
+      storageKeys: [`0x${"0".repeat(64)}`],
+      subscriptionId: "0x1",
+      subscriptionType: "newHeads",
+      traceFilter: { fromBlock: "0x0", toBlock: block },
+      tracerOptions: { tracer: "callTracer" },
+    };
+    return values[shape];
+  }
+
+  const compared = specifiedMethods.filter(
+    ({ answeredBy, name }) => answeredBy === "node" && name !== "eth_sendRawTransaction",
+  );
+  it.each(compared.map(({ name }) => name))("gives the same answer to %s as the node itself, twice", async (name) => {
+    const { params } = compared.find((method) => method.name === name)!;
+    const given = params.map(({ shape }) => paramOf(shape));
+    const direct = await answerOf(node.rpc.httpUrl, name, given);
+    expect(direct).not.toHaveProperty("error");
+    const through = gateway.urls["internal"]!;
+    expect(await answerOf(through, name, given)).toEqual(direct);
+    expect(await answerOf(through, name, given)).toEqual(direct);
+  });
+
+  it("serves viem over HTTP and WebSocket", async () => {
+    const overHttp = createPublicClient({ transport: http(gateway.url, { batch: true }) });
+    const overWebSocket = createPublicClient({ transport: webSocket(gateway.url.replace("http", "ws")) });
+    const [chainId, balance, block] = await Promise.all([
+      overHttp.getChainId(),
+      overHttp.getBalance({ address: subject.account as Hex }),
+      overWebSocket.getBlock({ blockHash: subject.blockHash as Hex }),
+    ]);
+    expect(chainId).toBe(1_672);
+    expect(balance).toBeGreaterThan(0n);
+    expect(block.number).toBe(BigInt(subject.blockNumber));
+    await expect(overHttp.getLogs({ fromBlock: 0n, toBlock: 100n })).rejects.toThrow(
+      "block range too large: 101 blocks requested, limited to 100 blocks",
+    );
+    const seen = Promise.withResolvers<Block>();
+    const stop = overWebSocket.watchBlocks({ onBlock: (head) => seen.resolve(head as Block), onError: seen.reject });
+    await overWebSocket.getChainId();
+    const { hash } = await node.anvil.mine();
+    expect((await seen.promise).hash).toBe(hash);
+    stop();
+    (await overWebSocket.transport.getRpcClient()).close();
+  });
+
+  it("serves ethers over HTTP and WebSocket", async () => {
+    const overHttp = new JsonRpcProvider(gateway.url);
+    const overWebSocket = new WebSocketProvider(gateway.url.replace("http", "ws"));
+    expect((await overHttp.getNetwork()).chainId).toBe(1_672n);
+    expect(await overHttp.getBlockNumber()).toBe(await overWebSocket.getBlockNumber());
+    const receipt = await overHttp.getTransactionReceipt(subject.transaction);
+    expect(receipt?.blockHash).toBe(subject.blockHash);
+    await expect(overHttp.send("eth_nothing", [])).rejects.toThrow("does not exist/is not available");
+    const seen = Promise.withResolvers<number>();
+    await overWebSocket.on("block", seen.resolve);
+    const { number } = await node.anvil.mine();
+    expect(await seen.promise).toBeGreaterThanOrEqual(Number(number));
+    overHttp.destroy();
+    await overWebSocket.destroy();
+  });
+
+  it("shows a transaction that was sent through it at once", async () => {
+    const before = await answerOf(gateway.url, "eth_getTransactionCount", [subject.account, "pending"]);
+    const { result } = (await answerOf(gateway.url, "eth_sendRawTransaction", [subject.signed])) as { result: string };
+    expect(result).toMatch(/^0x[0-9a-f]{64}$/);
+    await node.anvil.mine();
+    const receipt = (await answerOf(gateway.url, "eth_getTransactionReceipt", [result])) as {
+      result: { status: string };
+    };
+    expect(receipt.result.status).toBe("0x1");
+    expect(before).toHaveProperty("result");
+  });
+});

@@ -1,0 +1,85 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { tokenAddress } from "#devnet/token/address.ts";
+import { configSchema, secretKeys } from "#infra/config-schema.ts";
+import { parseConfig } from "#infra/config.ts";
+import type { PolicyResource } from "#policies/rule.ts";
+import { allRules } from "#policies/rules/all-rules.ts";
+import { deployedResources } from "./deployed-resources.ts";
+
+const digest = `sha256:${"a".repeat(64)}`;
+const shared = { devAccounts: "true", tokenAddress };
+const stacks: Readonly<Record<string, Record<string, string>>> = {
+  docker: shared,
+  kubernetes: {
+    ...shared,
+    target: "kubernetes",
+    gatehouseImage: `registry.example/gatehouse@${digest}`,
+    devnetImage: `registry.example/devnet@${digest}`,
+    ingress: JSON.stringify({ gatewayHost: "rpc.example", resourceServerHost: "paid.example", tlsSecret: "tls" }),
+  },
+};
+
+function findings(resources: readonly PolicyResource[]): string[] {
+  return allRules.flatMap((rule) =>
+    rule.scope === "stack"
+      ? rule.check(resources).map(({ resource, message }) => `${rule.name}: ${resource} ${message}`)
+      : resources.flatMap((resource) =>
+          rule.check(resource, { allowedRegistries: [] }).map((message) => `${rule.name}: ${resource.name} ${message}`),
+        ),
+  );
+}
+
+type StackFile = Readonly<{ config: Readonly<Record<string, unknown>> }>;
+
+function read(path: string): StackFile {
+  return parse(readFileSync(new URL(`../../${path}`, import.meta.url), "utf8")) as StackFile;
+}
+
+function keysOf(path: string): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(read(path).config).map(([key, value]) => [
+      key.replace(/^gatehouse:/, ""),
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
+  );
+}
+
+describe("the policy pack over this project's own program", () => {
+  it.each(Object.keys(stacks))("has nothing against the stack on %s", async (target) => {
+    const resources = await deployedResources(stacks[target] ?? {});
+    expect(resources.length).toBeGreaterThan(15);
+    expect(findings(resources)).toEqual([]);
+  });
+});
+
+describe("the stack files", () => {
+  it("declare every key that the program reads, but for secrets, which can't have an empty default", () => {
+    const secrets: readonly string[] = secretKeys;
+    const known = Object.keys(configSchema.shape).filter((key) => !secrets.includes(key));
+    expect(Object.keys(read("Pulumi.yaml").config).toSorted()).toEqual(known.toSorted());
+  });
+
+  it("have defaults that the program takes, and that are the program's own", () => {
+    const declared = read("Pulumi.yaml").config as Record<string, { default: unknown }>;
+    const defaults = Object.fromEntries(
+      Object.entries(declared).map(([key, { default: value }]) => [
+        key,
+        typeof value === "string" ? value : JSON.stringify(value),
+      ]),
+    );
+    expect(parseConfig(defaults)).toEqual(parseConfig({}));
+  });
+
+  it.each(["Pulumi.dev.yaml", "infra/examples/Pulumi.docker-node.yaml", "infra/examples/Pulumi.kubernetes.yaml"])(
+    "%s is a configuration that the program takes",
+    (path) => {
+      expect(() => parseConfig(keysOf(path))).not.toThrow();
+    },
+  );
+
+  it("name the devnet's token in the development stack", () => {
+    expect(keysOf("Pulumi.dev.yaml")["tokenAddress"]).toBe(tokenAddress);
+  });
+});

@@ -1,0 +1,41 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { readSettings } from "#daemon/settings.ts";
+import { prepareNode } from "#devnet/prepared-node.ts";
+import { devnetSettings } from "#devnet/settings.ts";
+import { freePorts } from "./free-ports.ts";
+
+const run = promisify(execFile);
+
+/** A devnet node in a workspace of its own, started by its own `ops`. */
+export type DevnetWorkspace = AsyncDisposable &
+  Readonly<{ workspace: string; configPath: string; httpUrl: string; webSocketUrl: string }>;
+
+/** Makes a workspace for a version and starts its node at free ports. */
+export async function startDevnetWorkspace(version: string): Promise<DevnetWorkspace> {
+  const workspace = await mkdtemp(join(tmpdir(), "gatehouse-devnet-"));
+  const [httpPort = 0, webSocketPort = 0] = await freePorts(2);
+  const env = {
+    GATEHOUSE_DEVNET_WORKSPACE_DIRECTORY: workspace,
+    GATEHOUSE_DEVNET_NODE_VERSION: version,
+    GATEHOUSE_DEVNET_NODE_HTTP_PORT: String(httpPort),
+    GATEHOUSE_DEVNET_NODE_WEB_SOCKET_PORT: String(webSocketPort),
+    GATEHOUSE_DEVNET_CHAIN_BLOCK_TIME_SECONDS: "0.5",
+  };
+  const node = await prepareNode(readSettings(devnetSettings, { env }));
+  const { binDirectory, configPath } = node.workspace;
+  await run("./ops", ["start", "--config", "./node.conf"], { cwd: binDirectory });
+  return {
+    workspace,
+    configPath,
+    httpUrl: `http://127.0.0.1:${httpPort}`,
+    webSocketUrl: `ws://127.0.0.1:${webSocketPort}`,
+    [Symbol.asyncDispose]: async () => {
+      await run("./ops", ["stop", "--force"], { cwd: binDirectory });
+      await rm(workspace, { recursive: true, force: true });
+    },
+  };
+}
