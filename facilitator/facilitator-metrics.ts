@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { JsonRpcObserver } from "./chain/json-rpc-client.ts";
 
 /** State that is read when metrics are asked for. */
-export type MeteredState = Readonly<{
+type MeteredState = Readonly<{
   inFlight: () => number;
   nextNonce: () => number;
   /** In the chain's native currency; `undefined` before the chain was first asked. */

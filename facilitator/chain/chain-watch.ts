@@ -1,4 +1,4 @@
-import { formatUnits } from "viem";
+import { formatUnits } from "viem/utils";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/readiness.ts";
 import { createPause } from "../pause.ts";

@@ -27,7 +27,7 @@ export type EventLog = Readonly<z.output<typeof logSchema>>;
 export type Receipt = Readonly<NonNullable<z.output<typeof receiptSchema>>>;
 
 /** A message call (`eth_call`). */
-export type MessageCall = Readonly<{ from?: Hex; to: Hex; data: Hex; gas?: number }>;
+type MessageCall = Readonly<{ from?: Hex; to: Hex; data: Hex; gas?: number }>;
 
 /**
  * The chain's node, in the words of this service. Calls made at the same time share one request. Each throws `ChainError` when
@@ -56,7 +56,7 @@ export type Chain = Readonly<{
 }>;
 
 /** Where an event stands. */
-export type Placed = Readonly<{ transactionHash: Hex }>;
+type Placed = Readonly<{ transactionHash: Hex }>;
 
 const logBlocksMax = 100;
 

@@ -1,4 +1,4 @@
-import { formatGwei, parseGwei } from "viem";
+import { formatGwei, parseGwei } from "viem/utils";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 

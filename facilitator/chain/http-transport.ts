@@ -37,15 +37,26 @@ export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTran
     if (response.statusCode >= 200 && response.statusCode < 300) return text;
     throw new ChainError("bad_answer", `the node answered HTTP ${response.statusCode} instead of a JSON-RPC response`);
   };
+  const postWithRetry = async (body: string, signal: AbortSignal): Promise<string> => {
+    for (let retries = 0; ; retries += 1) {
+      try {
+        return await postOnce(body, signal);
+      } catch (error) {
+        if (retries >= connectionRetriesMax || !isLostConnection(error)) throw error;
+      }
+    }
+  };
   return {
     post: async (body) => {
-      const signal = AbortSignal.timeout(timeoutMs);
-      for (let retries = 0; ; retries += 1) {
-        try {
-          return await postOnce(body, signal);
-        } catch (error) {
-          if (retries >= connectionRetriesMax || !isLostConnection(error)) throw toChainError(error, timeoutMs);
-        }
+      const deadline = new AbortController();
+      const giveUp = () => deadline.abort(new ChainError("timeout", `the node did not answer within ${timeoutMs} ms`));
+      const timer = setTimeout(giveUp, timeoutMs);
+      try {
+        return await postWithRetry(body, deadline.signal);
+      } catch (error) {
+        throw toChainError(error);
+      } finally {
+        clearTimeout(timer);
       }
     },
     [Symbol.asyncDispose]: () => pool.destroy(),
@@ -59,11 +70,11 @@ function isLostConnection(error: unknown): boolean {
   return error instanceof Error && "code" in error && lostConnectionCodes.has(String(error.code));
 }
 
-function toChainError(error: unknown, timeoutMs: number): ChainError {
+function toChainError(error: unknown): ChainError {
   if (error instanceof ChainError) return error;
-  const { name, code, message } = error as NodeJS.ErrnoException;
-  if (name === "TimeoutError" || timeoutCodes.has(code ?? "")) {
-    return new ChainError("timeout", `the node did not answer within ${timeoutMs} ms`, { cause: error });
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (timeoutCodes.has(code ?? "")) {
+    return new ChainError("timeout", `the node did not answer in time (${code})`, { cause: error });
   }
   return new ChainError("unreachable", `the node can't be reached (${code ?? message})`, { cause: error });
 }

@@ -1,4 +1,4 @@
-import { keccak256, stringToBytes } from "viem";
+import { keccak256, stringToBytes } from "viem/utils";
 import { addressWord, type Hex } from "../payment/hex.ts";
 
 /** Call data and events of an EIP-3009 token. */

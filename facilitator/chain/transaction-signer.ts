@@ -1,12 +1,12 @@
 import secp256k1 from "secp256k1";
-import { keccak256, serializeTransaction, type TransactionSerializableEIP1559 } from "viem";
-import { publicKeyToAddress } from "viem/utils";
+import type { TransactionSerializableEIP1559 } from "viem";
+import { keccak256, publicKeyToAddress, serializeTransaction } from "viem/utils";
 import type { Secret } from "#daemon/secret.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { Hex } from "../payment/hex.ts";
 
 /** A transaction ready to be sent, with the hash by which the chain will know it. */
-export type SignedTransaction = Readonly<{ hash: Hex; rawTransaction: Hex }>;
+type SignedTransaction = Readonly<{ hash: Hex; rawTransaction: Hex }>;
 
 /** An account that signs EIP-1559 transactions. */
 export type TransactionSigner = Readonly<{

@@ -1,5 +1,5 @@
 import secp256k1 from "secp256k1";
-import { keccak256 } from "viem";
+import { keccak256 } from "viem/utils";
 import { addressWord, integerWord, type Hex, type Word } from "./hex.ts";
 
 /** An ECDSA signature over secp256k1, parsed. */

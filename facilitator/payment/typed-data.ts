@@ -1,4 +1,4 @@
-import { keccak256, stringToBytes } from "viem";
+import { keccak256, stringToBytes } from "viem/utils";
 import type { Authorization } from "./exact-payload.ts";
 import { addressWord, integerWord, type Hex, type Word } from "./hex.ts";
 

@@ -10,7 +10,7 @@ import type { Attempt, Outcome, Settlement, Unfinished } from "./settlement.ts";
 const sqliteBusy = 5;
 
 /** A settlement and the transaction that is about to be sent for it. */
-export type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
+type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
 
 /**
  * The journal of settlements on one chain. What it was told is on disk when a method returns, whatever happens to the process

@@ -1,0 +1,82 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { createJsonRpcClient } from "./json-rpc-client.ts";
+
+type Request = { id: number; method: string; params: unknown[] };
+
+/** A node that answers with `respond`'s text, and the bodies that it got. */
+async function startNode(respond: (body: Request | Request[]) => string | undefined, status = 200) {
+  const bodies: (Request | Request[])[] = [];
+  const server = createServer(async (request, response) => {
+    const body = JSON.parse(await text(request)) as Request | Request[];
+    bodies.push(body);
+    const answer = respond(body);
+    if (answer !== undefined) response.writeHead(status).end(answer);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/rpc?key=1`;
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { url, bodies, [Symbol.asyncDispose]: close };
+}
+
+const answerAll = (body: Request | Request[]) => {
+  const one = ({ id, method }: Request) => ({ jsonrpc: "2.0", id, result: method });
+  return JSON.stringify(Array.isArray(body) ? body.map(one).toReversed() : one(body));
+};
+
+const client = (url: string, timeoutMs = 1_000) =>
+  createJsonRpcClient({ url, timeoutMs }, { observe: () => undefined });
+
+test("a call alone is one request, calls at the same time are one batch, each with its own answer", async () => {
+  await using node = await startNode(answerAll);
+  await using rpc = client(node.url);
+  expect(await rpc.call("a", [])).toEqual({ ok: true, result: "a" });
+  const answers = await Promise.all(["b", "c", "d"].map((method) => rpc.call(method, [])));
+  expect(answers.map((answer) => answer.ok && answer.result)).toEqual(["b", "c", "d"]);
+  expect(node.bodies).toEqual([
+    { jsonrpc: "2.0", id: 0, method: "a", params: [] },
+    ["b", "c", "d"].map((method, id) => ({ jsonrpc: "2.0", id, method, params: [] })),
+  ]);
+});
+
+test("no batch is larger than 100 calls", async () => {
+  await using node = await startNode(answerAll);
+  await using rpc = client(node.url);
+  await Promise.all(Array.from({ length: 250 }, (_, index) => rpc.call(`m${index}`, [])));
+  expect(node.bodies.map((body) => (Array.isArray(body) ? body.length : 1))).toEqual([100, 100, 50]);
+});
+
+test("an error of the node is a value", async () => {
+  const error = { code: 3, message: "execution reverted", data: "0x" };
+  await using node = await startNode(() => JSON.stringify({ jsonrpc: "2.0", id: 0, error }));
+  await using rpc = client(node.url);
+  expect(await rpc.call("eth_call", [])).toEqual({ ok: false, error });
+});
+
+test.each([
+  ["HTML", "<html>", 200, "bad_answer"],
+  ["HTTP 503", "busy", 503, "bad_answer"],
+  ["JSON that is no response", "{}", 200, "bad_answer"],
+  ["an error for all calls together", '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"no"}}', 200, "refused"],
+  ["an answer to something else", '{"jsonrpc":"2.0","id":9,"result":1}', 200, "bad_answer"],
+  ["nothing in time", undefined, 200, "timeout"],
+])("%s is a fault of the chain", async (_, answer, status, fault) => {
+  await using node = await startNode(() => answer, status);
+  await using rpc = client(node.url, 200);
+  await expect(rpc.call("eth_chainId", [])).rejects.toMatchObject({ code: "chain_unavailable", fault });
+});
+
+test("a node that is not there is a fault of the chain, and its URL is told to nobody", async () => {
+  const node = await startNode(answerAll);
+  await node[Symbol.asyncDispose]();
+  await using rpc = client(node.url);
+  await expect(rpc.call("eth_chainId", [])).rejects.toMatchObject({
+    fault: "unreachable",
+    message: "the node can't be reached (ECONNREFUSED)",
+  });
+});

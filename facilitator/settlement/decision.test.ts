@@ -1,0 +1,128 @@
+import { expect, test } from "vitest";
+import type { Receipt } from "../chain/chain.ts";
+import { addressTopic, transferTopic } from "../chain/token.ts";
+import { integerWord, type Hex } from "../payment/hex.ts";
+import { decide, type Observation } from "./decision.ts";
+import { createInFlightBook } from "./in-flight.ts";
+import type { Attempt, Settlement } from "./settlement.ts";
+
+const signer: Hex = `0x${"51".repeat(20)}`;
+const nowMs = 1_800_000_000_000;
+
+const settlement: Settlement = {
+  id: `0x${"1d".repeat(32)}`,
+  asset: `0x${"a5".repeat(20)}`,
+  payer: `0x${"01".repeat(20)}`,
+  payTo: `0x${"02".repeat(20)}`,
+  amount: 10_000n,
+  authorizationNonce: `0x${"0c".repeat(32)}`,
+  validBefore: BigInt(nowMs / 1_000 + 300),
+  callData: "0xe3ee160e",
+};
+
+function attempt(changes: Partial<Attempt> = {}): Attempt {
+  return {
+    hash: `0x${"aa".repeat(32)}`,
+    signer,
+    nonce: 5,
+    rawTransaction: "0x02",
+    maxFeePerGas: 2n,
+    maxPriorityFeePerGas: 1n,
+    signedAtMs: nowMs - 1_000,
+    ...changes,
+  };
+}
+
+function receipt(changes: Partial<Receipt> = {}): Receipt {
+  const { asset, payer, payTo, amount } = settlement;
+  const topics = [transferTopic, addressTopic(payer), addressTopic(payTo)];
+  const logs = [{ address: asset, topics, data: `0x${integerWord(amount)}` as const }];
+  return { status: 1, blockNumber: 100, transactionHash: attempt().hash, logs, ...changes };
+}
+
+function seen(changes: Partial<Observation> & { receipt?: Receipt } = {}): Observation {
+  const { receipt: only, ...rest } = changes;
+  const receipts = new Map(only === undefined ? [] : [[only.transactionHash, only]]);
+  const head = { number: 100, timestamp: nowMs / 1_000, baseFeePerGas: 1n };
+  return { head, nextNonce: 5, signer, receipts, nowMs, ...rest };
+}
+
+function entry(attempts: readonly Attempt[] = [attempt()], changes: object = { sentAtMs: nowMs - 1_000 }) {
+  return Object.assign(createInFlightBook().add(settlement, attempts), changes);
+}
+
+const options = { confirmations: 1, bumpAfterMs: 15_000 };
+const transaction = attempt().hash;
+
+test("a receipt with the transfer is a settlement", () => {
+  expect(decide(entry(), seen({ nextNonce: 6, receipt: receipt() }), options)).toEqual({
+    kind: "finish",
+    outcome: { state: "settled", transaction },
+  });
+});
+
+test("it is final with the confirmations that were asked for, not before", () => {
+  const deep = { ...options, confirmations: 3 };
+  expect(decide(entry(), seen({ nextNonce: 6, receipt: receipt() }), deep)).toEqual({ kind: "wait" });
+  const head = { number: 102, timestamp: 0, baseFeePerGas: 1n };
+  expect(decide(entry(), seen({ head, nextNonce: 6, receipt: receipt() }), deep)).toMatchObject({ kind: "finish" });
+});
+
+test("success without the transfer is no settlement", () => {
+  const other = receipt({ logs: [{ ...receipt().logs[0]!, data: `0x${integerWord(9_999n)}` }] });
+  expect(decide(entry(), seen({ nextNonce: 6, receipt: other }), options)).toMatchObject({
+    outcome: { state: "failed", reason: "invalid_exact_evm_transfer_event_mismatch", transaction },
+  });
+});
+
+test("the older of two transactions may be the one that settled", () => {
+  const replaced = entry([attempt(), attempt({ hash: `0x${"bb".repeat(32)}` })]);
+  expect(decide(replaced, seen({ nextNonce: 6, receipt: receipt() }), options)).toMatchObject({
+    outcome: { state: "settled", transaction },
+  });
+});
+
+test("a revert is looked into, but not while another transaction may still settle", () => {
+  const reverted = receipt({ status: 0, logs: [] });
+  expect(decide(entry(), seen({ nextNonce: 6, receipt: reverted }), options)).toEqual({
+    kind: "examine",
+    cause: "reverted",
+  });
+  const second = entry([attempt(), attempt({ hash: `0x${"bb".repeat(32)}`, nonce: 6 })]);
+  expect(decide(second, seen({ nextNonce: 6, receipt: reverted }), options)).toEqual({ kind: "wait" });
+});
+
+test("a used nonce without a receipt is lost after a while, not at once", () => {
+  const lostSince = (lostSinceMs: number) => entry([attempt()], { sentAtMs: nowMs, lostSinceMs });
+  expect(decide(lostSince(nowMs), seen({ nextNonce: 6 }), options)).toEqual({ kind: "wait" });
+  expect(decide(lostSince(nowMs - 3_000), seen({ nextNonce: 6 }), options)).toEqual({ kind: "examine", cause: "lost" });
+});
+
+test("past its end an authorization is looked into", () => {
+  const late = { number: 100, timestamp: Number(settlement.validBefore) + 31, baseFeePerGas: 1n };
+  expect(decide(entry(), seen({ head: late }), options)).toEqual({ kind: "examine", cause: "expired" });
+});
+
+test("what waits is sent again now and then; after a restart at once", () => {
+  expect(decide(entry(), seen(), options)).toEqual({ kind: "wait" });
+  expect(decide(entry([attempt()], { sentAtMs: nowMs - 5_000 }), seen(), options)).toEqual({ kind: "resend" });
+  expect(decide(entry([attempt()], { sentAtMs: 0 }), seen(), options)).toEqual({ kind: "resend" });
+});
+
+test("only the transaction that is next in line is worth a higher fee", () => {
+  const old = { signedAtMs: nowMs - 20_000 };
+  expect(decide(entry([attempt(old)]), seen(), options)).toEqual({ kind: "replace" });
+  expect(decide(entry([attempt({ ...old, nonce: 6 })]), seen(), options)).toEqual({ kind: "wait" });
+  const twenty = Array.from({ length: 20 }, () => attempt(old));
+  expect(decide(entry(twenty), seen(), options)).toEqual({ kind: "wait" });
+});
+
+test("a transaction of an earlier signing key is sent again, and never replaced", () => {
+  const foreign = attempt({ signer: `0x${"99".repeat(20)}`, nonce: 2, signedAtMs: 0 });
+  expect(decide(entry([foreign], { sentAtMs: nowMs - 5_000 }), seen(), options)).toEqual({ kind: "resend" });
+});
+
+test("nothing is done about what waits for the submitter or was never signed", () => {
+  expect(decide(entry([attempt()], { queued: true }), seen(), options)).toEqual({ kind: "wait" });
+  expect(decide(entry([]), seen(), options)).toEqual({ kind: "wait" });
+});

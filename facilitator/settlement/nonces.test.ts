@@ -1,0 +1,64 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { createNonces } from "./nonces.ts";
+
+test("nonces follow one another from the chain's next one", () => {
+  const nonces = createNonces();
+  nonces.rebase(7);
+  expect([nonces.take(), nonces.take(), nonces.take()]).toEqual([7, 8, 9]);
+  expect(nonces.next()).toBe(10);
+});
+
+test("one that was given back is given out again, before later ones", () => {
+  const nonces = createNonces();
+  nonces.rebase(7);
+  for (let taken = 0; taken < 3; taken += 1) nonces.take();
+  nonces.release(8);
+  expect([nonces.take(), nonces.take()]).toEqual([8, 10]);
+});
+
+test("after a restart the nonces of journalled transactions are not given out", () => {
+  const nonces = createNonces();
+  nonces.hold(7);
+  nonces.hold(9);
+  nonces.rebase(7);
+  expect([nonces.take(), nonces.take()]).toEqual([8, 10]);
+});
+
+test("a chain that went back starts over", () => {
+  const nonces = createNonces();
+  nonces.rebase(7);
+  nonces.take();
+  nonces.reset(3);
+  expect(nonces.anyHeld()).toBe(false);
+  expect(nonces.take()).toBe(3);
+});
+
+test("whatever happens, no nonce is given out that is held or gone", () => {
+  const step = fc.oneof(
+    fc.record({ do: fc.constant("take" as const) }),
+    fc.record({ do: fc.constantFrom("hold" as const, "release" as const, "rebase" as const), nonce: fc.nat(30) }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const nonces = createNonces();
+      const held = new Set<number>();
+      let floor = 0;
+      for (const next of steps) {
+        if (next.do === "take") {
+          const nonce = nonces.take();
+          expect(held.has(nonce) || nonce < floor).toBe(false);
+          held.add(nonce);
+          continue;
+        }
+        nonces[next.do](next.nonce);
+        if (next.do === "hold") held.add(next.nonce);
+        if (next.do === "release") held.delete(next.nonce);
+        if (next.do === "rebase") {
+          floor = next.nonce;
+          for (const nonce of held) if (nonce < floor) held.delete(nonce);
+        }
+      }
+    }),
+  );
+});
