@@ -66,6 +66,10 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
 }
 
 async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (incoming.method === "GET" && incoming.url === "/livez") {
+    response.writeHead(200, { "Content-Type": "application/json" }).end('{"status":"ok"}\n');
+    return;
+  }
   const body = await readBody(incoming, proxy.settings.listen.bodyLimitBytes);
   if (body === undefined) {
     proxy.count("refused");

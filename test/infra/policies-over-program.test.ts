@@ -11,7 +11,7 @@ import { deployedResources } from "./deployed-resources.ts";
 const digest = `sha256:${"a".repeat(64)}`;
 const shared = { devAccounts: "true", tokenAddress };
 const stacks: Readonly<Record<string, Record<string, string>>> = {
-  docker: shared,
+  docker: { ...shared, dockerEngine: "tcp://engine.example:2376" },
   kubernetes: {
     ...shared,
     target: "kubernetes",

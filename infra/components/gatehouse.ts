@@ -1,0 +1,57 @@
+import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
+import type { Platform } from "../platform.ts";
+import { facilitatorSpec } from "../spec/facilitator-spec.ts";
+import { nodeSpec } from "../spec/node-spec.ts";
+import { pushgatewaySpec } from "../spec/pushgateway-spec.ts";
+import { resourceServerSpec } from "../spec/resource-server-spec.ts";
+import { sidecarSpec } from "../spec/sidecar-spec.ts";
+import type { StackArgs } from "../spec/stack-specs.ts";
+import { upstreamSpec } from "../spec/upstream-spec.ts";
+import { Facilitator } from "./facilitator.ts";
+import { Node } from "./node.ts";
+import { Pushgateway } from "./pushgateway.ts";
+import { withoutProblems } from "./refuse-problems.ts";
+import { ResourceServer } from "./resource-server.ts";
+import { Upstream } from "./upstream.ts";
+
+/** The whole system: a guarded node, its Pushgateway, a facilitator and a resource server. */
+export class Gatehouse extends ComponentResource {
+  /** @throws {ConfigError} with the problems of all services at once, before anything is made. */
+  constructor(name: string, args: StackArgs & Readonly<{ platform: Platform }>, opts?: ComponentResourceOptions) {
+    super("gatehouse:index:Gatehouse", name, {}, opts);
+    const built = withoutProblems({
+      node: nodeSpec(args.node),
+      sidecar: sidecarSpec(args.sidecar),
+      pushgateway: pushgatewaySpec(args.pushgateway),
+      facilitator: facilitatorSpec(args.facilitator),
+      resourceServer: resourceServerSpec(args.resourceServer),
+      upstream: args.upstream === undefined ? undefined : upstreamSpec(args.upstream),
+    });
+    const { platform } = args;
+    platform.allowEdges(Object.values(built).flatMap((service) => service?.spec ?? []));
+    const here = { parent: this };
+    const pushgateway = new Pushgateway(`${name}-pushgateway`, { ...args.pushgateway, platform }, here);
+    const node = new Node(
+      `${name}-node`,
+      { node: args.node, sidecar: args.sidecar, platform, after: [pushgateway.ready] },
+      here,
+    );
+    const facilitator = new Facilitator(
+      `${name}-facilitator`,
+      { ...args.facilitator, platform, after: [node.ready] },
+      here,
+    );
+    const upstream =
+      args.upstream === undefined ? undefined : new Upstream(`${name}-upstream`, { ...args.upstream, platform }, here);
+    new ResourceServer(
+      `${name}-resource-server`,
+      {
+        ...args.resourceServer,
+        platform,
+        after: upstream === undefined ? [facilitator.ready] : [facilitator.ready, upstream.ready],
+      },
+      here,
+    );
+    this.registerOutputs({});
+  }
+}

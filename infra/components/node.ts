@@ -1,0 +1,26 @@
+import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
+import { nodeSpec, type NodeArgs } from "../spec/node-spec.ts";
+import { sidecarSpec, type SidecarArgs } from "../spec/sidecar-spec.ts";
+import type { Placed } from "./component-options.ts";
+import { withoutProblems } from "./refuse-problems.ts";
+
+/** A node and the sidecar that keeps it right and guards its RPC. */
+export class Node extends ComponentResource {
+  /** What has to be up before another service can use the node. */
+  readonly ready: Resource;
+
+  /** @throws {ConfigError} when the node or its sidecar would refuse its settings. */
+  constructor(
+    name: string,
+    args: Readonly<{ node: NodeArgs; sidecar: SidecarArgs }> & Placed,
+    opts?: ComponentResourceOptions,
+  ) {
+    super("gatehouse:index:Node", name, {}, opts);
+    const { node, sidecar } = withoutProblems({ node: nodeSpec(args.node), sidecar: sidecarSpec(args.sidecar) });
+    this.ready = args.platform.deployNode(
+      { node: node.spec, sidecar: sidecar.spec },
+      { parent: this, dependsOn: args.after ?? [] },
+    );
+    this.registerOutputs({});
+  }
+}

@@ -1,0 +1,9 @@
+import type { BuiltService } from "../spec/built-service.ts";
+import { ConfigError } from "../spec/config-problem.ts";
+
+/** The specifications of built services. @throws {ConfigError} with every problem of every service. */
+export function withoutProblems<Built extends Readonly<Record<string, BuiltService | undefined>>>(built: Built): Built {
+  const problems = Object.values(built).flatMap((service) => service?.problems ?? []);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return built;
+}

@@ -1,0 +1,121 @@
+import { z } from "zod";
+import { address, chainId, port, privateKey, seconds } from "#daemon/setting-types.ts";
+
+const yesOrNo = z.boolean().meta({ expected: "true or false" });
+const text = (expected: string) => z.string().min(1).meta({ expected });
+const imageReference = text("an image reference such as registry.example/node:0.16.2@sha256:…");
+
+const limits = z.strictObject({
+  cpus: z.number().min(0.05).max(256),
+  memoryMebibytes: z.int().min(64).max(4_194_304),
+});
+
+const hostName = z.string().regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
+
+const ingress = z.strictObject({
+  className: z.string().min(1).optional(),
+  controllerNamespace: z.string().min(1).default("ingress-nginx"),
+  gatewayHost: hostName,
+  resourceServerHost: hostName,
+  tlsSecret: z.string().min(1),
+  annotations: z.record(z.string(), z.string()).default({}),
+});
+
+/** The services whose limits and settings a stack may set. */
+const services = [
+  "node",
+  "sidecar",
+  "engine-proxy",
+  "pushgateway",
+  "facilitator",
+  "resource-server",
+  "upstream",
+] as const;
+
+/** Keys of a stack's configuration that hold a secret; Pulumi stores them encrypted and programs never print them. */
+export const secretKeys = ["signerPrivateKey"] as const;
+
+/** A stack's configuration, by the keys of `Pulumi.<stack>.yaml`; ranges and choices that `Pulumi.yaml` can't say stand here. */
+export const configSchema = z.strictObject({
+  target: z.enum(["docker", "kubernetes"]).default("docker").meta({ expected: "docker or kubernetes" }),
+  dockerEngine: z
+    .string()
+    .regex(/^(unix:\/\/\/|tcp:\/\/|ssh:\/\/|npipe:\/\/).+$/)
+    .default("unix:///var/run/docker.sock")
+    .meta({ expected: "unix:///path/of/the/socket, tcp://host:port or ssh://user@host" }),
+  dockerSocketGroup: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({ expected: "the number of the group that may use the engine's socket" }),
+  publishAddress: z
+    .union([z.ipv4(), z.ipv6()])
+    .default("127.0.0.1")
+    .meta({ expected: "an IP address of the Docker host" }),
+  gatewayPort: port.min(1).default(8_545),
+  resourceServerPort: port.min(1).default(4_021),
+  statusPort: port.min(1).default(9_600),
+  baseImage: imageReference.default("node:26-bookworm-slim"),
+  buildImage: imageReference.optional(),
+  imageBuilder: z.enum(["classic", "buildkit"]).default("buildkit").meta({ expected: "classic or buildkit" }),
+  buildNetwork: text("a network of the engine for the images' build, such as host").optional(),
+  protectData: yesOrNo.default(true),
+  gatehouseImage: imageReference.optional(),
+  devnetImage: imageReference.optional(),
+  nodeImage: imageReference.optional(),
+  nodeUser: z
+    .int()
+    .min(1)
+    .max(2_147_483_647)
+    .optional()
+    .meta({ expected: "the number of the user that the node's image runs as" }),
+  nodeVersion: z
+    .string()
+    .regex(/^v?\d+\.\d+(\.\d+)?([-+][0-9A-Za-z.+-]+)?$/)
+    .default("0.16.2")
+    .meta({ expected: "the node's version, such as 0.16.2" }),
+  metricsPushIntervalSeconds: seconds.default(10),
+  chainId: chainId.default(1_672),
+  devAccounts: yesOrNo.default(false),
+  signerPrivateKey: privateKey.optional(),
+  payTo: address.optional(),
+  tokenAddress: address.optional(),
+  tokenName: text("the token's name in its EIP-712 domain").default("USDC"),
+  tokenVersion: text("the token's version in its EIP-712 domain").default("2"),
+  routes: z.record(z.string(), z.unknown()).default({}).meta({ expected: "routes keyed by <METHOD> <path>" }),
+  publicUrl: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({ expected: "an http:// or https:// URL" }),
+  namespace: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)
+    .default("gatehouse")
+    .meta({ expected: "a Kubernetes namespace: up to 63 small letters, digits and dashes" }),
+  kubernetesContext: text("a context of the kubeconfig").optional(),
+  renderTo: text("a directory for the rendered YAML").optional(),
+  storageClass: text("a storage class of the cluster").optional(),
+  nodeRestart: z.enum(["delete-pod", "signal"]).default("delete-pod").meta({ expected: "delete-pod or signal" }),
+  peers: z
+    .enum(["none", "node-port", "load-balancer", "host-port"])
+    .default("none")
+    .meta({ expected: "none, node-port, load-balancer or host-port" }),
+  hostIp: z
+    .union([z.ipv4(), z.ipv6()])
+    .default("127.0.0.1")
+    .meta({ expected: "the IP address that peers reach the node at" }),
+  ingress: ingress
+    .optional()
+    .meta({ expected: "{gatewayHost, resourceServerHost, tlsSecret, …}; see infra/README.md" }),
+  limits: z
+    .partialRecord(z.enum(services), limits)
+    .default({})
+    .meta({ expected: `{cpus, memoryMebibytes} by service: ${services.join(", ")}` }),
+  settings: z
+    .partialRecord(z.enum(services), z.record(z.string(), z.unknown()))
+    .default({})
+    .meta({ expected: `settings by service: ${services.join(", ")}` }),
+});
+
+/** A stack's configuration, parsed. */
+export type StackConfig = Readonly<z.output<typeof configSchema>>;

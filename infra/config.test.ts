@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { parseConfig } from "./config.ts";
+import { ConfigError } from "./spec/config-problem.ts";
+
+const key = `0x${"11".repeat(32)}`;
+
+function problemsOf(raw: Record<string, string>): string[] {
+  try {
+    parseConfig(raw);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map(({ key: name, message }) => `${name}: ${message}`);
+    throw error;
+  }
+  return [];
+}
+
+describe("parseConfig", () => {
+  it("fills defaults and reads text by the schema's types", () => {
+    const config = parseConfig({ gatewayPort: "18545", devAccounts: "true", nodeVersion: "0.15", routes: "{}" });
+    expect(config).toMatchObject({ target: "docker", gatewayPort: 18_545, devAccounts: true, nodeVersion: "0.15" });
+  });
+
+  it("takes Pulumi's empty defaults for keys that are not set", () => {
+    expect(parseConfig({ nodeImage: "", nodeUser: "0", dockerSocketGroup: "-1" }).nodeUser).toBeUndefined();
+  });
+
+  it("tells all problems at once, each with its key, what was found and what is allowed", () => {
+    expect(problemsOf({ target: "nomad", gatewayPort: "99999", chainID: "1672", publishAddress: "here" })).toEqual([
+      "target: found nomad; expected docker or kubernetes. Correct it with `pulumi config set target …`.",
+      "publishAddress: found here; expected an IP address of the Docker host. Correct it with `pulumi config set publishAddress …`.",
+      "gatewayPort: found 99999; expected a port number from 0 to 65535 (0: any free port). Correct it with `pulumi config set gatewayPort …`.",
+      "chainID: no such key; infra/README.md lists the keys. Correct the name or remove it with `pulumi config rm`.",
+    ]);
+  });
+
+  it("never shows a secret that does not fit", () => {
+    const [problem = ""] = problemsOf({ signerPrivateKey: `${key}ff` });
+    expect(problem).toContain("signerPrivateKey: found a value that does not fit; expected a private key");
+    expect(problem).not.toContain("1111");
+  });
+
+  it("refuses the development accounts beside a real node or a signer of one's own", () => {
+    expect(problemsOf({ devAccounts: "true", nodeImage: "node:1@sha256:0", nodeUser: "1000" })[0]).toMatch(
+      /^devAccounts: found true beside nodeImage/,
+    );
+    expect(problemsOf({ devAccounts: "true", signerPrivateKey: key })[0]).toMatch(
+      /^devAccounts: found true beside signer/,
+    );
+  });
+
+  it("asks for the user of a real node's image", () => {
+    expect(problemsOf({ nodeImage: "node:1@sha256:0" })[0]).toMatch(
+      /^nodeUser: missing; expected the number of the user/,
+    );
+  });
+});

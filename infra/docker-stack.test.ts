@@ -1,0 +1,144 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { runtime } from "@pulumi/pulumi";
+import type { DockerHost as DockerHostClass } from "./docker/docker-host.ts";
+import { recordingMocks, type Recorded } from "./testing/recording-mocks.ts";
+
+const recorded: Recorded[] = [];
+const config = {
+  // No socket has to be on the machine that runs the tests.
+  dockerEngine: "tcp://engine.example:2376",
+  devAccounts: "true",
+  tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
+  settings: JSON.stringify({ sidecar: { restart: { budgetPerHour: 3 } } }),
+};
+
+const containers = () => recorded.filter(({ type }) => type === "docker:index/container:Container");
+const container = (name: string) => containers().find((candidate) => candidate.name === `gh-${name}`)?.inputs ?? {};
+const networks = (name: string) =>
+  (container(name)["networksAdvanced"] as { name: string }[]).map((network) => network.name);
+
+/** Pulumi's mark on a value that its state keeps encrypted. */
+function isSecret(value: Record<string, unknown>): boolean {
+  return value[runtime.specialSigKey] === runtime.specialSecretSig;
+}
+
+async function deploy(preview: boolean): Promise<void> {
+  recorded.length = 0;
+  await runtime.setMocks(recordingMocks(recorded), "gatehouse", "test", preview);
+  const { parseConfig } = await import("./config.ts");
+  const { dockerHostOf } = await import("./docker/docker-stack.ts");
+  const { Gatehouse } = await import("./components/gatehouse.ts");
+  const { stackArgs } = await import("./spec/stack-specs.ts");
+  const { deploymentSecret } = await import("./stack-input.ts");
+  const parsed = parseConfig(config);
+  const platform: DockerHostClass = dockerHostOf(parsed, { prefix: "gh", root: "/repository" });
+  const { addresses, restart } = platform;
+  new Gatehouse("gh", {
+    ...stackArgs(parsed, { prefix: "gh", addresses, restart, secret: deploymentSecret }),
+    platform,
+  });
+  await runtime.disconnect();
+}
+
+describe("the stack on Docker", () => {
+  beforeAll(() => deploy(false));
+
+  it("runs the five services, the engine proxy and a sample to sell", () => {
+    const names = containers().map(({ name }) => name);
+    for (const service of [
+      "node",
+      "sidecar",
+      "engine-proxy",
+      "pushgateway",
+      "facilitator",
+      "resource-server",
+      "upstream",
+    ]) {
+      expect(names).toContain(`gh-${service}`);
+    }
+  });
+
+  it("publishes the gateway, the resource server and, on loopback, the status; the node's RPC nowhere", () => {
+    const published = containers().flatMap(({ name, inputs }) =>
+      ((inputs["ports"] ?? []) as { ip: string; external: number }[]).map(
+        ({ ip, external }) => `${name} ${ip}:${external}`,
+      ),
+    );
+    expect(published.toSorted()).toEqual([
+      "gh-resource-server 127.0.0.1:4021",
+      "gh-sidecar 127.0.0.1:8545",
+      "gh-sidecar 127.0.0.1:9600",
+    ]);
+  });
+
+  it("is deployed to the configured engine, not to the environment's", () => {
+    const own = recorded.filter(({ type }) => type.startsWith("docker:"));
+    expect(own.filter(({ provider }) => !provider.includes("::engine::")).map(({ name }) => name)).toEqual([]);
+  });
+
+  it("confines every container", () => {
+    for (const { name, inputs } of containers()) {
+      expect(inputs["user"], name).toBe("10001:10001");
+      expect(inputs["capabilities"], name).toEqual({ drops: ["ALL"] });
+      expect(inputs["securityOpts"], name).toEqual(["no-new-privileges:true"]);
+      expect(inputs["privileged"], name).toBeUndefined();
+      expect(inputs["readOnly"], name).toBe(name.endsWith("-files") ? undefined : true);
+    }
+  });
+
+  it("gives no container a secret in its environment, and the facilitator its key as a file", () => {
+    const environments = JSON.stringify(
+      containers().map(({ inputs }) => [inputs["envs"], inputs["command"], inputs["labels"]]),
+    );
+    expect(environments).not.toContain("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80");
+    expect(environments).not.toContain("test test test");
+    expect(container("facilitator")["envs"]).toContain(
+      "GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE=/run/gatehouse/files/signer-privatekey",
+    );
+    const uploads = container("facilitator-files")["uploads"] as Record<string, unknown>;
+    expect(uploads["value"]).toMatchObject([{ file: "/run/gatehouse/incoming/signer-privatekey" }]);
+    expect(isSecret(uploads)).toBe(true);
+  });
+
+  it("gives the engine's socket to the engine proxy alone, and its own socket to the sidecar", () => {
+    const holders = containers().filter(({ inputs }) =>
+      JSON.stringify(inputs["volumes"] ?? []).includes("docker.sock"),
+    );
+    expect(holders.map(({ name }) => name)).toEqual(["gh-engine-proxy"]);
+    expect(container("engine-proxy")["networkMode"]).toBe("none");
+    expect(container("sidecar")["envs"]).toContain(
+      "GATEHOUSE_SIDECAR_DOCKER_ENGINE=unix:///run/gatehouse/engine/engine.sock",
+    );
+  });
+
+  it("lets a stack's settings win over the deployment's", () => {
+    expect(container("sidecar")["envs"]).toContain("GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR=3");
+  });
+
+  it("gives the node 300 s to stop", () => {
+    expect(container("node")).toMatchObject({ stopTimeout: 300, destroyGraceSeconds: 300 });
+  });
+
+  it("keeps the node, the facilitator and the Pushgateway off the outside network", () => {
+    expect(networks("node")).toEqual(["gh-private"]);
+    expect(networks("facilitator")).toEqual(["gh-private"]);
+    expect(networks("pushgateway")).toEqual(["gh-private"]);
+    expect(networks("resource-server")).toEqual(["gh-edge", "gh-private"]);
+  });
+});
+
+describe("a Docker engine that is not there", () => {
+  it("is named before anything is made", async () => {
+    const { engineSocketPath } = await import("./docker/engine-socket.ts");
+    expect(() => engineSocketPath("unix:///nowhere/docker.sock")).toThrow(
+      /gatehouse:dockerEngine: found unix:\/\/\/nowhere\/docker.sock, where no socket is; start the Docker engine/,
+    );
+  });
+});
+
+describe("the stack on Docker, at preview", () => {
+  it("is made without knowing what only the engine can tell", async () => {
+    await deploy(true);
+    expect(containers().length).toBeGreaterThan(7);
+  });
+});

@@ -1,0 +1,115 @@
+import type * as docker from "@pulumi/docker";
+import type { Input } from "@pulumi/pulumi";
+import { engineCpus, engineDuration } from "./engine-values.ts";
+import { filesDirectory, portNamed, type HealthSpec, type PortSpec, type ServiceSpec } from "../spec/service-spec.ts";
+
+/** Where a service's container is put on a Docker host. */
+export type Placement = Readonly<{
+  containerName: string;
+  /** Image id (`sha256:…`) or a reference with a digest. */
+  image: Input<string>;
+  /** Networks that the container joins, under the service's name. Empty: none at all. */
+  networks: readonly Input<string>[];
+  /** Names of the engine's volumes by the specification's volume names. */
+  volumes: Readonly<Record<string, Input<string>>>;
+  /** Volume with the service's files, and something that changes whenever they do. */
+  files: Readonly<{ volume: Input<string>; revision: Input<string> }> | undefined;
+  /** Ports that the host publishes, by the specification's port names. */
+  published: Readonly<Record<string, Readonly<{ address: string; port: number }>>>;
+  /** Files of the host that the container sees, and the groups that may use them. */
+  hostFiles: readonly Readonly<{ hostPath: string; path: string }>[];
+  groups: readonly string[];
+  labels: Readonly<Record<string, Input<string>>>;
+}>;
+
+/** The labels' prefix; policies and people find the stack's containers by it. */
+export const labelPrefix = "io.gatehouse";
+
+/**
+ * Translates a service into the arguments of a Docker container. Values that the engine reports otherwise than they were given
+ * are written as the engine reports them, so that a second `pulumi up` changes nothing.
+ */
+export function containerArgs(spec: ServiceSpec, placement: Placement): docker.ContainerArgs {
+  const health = spec.health === undefined ? undefined : healthcheck(spec, spec.health);
+  return {
+    name: placement.containerName,
+    image: placement.image,
+    ...(spec.arguments === undefined ? {} : { command: [...spec.arguments] }),
+    envs: Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`),
+    labels: labels(spec, placement),
+    user: `${spec.user.uid}:${spec.user.gid}`,
+    ...(placement.groups.length === 0 ? {} : { groupAdds: [...placement.groups] }),
+    readOnly: true,
+    tmpfs: { "/tmp": "rw,noexec,nosuid,nodev,size=64m,mode=1777" },
+    capabilities: { drops: ["ALL"] },
+    securityOpts: ["no-new-privileges:true"],
+    memory: spec.limits.memoryMebibytes,
+    memorySwap: spec.limits.memoryMebibytes,
+    cpus: engineCpus(spec.limits.cpus),
+    init: true,
+    restart: "unless-stopped",
+    stopTimeout: spec.stopGraceSeconds,
+    destroyGraceSeconds: spec.stopGraceSeconds,
+    logDriver: "json-file",
+    logOpts: { "max-size": "10m", "max-file": "5" },
+    volumes: volumes(spec, placement),
+    ...network(spec, placement),
+    ports: spec.ports.flatMap((port) => publication(port, placement)),
+    ...(health === undefined
+      ? { mustRun: true }
+      : { healthcheck: health, wait: true, waitTimeout: spec.health?.startWithinSeconds ?? 60 }),
+  };
+}
+
+function labels(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["labels"] {
+  const all = {
+    ...placement.labels,
+    [`${labelPrefix}.service`]: spec.name,
+    ...(placement.files === undefined ? {} : { [`${labelPrefix}.files`]: placement.files.revision }),
+  };
+  return Object.entries(all).map(([label, value]) => ({ label, value }));
+}
+
+function volumes(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["volumes"] {
+  const mounted = spec.volumes.map(({ name, path, readOnly }) => {
+    const volumeName = placement.volumes[name];
+    if (volumeName === undefined)
+      throw new Error(`${spec.name} mounts the volume ${name}, which the host does not have`);
+    return { volumeName, containerPath: path, readOnly };
+  });
+  const files =
+    placement.files === undefined
+      ? []
+      : [{ volumeName: placement.files.volume, containerPath: filesDirectory, readOnly: true }];
+  const host = placement.hostFiles.map(({ hostPath, path }) => ({ hostPath, containerPath: path, readOnly: true }));
+  return [...mounted, ...files, ...host];
+}
+
+function network(spec: ServiceSpec, placement: Placement): Partial<docker.ContainerArgs> {
+  if (placement.networks.length === 0) return { networkMode: "none" };
+  return { networksAdvanced: placement.networks.map((name) => ({ name, aliases: [spec.name] })) };
+}
+
+function publication(port: PortSpec, placement: Placement): readonly docker.types.input.ContainerPort[] {
+  const at = placement.published[port.name];
+  return at === undefined ? [] : [{ internal: port.number, external: at.port, ip: at.address, protocol: "tcp" }];
+}
+
+/** The program in the image that asks the service; it needs no shell. */
+const healthCheckProgram = ["node", "/app/infra/images/health-check.ts"] as const;
+
+function healthcheck(spec: ServiceSpec, health: HealthSpec): docker.types.input.ContainerHealthcheck {
+  return {
+    tests: ["CMD", ...healthCheckProgram, health.kind, healthTarget(spec, health)],
+    interval: "2s",
+    timeout: "5s",
+    startPeriod: engineDuration(health.startWithinSeconds),
+    retries: 5,
+  };
+}
+
+function healthTarget(spec: ServiceSpec, health: HealthSpec): string {
+  if (health.kind === "socket") return health.socketPath;
+  const { number } = portNamed(spec, health.port);
+  return `http://127.0.0.1:${number}${health.kind === "http" ? health.readyPath : "/"}`;
+}

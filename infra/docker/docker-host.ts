@@ -1,0 +1,152 @@
+import * as docker from "@pulumi/docker";
+import {
+  ComponentResource,
+  type ComponentResourceOptions,
+  type Input,
+  type Output,
+  type Resource,
+} from "@pulumi/pulumi";
+import type { Attachment, Platform } from "../platform.ts";
+import { dockerAddresses } from "../spec/addresses.ts";
+import { enginePathInProxy, engineProxySpec } from "../spec/engine-proxy-spec.ts";
+import type { ImageName, ServiceSpec, VolumeSpec } from "../spec/service-spec.ts";
+import type { RestartRoute } from "../spec/sidecar-spec.ts";
+import { containerArgs, labelPrefix, type Placement } from "./container-args.ts";
+import { courierArgs } from "./courier-args.ts";
+import { publications } from "./publications.ts";
+
+/** How a Docker host is used. */
+export type DockerHostArgs = Readonly<{
+  /** The provider of the engine; what is deployed here uses it, whatever component it belongs to. */
+  provider: docker.Provider;
+  /** Begins the names of everything that is made, e.g. `gatehouse-dev`. */
+  prefix: string;
+  images: Readonly<Partial<Record<ImageName, Input<string>>>>;
+  /** Address that public ports are published on. */
+  publishAddress: string;
+  hostPorts: Readonly<{ gateway: number; resourceServer: number; status: number }>;
+  /** The engine's socket on the host, for the engine proxy alone, and the group that may use it. */
+  engineSocket: Readonly<{ path: string; group: number | undefined }>;
+  /** Whether chain data and ledgers are protected against deletion. */
+  protectData: boolean;
+}>;
+
+/**
+ * One Docker host as a target: two networks, one that the outside reaches and one that stays inside, the volumes, and a
+ * container per service.
+ */
+export class DockerHost extends ComponentResource implements Platform {
+  readonly addresses = dockerAddresses;
+  readonly restart: RestartRoute;
+  readonly #args: DockerHostArgs;
+  readonly #edge: docker.Network;
+  readonly #private: docker.Network;
+  readonly #volumes = new Map<string, docker.Volume>();
+
+  constructor(name: string, args: DockerHostArgs, opts?: ComponentResourceOptions) {
+    super("gatehouse:docker:DockerHost", name, {}, { ...opts, providers: [args.provider] });
+    this.#args = args;
+    this.restart = { driver: "docker", container: `${args.prefix}-node` };
+    this.#edge = this.#network("edge", false);
+    this.#private = this.#network("private", true);
+    this.registerOutputs({});
+  }
+
+  /** On Docker the two networks are the edges: what is on the private one reaches what is on it. */
+  allowEdges(): void {}
+
+  deploy(spec: ServiceSpec, { parent, dependsOn }: Attachment): Resource {
+    const files = this.#deliverFiles(spec, parent);
+    const placement: Placement = {
+      containerName: `${this.#args.prefix}-${spec.name}`,
+      image: this.#image(spec.image),
+      networks: this.#networksOf(spec),
+      volumes: Object.fromEntries(spec.volumes.map((volume) => [volume.name, this.#volume(volume).name])),
+      files,
+      published: publications(spec, this.#args),
+      hostFiles:
+        spec.name === "engine-proxy" ? [{ hostPath: this.#args.engineSocket.path, path: enginePathInProxy }] : [],
+      groups:
+        spec.name === "engine-proxy" ? [this.#args.engineSocket.group].flatMap((group) => group ?? []).map(String) : [],
+      labels: this.#labels(),
+    };
+    return new docker.Container(`${this.#args.prefix}-${spec.name}`, containerArgs(spec, placement), {
+      parent,
+      provider: this.#args.provider,
+      dependsOn: [...dependsOn],
+      // Names and published ports can be held by one container at a time.
+      deleteBeforeReplace: true,
+    });
+  }
+
+  deployNode(
+    { node, sidecar }: Readonly<{ node: ServiceSpec; sidecar: ServiceSpec }>,
+    attachment: Attachment,
+  ): Resource {
+    const deployed = this.deploy(node, attachment);
+    const proxy = this.deploy(engineProxySpec({ container: `${this.#args.prefix}-node` }).spec, attachment);
+    return this.deploy(sidecar, { ...attachment, dependsOn: [...attachment.dependsOn, deployed, proxy] });
+  }
+
+  #deliverFiles(spec: ServiceSpec, parent: ComponentResource): Placement["files"] {
+    if (spec.files.length === 0) return undefined;
+    const name = `${this.#args.prefix}-${spec.name}-files`;
+    const volume = new docker.Volume(
+      name,
+      { name, labels: this.#labelList() },
+      { parent, provider: this.#args.provider },
+    );
+    const courier = new docker.Container(
+      name,
+      courierArgs(spec, {
+        containerName: name,
+        image: this.#image("gatehouse"),
+        volume: volume.name,
+        labels: this.#labels(),
+      }),
+      { parent, provider: this.#args.provider, deleteBeforeReplace: true },
+    );
+    return { volume: volume.name, revision: courier.id };
+  }
+
+  #image(name: ImageName): Input<string> {
+    const image = this.#args.images[name];
+    if (image === undefined) throw new Error(`this Docker host was given no image named ${name}`);
+    return image;
+  }
+
+  #networksOf(spec: ServiceSpec): readonly Output<string>[] {
+    if (spec.ports.length === 0) return [];
+    const outside =
+      spec.ports.some((port) => port.audience === "public" || port.audience === "peers") ||
+      spec.edges.some((edge) => edge.to === "internet");
+    return outside ? [this.#edge.name, this.#private.name] : [this.#private.name];
+  }
+
+  #network(role: string, internal: boolean): docker.Network {
+    const name = `${this.#args.prefix}-${role}`;
+    return new docker.Network(name, { name, driver: "bridge", internal, labels: this.#labelList() }, { parent: this });
+  }
+
+  #volume(spec: VolumeSpec): docker.Volume {
+    const known = this.#volumes.get(spec.name);
+    if (known !== undefined) return known;
+    const name = `${this.#args.prefix}-${spec.name}`;
+    const keep = spec.keep && this.#args.protectData;
+    const volume = new docker.Volume(
+      name,
+      { name, labels: this.#labelList() },
+      { parent: this, protect: keep, retainOnDelete: keep },
+    );
+    this.#volumes.set(spec.name, volume);
+    return volume;
+  }
+
+  #labels(): Readonly<Record<string, string>> {
+    return { [`${labelPrefix}.stack`]: this.#args.prefix };
+  }
+
+  #labelList() {
+    return Object.entries(this.#labels()).map(([label, value]) => ({ label, value }));
+  }
+}

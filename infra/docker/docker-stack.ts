@@ -1,0 +1,28 @@
+import * as docker from "@pulumi/docker";
+import type { StackConfig } from "../config-schema.ts";
+import { DockerHost } from "./docker-host.ts";
+import { engineSocketPath, socketGroup } from "./engine-socket.ts";
+import { GatehouseImages } from "./gatehouse-images.ts";
+
+/** Makes the Docker host of a stack: the provider of its engine, the images, the networks. */
+export function dockerHostOf(
+  config: StackConfig,
+  { prefix, root }: Readonly<{ prefix: string; root: string }>,
+): DockerHost {
+  const path = engineSocketPath(config.dockerEngine);
+  const provider = new docker.Provider("engine", { host: config.dockerEngine });
+  const images = new GatehouseImages(`${prefix}-images`, { ...config, root }, { providers: { docker: provider } });
+  return new DockerHost(`${prefix}-host`, {
+    provider,
+    prefix,
+    images: {
+      gatehouse: images.gatehouse,
+      devnet: images.devnet,
+      ...(images.node === undefined ? {} : { node: images.node }),
+    },
+    publishAddress: config.publishAddress,
+    hostPorts: { gateway: config.gatewayPort, resourceServer: config.resourceServerPort, status: config.statusPort },
+    engineSocket: { path, group: config.dockerSocketGroup ?? socketGroup(path) },
+    protectData: config.protectData,
+  });
+}

@@ -1,0 +1,66 @@
+import * as docker from "@pulumi/docker";
+import { ComponentResource, type ComponentResourceOptions, type Input } from "@pulumi/pulumi";
+import type { StackConfig } from "../config-schema.ts";
+
+/** How the images are come by: built here unless the configuration names them. */
+export type GatehouseImagesArgs = Pick<
+  StackConfig,
+  "baseImage" | "buildImage" | "imageBuilder" | "gatehouseImage" | "devnetImage" | "nodeImage" | "buildNetwork"
+> &
+  Readonly<{
+    /** The repository's root: the build's context. */
+    root: string;
+  }>;
+
+/** The images that a Docker host runs, by what identifies their content. */
+export class GatehouseImages extends ComponentResource {
+  readonly gatehouse: Input<string>;
+  readonly devnet: Input<string>;
+  readonly node: Input<string> | undefined;
+  readonly #args: GatehouseImagesArgs;
+
+  constructor(name: string, args: GatehouseImagesArgs, opts?: ComponentResourceOptions) {
+    super("gatehouse:docker:GatehouseImages", name, {}, opts);
+    this.#args = args;
+    const buildImage = args.buildImage ?? args.baseImage;
+    const built =
+      args.gatehouseImage === undefined
+        ? this.#build("gatehouse", { BASE_IMAGE: args.baseImage, BUILD_IMAGE: buildImage })
+        : undefined;
+    this.gatehouse = built?.repoDigest ?? this.#pulled("gatehouse", args.gatehouseImage ?? "");
+    this.devnet =
+      args.devnetImage === undefined
+        ? this.#build("devnet", {
+            GATEHOUSE_IMAGE: built?.imageName ?? args.gatehouseImage ?? "",
+            // The tag alone stays the same when its image is built anew.
+            REVISION: this.gatehouse,
+            BUILD_IMAGE: buildImage,
+          }).repoDigest
+        : this.#pulled("devnet", args.devnetImage);
+    this.node = args.nodeImage === undefined ? undefined : this.#pulled("node", args.nodeImage);
+    this.registerOutputs({});
+  }
+
+  #build(role: "gatehouse" | "devnet", args: Readonly<Record<string, Input<string>>>): docker.Image {
+    return new docker.Image(
+      `${role}-image`,
+      {
+        imageName: `gatehouse/${role}:local`,
+        skipPush: true,
+        build: {
+          context: this.#args.root,
+          dockerfile: `${this.#args.root}/infra/images/${role}.Dockerfile`,
+          builderVersion: this.#args.imageBuilder === "classic" ? "BuilderV1" : "BuilderBuildKit",
+          platform: "linux/amd64",
+          args: { ...args },
+          ...(this.#args.buildNetwork === undefined ? {} : { network: this.#args.buildNetwork }),
+        },
+      },
+      { parent: this },
+    );
+  }
+
+  #pulled(role: string, name: string): Input<string> {
+    return new docker.RemoteImage(`${role}-image`, { name, keepLocally: true }, { parent: this }).imageId;
+  }
+}

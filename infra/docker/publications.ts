@@ -1,0 +1,28 @@
+import type { ServiceSpec } from "../spec/service-spec.ts";
+import type { Placement } from "./container-args.ts";
+
+/** The host's side of published ports. */
+export type PublishOptions = Readonly<{
+  publishAddress: string;
+  hostPorts: Readonly<{ gateway: number; resourceServer: number; status: number }>;
+}>;
+
+/**
+ * The ports of a service that the host publishes: the gateway, the resource server, the node's port for its peers, and on
+ * loopback the sidecar's status. The node's own RPC is published nowhere.
+ */
+export function publications(spec: ServiceSpec, options: PublishOptions): Placement["published"] {
+  const address = options.publishAddress;
+  if (spec.name === "sidecar") {
+    return {
+      rpc: { address, port: options.hostPorts.gateway },
+      status: { address: "127.0.0.1", port: options.hostPorts.status },
+    };
+  }
+  if (spec.name === "resource-server") return { http: { address, port: options.hostPorts.resourceServer } };
+  return Object.fromEntries(
+    spec.ports
+      .filter((port) => port.audience === "peers")
+      .map((port) => [port.name, { address: "0.0.0.0", port: port.number }]),
+  );
+}

@@ -1,0 +1,62 @@
+import type { types } from "@pulumi/kubernetes";
+import type { Input } from "@pulumi/pulumi";
+import { filesDirectory, portNamed, type HealthSpec, type ServiceSpec } from "../spec/service-spec.ts";
+
+type Container = types.input.core.v1.Container;
+type Probe = types.input.core.v1.Probe;
+
+/** The volume of a pod that holds a service's files. */
+export function filesVolume(spec: ServiceSpec): string {
+  return `${spec.name}-files`;
+}
+
+/** What every container of ours may not do (Pod Security Standards, `restricted`). */
+export const restricted: types.input.core.v1.SecurityContext = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ["ALL"] },
+};
+
+/** Translates a service into the container of a pod. */
+export function containerOf(spec: ServiceSpec, image: Input<string>): Container {
+  return {
+    name: spec.name,
+    image,
+    ...(spec.arguments === undefined ? {} : { args: [...spec.arguments] }),
+    env: Object.entries(spec.environment).map(([name, value]) => ({ name, value })),
+    ports: spec.ports.map(({ name, number }) => ({ name, containerPort: number, protocol: "TCP" })),
+    securityContext: { ...restricted, runAsUser: spec.user.uid, runAsGroup: spec.user.gid },
+    resources: {
+      limits: { cpu: String(spec.limits.cpus), memory: `${spec.limits.memoryMebibytes}Mi` },
+      requests: { cpu: String(spec.limits.cpus / 4), memory: `${Math.ceil(spec.limits.memoryMebibytes / 2)}Mi` },
+    },
+    volumeMounts: [
+      ...spec.volumes.map(({ name, path, readOnly }) => ({ name, mountPath: path, readOnly })),
+      ...(spec.files.length === 0 ? [] : [{ name: filesVolume(spec), mountPath: filesDirectory, readOnly: true }]),
+      { name: "tmp", mountPath: "/tmp", subPath: spec.name },
+    ],
+    ...(spec.health === undefined ? {} : probes(spec, spec.health)),
+  };
+}
+
+function probes(
+  spec: ServiceSpec,
+  health: HealthSpec,
+): Pick<Container, "startupProbe" | "readinessProbe" | "livenessProbe"> {
+  if (health.kind === "socket") return {};
+  const { number } = portNamed(spec, health.port);
+  const ask = (path: string): Probe =>
+    health.kind === "http"
+      ? { httpGet: { path, port: number }, timeoutSeconds: 5 }
+      : { tcpSocket: { port: number }, timeoutSeconds: 5 };
+  const startPeriodSeconds = 2;
+  return {
+    startupProbe: {
+      ...ask(health.startupPath),
+      periodSeconds: startPeriodSeconds,
+      failureThreshold: Math.ceil(health.startWithinSeconds / startPeriodSeconds),
+    },
+    readinessProbe: { ...ask(health.readyPath), periodSeconds: 5, failureThreshold: 3 },
+    livenessProbe: { ...ask(health.livePath), periodSeconds: 10, failureThreshold: 6 },
+  };
+}

@@ -1,0 +1,44 @@
+import type { types } from "@pulumi/kubernetes";
+import type { ServiceSpec } from "../spec/service-spec.ts";
+import { containerOf } from "./container.ts";
+import { filesInstaller, filesVolumes } from "./files.ts";
+import { imageOf } from "./image-of.ts";
+import type { KubernetesOptions } from "./kubernetes-options.ts";
+import { selectorLabels, stackLabels } from "./labels.ts";
+import { filesChecksum, podLabels, podSecurity, spread, temporaryVolume } from "./pod.ts";
+
+/** The Deployment of a service. One that keeps a ledger on a volume is replaced, not rolled: two writers would share it. */
+export function deploymentOf(spec: ServiceSpec, options: KubernetesOptions): types.input.apps.v1.Deployment {
+  const selector = selectorLabels(options.prefix, spec.name);
+  const gatehouse = imageOf(options, "gatehouse");
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: spec.name, namespace: options.namespace, labels: stackLabels(options.prefix) },
+    spec: {
+      replicas: spec.replicas,
+      strategy: { type: spec.volumes.length > 0 ? "Recreate" : "RollingUpdate" },
+      selector: { matchLabels: { ...selector } },
+      template: {
+        metadata: {
+          labels: { ...podLabels(options.prefix, spec) },
+          annotations: { "gatehouse.io/files": filesChecksum([spec]) },
+        },
+        spec: {
+          automountServiceAccountToken: false,
+          enableServiceLinks: false,
+          securityContext: podSecurity,
+          terminationGracePeriodSeconds: spec.stopGraceSeconds,
+          topologySpreadConstraints: [...spread(selector)],
+          initContainers: [...filesInstaller(spec, gatehouse)],
+          containers: [containerOf(spec, imageOf(options, spec.image))],
+          volumes: [
+            temporaryVolume,
+            ...filesVolumes(spec),
+            ...spec.volumes.map(({ name }) => ({ name, persistentVolumeClaim: { claimName: name } })),
+          ],
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import * as k8s from "@pulumi/kubernetes";
+import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
+import type { Attachment, Platform } from "../platform.ts";
+import { kubernetesAddresses } from "../spec/addresses.ts";
+import type { ServiceSpec, VolumeSpec } from "../spec/service-spec.ts";
+import type { RestartRoute } from "../spec/sidecar-spec.ts";
+import { nodeAccess, nodePod } from "./access.ts";
+import { claimOf } from "./claims.ts";
+import { deploymentOf } from "./deployment.ts";
+import { disruptionBudget } from "./disruption-budget.ts";
+import { filesSecret } from "./files.ts";
+import type { KubernetesOptions } from "./kubernetes-options.ts";
+import { namespaceOf } from "./namespace.ts";
+import { denyAll, edgePolicies } from "./network-policies.ts";
+import { nodeConfMap } from "./node-conf-map.ts";
+import { nodeStatefulSet } from "./node-stateful-set.ts";
+import { publicIngress } from "./public-ingress.ts";
+import { nodeServices, serviceOf } from "./services.ts";
+
+/** How long a workload may take to become ready before `pulumi up` gives up. */
+const rolloutTimeout = "10m";
+
+/** One namespace of a Kubernetes cluster as a target. */
+export class KubernetesNamespace extends ComponentResource implements Platform {
+  readonly addresses = kubernetesAddresses;
+  readonly restart: RestartRoute;
+  readonly #options: KubernetesOptions;
+  readonly #protectData: boolean;
+  readonly #provider: k8s.Provider;
+  readonly #namespace: k8s.core.v1.Namespace;
+  readonly #claims = new Map<string, k8s.core.v1.PersistentVolumeClaim>();
+
+  constructor(
+    name: string,
+    args: KubernetesOptions & Readonly<{ provider: k8s.Provider; protectData: boolean }>,
+    opts?: ComponentResourceOptions,
+  ) {
+    super("gatehouse:kubernetes:KubernetesNamespace", name, {}, { ...opts, providers: [args.provider] });
+    this.#provider = args.provider;
+    this.#options = args;
+    this.#protectData = args.protectData;
+    this.restart = { driver: "kubernetes", strategy: args.restartStrategy, pod: nodePod };
+    this.#namespace = new k8s.core.v1.Namespace(`${name}-namespace`, namespaceOf(args), {
+      parent: this,
+      protect: args.protectData,
+      retainOnDelete: args.protectData,
+    });
+    new k8s.networking.v1.NetworkPolicy(`${name}-default-deny`, denyAll(args), this.#inNamespace(this));
+    if (args.ingress !== undefined) {
+      // Its address is the controller's affair; waiting for one would hang where no controller runs.
+      const manifest = publicIngress(args, args.ingress);
+      const annotations = { ...args.ingress.annotations, "pulumi.com/skipAwait": "true" };
+      new k8s.networking.v1.Ingress(
+        `${name}-public`,
+        { ...manifest, metadata: { ...manifest.metadata, annotations } },
+        this.#inNamespace(this),
+      );
+    }
+    this.registerOutputs({});
+  }
+
+  /** Allows the edges between the services of a stack; everything else stays denied. */
+  allowEdges(specs: readonly ServiceSpec[]): void {
+    for (const policy of edgePolicies(specs, this.#options)) {
+      const { name } = policy.metadata as { name: string };
+      new k8s.networking.v1.NetworkPolicy(`${this.#options.prefix}-allow-${name}`, policy, this.#inNamespace(this));
+    }
+  }
+
+  deploy(spec: ServiceSpec, { parent, dependsOn }: Attachment): Resource {
+    const named = `${this.#options.prefix}-${spec.name}`;
+    const claims = spec.volumes.map((volume) => this.#claim(volume));
+    const secret = this.#secret(spec, parent);
+    new k8s.core.v1.Service(named, serviceOf(spec, this.#options), this.#inNamespace(parent));
+    new k8s.policy.v1.PodDisruptionBudget(named, disruptionBudget(spec, this.#options), this.#inNamespace(parent));
+    return new k8s.apps.v1.Deployment(named, deploymentOf(spec, this.#options), {
+      ...this.#inNamespace(parent),
+      dependsOn: [...dependsOn, ...claims, ...secret],
+      customTimeouts: { create: rolloutTimeout, update: rolloutTimeout },
+    });
+  }
+
+  deployNode(
+    specs: Readonly<{ node: ServiceSpec; sidecar: ServiceSpec }>,
+    { parent, dependsOn }: Attachment,
+  ): Resource {
+    const named = `${this.#options.prefix}-node`;
+    const here = this.#inNamespace(parent);
+    const { account, role, binding } = nodeAccess(this.#options);
+    const needed: Resource[] = [
+      new k8s.core.v1.ServiceAccount(named, account, here),
+      new k8s.rbac.v1.Role(named, role, here),
+      new k8s.rbac.v1.RoleBinding(named, binding, here),
+      new k8s.core.v1.ConfigMap(`${named}-conf`, nodeConfMap(this.#options), here),
+      ...[...specs.node.volumes, ...specs.sidecar.volumes].map((volume) => this.#claim(volume)),
+      ...this.#secret(specs.node, parent),
+      ...this.#secret(specs.sidecar, parent),
+    ];
+    for (const service of nodeServices(specs, this.#options)) {
+      const { name } = service.metadata as { name: string };
+      new k8s.core.v1.Service(`${this.#options.prefix}-${name}-service`, service, here);
+    }
+    new k8s.policy.v1.PodDisruptionBudget(named, disruptionBudget(specs.node, this.#options), here);
+    return new k8s.apps.v1.StatefulSet(named, nodeStatefulSet(specs, this.#options), {
+      ...here,
+      dependsOn: [...dependsOn, ...needed],
+      customTimeouts: { create: rolloutTimeout, update: rolloutTimeout },
+    });
+  }
+
+  #secret(spec: ServiceSpec, parent: ComponentResource): readonly Resource[] {
+    const manifest = filesSecret(spec, this.#options);
+    if (manifest === undefined) return [];
+    return [new k8s.core.v1.Secret(`${this.#options.prefix}-${spec.name}-files`, manifest, this.#inNamespace(parent))];
+  }
+
+  #claim(volume: VolumeSpec): k8s.core.v1.PersistentVolumeClaim {
+    const known = this.#claims.get(volume.name);
+    if (known !== undefined) return known;
+    const keep = volume.keep && this.#protectData;
+    const manifest = claimOf(volume, this.#options);
+    const claim = new k8s.core.v1.PersistentVolumeClaim(
+      `${this.#options.prefix}-${volume.name}`,
+      // A claim of a class that binds late is bound only once a pod uses it, and the pod comes after the claim.
+      { ...manifest, metadata: { ...manifest.metadata, annotations: { "pulumi.com/skipAwait": "true" } } },
+      { ...this.#inNamespace(this), protect: keep, retainOnDelete: keep },
+    );
+    this.#claims.set(volume.name, claim);
+    return claim;
+  }
+
+  #inNamespace(parent: ComponentResource) {
+    return { parent, provider: this.#provider, dependsOn: [this.#namespace] as Resource[] };
+  }
+}

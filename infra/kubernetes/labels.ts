@@ -1,0 +1,19 @@
+import type { ServiceName } from "../spec/service-spec.ts";
+
+/** Labels by which Kubernetes and people find what belongs to a service; the recommended names of Kubernetes. */
+export type Labels = Readonly<Record<string, string>>;
+
+/** The labels of a stack's objects. */
+export function stackLabels(prefix: string): Labels {
+  return {
+    "app.kubernetes.io/name": "gatehouse",
+    "app.kubernetes.io/instance": prefix,
+    "app.kubernetes.io/managed-by": "pulumi",
+  };
+}
+
+/** The labels that select a service's pods. The sidecar stands in the node's pod, so its pods are the node's. */
+export function selectorLabels(prefix: string, service: ServiceName): Labels {
+  const component = service === "sidecar" ? "node" : service;
+  return { "app.kubernetes.io/instance": prefix, "app.kubernetes.io/component": component };
+}

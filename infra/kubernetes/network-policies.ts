@@ -1,0 +1,129 @@
+import type { types } from "@pulumi/kubernetes";
+import { portNamed, type Edge, type ServiceName, type ServiceSpec } from "../spec/service-spec.ts";
+import type { KubernetesOptions } from "./kubernetes-options.ts";
+import { selectorLabels, stackLabels } from "./labels.ts";
+
+type NetworkPolicy = types.input.networking.v1.NetworkPolicy;
+type Egress = types.input.networking.v1.NetworkPolicyEgressRule;
+type Ingress = types.input.networking.v1.NetworkPolicyIngressRule;
+
+/** Denies all traffic of the namespace's pods; the other policies allow the edges that the specifications name. */
+export function denyAll(options: KubernetesOptions): NetworkPolicy {
+  return policy("default-deny", options, { podSelector: {}, policyTypes: ["Ingress", "Egress"] });
+}
+
+/** One policy per pod kind, with exactly the edges of the services in it, both ways. */
+export function edgePolicies(specs: readonly ServiceSpec[], options: KubernetesOptions): readonly NetworkPolicy[] {
+  const pods = [...new Set(specs.map((spec) => podOf(spec.name)))];
+  return pods.map((pod) => {
+    const inside = specs.filter((spec) => podOf(spec.name) === pod);
+    const egress = inside.flatMap((spec) => spec.edges.flatMap((edge) => egressOf(edge, { specs, pod, options })));
+    return policy(pod, options, {
+      podSelector: { matchLabels: { ...selectorLabels(options.prefix, pod) } },
+      policyTypes: ["Ingress", "Egress"],
+      ingress: [...ingressFromStack(inside, specs, options), ...ingressFromOutside(inside, options)],
+      egress: [dns, ...unique(egress)],
+    });
+  });
+}
+
+const dns: Egress = {
+  to: [{ namespaceSelector: {}, podSelector: { matchLabels: { "k8s-app": "kube-dns" } } }],
+  ports: [
+    { port: 53, protocol: "UDP" },
+    { port: 53, protocol: "TCP" },
+  ],
+};
+
+/** Addresses that are nobody's on the internet: no service has business there by way of an "internet" edge. */
+const inner = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10"];
+
+function podOf(service: ServiceName): ServiceName {
+  return service === "sidecar" ? "node" : service;
+}
+
+type EgressContext = Readonly<{ specs: readonly ServiceSpec[]; pod: ServiceName; options: KubernetesOptions }>;
+
+function egressOf(edge: Edge, { specs, pod, options }: EgressContext): readonly Egress[] {
+  if (edge.to === "internet") return [{ to: [{ ipBlock: { cidr: "0.0.0.0/0", except: inner } }] }];
+  // The API server's address is no pod; clusters put it on 443 or 6443.
+  if (edge.to === "api")
+    return [
+      {
+        ports: [
+          { port: 443, protocol: "TCP" },
+          { port: 6_443, protocol: "TCP" },
+        ],
+      },
+    ];
+  const target = specs.find((spec) => spec.name === edge.to);
+  if (target === undefined || podOf(target.name) === pod) return [];
+  return [
+    {
+      to: [{ podSelector: { matchLabels: { ...selectorLabels(options.prefix, target.name) } } }],
+      ports: [{ port: portNamed(target, edge.port).number, protocol: "TCP" }],
+    },
+  ];
+}
+
+function ingressFromStack(
+  inside: readonly ServiceSpec[],
+  specs: readonly ServiceSpec[],
+  options: KubernetesOptions,
+): readonly Ingress[] {
+  const rules = inside.flatMap((target) =>
+    specs
+      .filter((source) => podOf(source.name) !== podOf(target.name))
+      .flatMap((source) =>
+        source.edges.flatMap((edge) => {
+          if (edge.to !== target.name) return [];
+          return [
+            {
+              from: [{ podSelector: { matchLabels: { ...selectorLabels(options.prefix, source.name) } } }],
+              ports: [{ port: portNamed(target, edge.port).number, protocol: "TCP" }],
+            },
+          ];
+        }),
+      ),
+  );
+  return unique(rules);
+}
+
+function ingressFromOutside(inside: readonly ServiceSpec[], options: KubernetesOptions): readonly Ingress[] {
+  const ports = inside.flatMap((spec) => spec.ports);
+  const open = ports
+    .filter(({ audience }) => audience === "public")
+    .map(({ number }) => ({ port: number, protocol: "TCP" }));
+  const peers = ports
+    .filter(({ audience }) => audience === "peers")
+    .map(({ number }) => ({ port: number, protocol: "TCP" }));
+  const controller = options.ingress?.controllerNamespace;
+  return [
+    ...(open.length === 0 || controller === undefined
+      ? []
+      : [
+          {
+            from: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": controller } } }],
+            ports: open,
+          },
+        ]),
+    ...(peers.length === 0 ? [] : [{ ports: peers }]),
+  ];
+}
+
+function unique<Rule>(rules: readonly Rule[]): Rule[] {
+  return [...new Map(rules.map((rule) => [JSON.stringify(rule), rule])).values()];
+}
+
+function policy(
+  name: string,
+  options: KubernetesOptions,
+  spec: types.input.networking.v1.NetworkPolicySpec,
+): NetworkPolicy {
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: { name, namespace: options.namespace, labels: stackLabels(options.prefix) },
+    spec,
+  };
+}

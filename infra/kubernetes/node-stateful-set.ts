@@ -1,0 +1,100 @@
+import type { types } from "@pulumi/kubernetes";
+import { workspaceDirectory, workspaceVolume } from "../spec/node-layout.ts";
+import { serviceUser, type ServiceSpec } from "../spec/service-spec.ts";
+import { containerOf, restricted } from "./container.ts";
+import { filesInstaller, filesVolumes } from "./files.ts";
+import { imageOf } from "./image-of.ts";
+import type { KubernetesOptions } from "./kubernetes-options.ts";
+import { selectorLabels, stackLabels } from "./labels.ts";
+import { nodeConfName } from "./node-conf-map.ts";
+import { filesChecksum, podLabels, podSecurity, temporaryVolume } from "./pod.ts";
+
+type Container = types.input.core.v1.Container;
+
+/** Name of the service account that may restart the node, and nothing else. */
+export const nodeAccount = "node";
+
+const seedDirectory = "/run/gatehouse/seed";
+
+/**
+ * The StatefulSet of a node and its sidecar. The sidecar is a native one (an init container that keeps running), started before
+ * the node: when its startup probe passes, node.conf is right, so that the node's first start is with the right one.
+ */
+export function nodeStatefulSet(
+  { node, sidecar }: Readonly<{ node: ServiceSpec; sidecar: ServiceSpec }>,
+  options: KubernetesOptions,
+): types.input.apps.v1.StatefulSet {
+  const gatehouse = imageOf(options, "gatehouse");
+  const kept = [...new Map([...node.volumes, ...sidecar.volumes].map((volume) => [volume.name, volume])).values()];
+  return {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata: { name: node.name, namespace: options.namespace, labels: stackLabels(options.prefix) },
+    spec: {
+      replicas: 1,
+      serviceName: node.name,
+      podManagementPolicy: "OrderedReady",
+      selector: { matchLabels: { ...selectorLabels(options.prefix, node.name) } },
+      template: {
+        metadata: {
+          labels: { ...podLabels(options.prefix, node) },
+          annotations: { "gatehouse.io/files": filesChecksum([node, sidecar]) },
+        },
+        spec: {
+          serviceAccountName: nodeAccount,
+          automountServiceAccountToken: true,
+          enableServiceLinks: false,
+          shareProcessNamespace: options.restartStrategy === "signal",
+          securityContext: { ...podSecurity, fsGroup: node.user.gid },
+          terminationGracePeriodSeconds: node.stopGraceSeconds,
+          initContainers: [
+            seedConfiguration(gatehouse, node),
+            ...filesInstaller(sidecar, gatehouse),
+            ...filesInstaller(node, gatehouse),
+            { ...containerOf({ ...sidecar, user: node.user }, gatehouse), restartPolicy: "Always" },
+          ],
+          containers: [nodeContainer(node, options)],
+          volumes: [
+            temporaryVolume,
+            { name: nodeConfName, configMap: { name: nodeConfName } },
+            ...filesVolumes(sidecar),
+            ...filesVolumes(node),
+            ...kept.map(({ name }) => ({ name, persistentVolumeClaim: { claimName: name } })),
+          ],
+        },
+      },
+    },
+  };
+}
+
+function nodeContainer(node: ServiceSpec, options: KubernetesOptions): Container {
+  const container = containerOf(node, imageOf(options, node.image));
+  if (options.peers !== "host-port") return container;
+  const ports = node.ports.map(({ name, number, audience }) => ({
+    name,
+    containerPort: number,
+    protocol: "TCP",
+    ...(audience === "peers" ? { hostPort: number } : {}),
+  }));
+  return { ...container, ports };
+}
+
+/** A ConfigMap can't be written to, and the sidecar has to: so node.conf is copied to the workspace, unless one is there. */
+function seedConfiguration(image: Container["image"], node: ServiceSpec): Container {
+  return {
+    name: "seed-node-conf",
+    ...(image === undefined ? {} : { image }),
+    command: [
+      "node",
+      "/app/infra/images/seed-file.ts",
+      `${seedDirectory}/node.conf`,
+      `${workspaceDirectory}/bin/node.conf`,
+    ],
+    securityContext: { ...restricted, runAsUser: node.user.uid, runAsGroup: serviceUser.gid },
+    resources: { limits: { cpu: "0.5", memory: "128Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
+    volumeMounts: [
+      { name: nodeConfName, mountPath: seedDirectory, readOnly: true },
+      { name: workspaceVolume, mountPath: workspaceDirectory },
+    ],
+  };
+}

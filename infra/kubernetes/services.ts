@@ -1,0 +1,60 @@
+import type { types } from "@pulumi/kubernetes";
+import type { PortSpec, ServiceSpec } from "../spec/service-spec.ts";
+import type { KubernetesOptions } from "./kubernetes-options.ts";
+import { selectorLabels, stackLabels } from "./labels.ts";
+
+type Service = types.input.core.v1.Service;
+
+/** The Service under which other services reach this one. */
+export function serviceOf(spec: ServiceSpec, options: KubernetesOptions): Service {
+  return service({ name: spec.name, spec, ports: spec.ports, options, type: "ClusterIP" });
+}
+
+/**
+ * The Services of a node by audience: its own RPC for the facilitator, the gateway for the public way in, the sidecar's status for
+ * operators, and its peers' port where it is exposed.
+ */
+export function nodeServices(
+  { node, sidecar }: Readonly<{ node: ServiceSpec; sidecar: ServiceSpec }>,
+  options: KubernetesOptions,
+): readonly Service[] {
+  const rpc = sidecar.ports.filter(({ audience }) => audience === "public");
+  const status = sidecar.ports.filter(({ audience }) => audience === "system");
+  const inner = node.ports.filter(({ audience }) => audience !== "peers");
+  const peers = node.ports.filter(({ audience }) => audience === "peers");
+  const shared = { spec: node, options };
+  const exposed = options.peers === "node-port" ? "NodePort" : "LoadBalancer";
+  const outside = peers.length > 0 && (options.peers === "node-port" || options.peers === "load-balancer");
+  return [
+    service({ ...shared, name: "node", ports: inner, type: "ClusterIP" }),
+    service({ ...shared, name: "gateway", ports: rpc, type: "ClusterIP" }),
+    service({ ...shared, name: "sidecar-status", ports: status, type: "ClusterIP" }),
+    ...(outside ? [service({ ...shared, name: "node-peers", ports: peers, type: exposed })] : []),
+  ];
+}
+
+function service({
+  name,
+  spec,
+  ports,
+  options,
+  type,
+}: Readonly<{
+  name: string;
+  spec: ServiceSpec;
+  ports: readonly PortSpec[];
+  options: KubernetesOptions;
+  type: "ClusterIP" | "NodePort" | "LoadBalancer";
+}>): Service {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, namespace: options.namespace, labels: stackLabels(options.prefix) },
+    spec: {
+      type,
+      selector: { ...selectorLabels(options.prefix, spec.name) },
+      ports: ports.map((port) => ({ name: port.name, port: port.number, targetPort: port.number, protocol: "TCP" })),
+      ...(type === "ClusterIP" ? {} : { externalTrafficPolicy: "Local" }),
+    },
+  };
+}

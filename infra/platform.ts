@@ -1,0 +1,20 @@
+import type { ComponentResource, Input, Resource } from "@pulumi/pulumi";
+import type { Addresses } from "./spec/addresses.ts";
+import type { ServiceSpec } from "./spec/service-spec.ts";
+import type { RestartRoute } from "./spec/sidecar-spec.ts";
+
+/** Where the resources of a service hang, and what has to be there before them. */
+export type Attachment = Readonly<{ parent: ComponentResource; dependsOn: readonly Input<Resource>[] }>;
+
+/** A target that services are deployed to: one Docker host, or one namespace of a Kubernetes cluster. */
+export type Platform = Readonly<{
+  addresses: Addresses;
+  /** How the sidecar restarts the node here. */
+  restart: RestartRoute;
+  /** Lets the services reach each other as their specifications say, and nothing else reach them. */
+  allowEdges(specs: readonly ServiceSpec[]): void;
+  /** Deploys a service; what depends on it depends on what is returned. */
+  deploy(spec: ServiceSpec, attachment: Attachment): Resource;
+  /** Deploys a node with the sidecar that keeps it right. */
+  deployNode(specs: Readonly<{ node: ServiceSpec; sidecar: ServiceSpec }>, attachment: Attachment): Resource;
+}>;

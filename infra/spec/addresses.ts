@@ -1,0 +1,38 @@
+/** The host names under which the services of one stack find each other; a target gives them. */
+export type Addresses = Readonly<{
+  /** The node, as its sidecar sees it. */
+  nodeOfSidecar: string;
+  /** The node, as the facilitator sees it. */
+  node: string;
+  /** The gateway's host, as the other services see it. */
+  gateway: string;
+  pushgateway: string;
+  facilitator: string;
+  resourceServer: string;
+  upstream: string;
+  postgres: string;
+}>;
+
+/** On Docker every service is an alias of its name on the private network. */
+export const dockerAddresses: Addresses = {
+  nodeOfSidecar: "node",
+  node: "node",
+  gateway: "sidecar",
+  pushgateway: "pushgateway",
+  facilitator: "facilitator",
+  resourceServer: "resource-server",
+  upstream: "upstream",
+  postgres: "postgres",
+};
+
+/** On Kubernetes a service is found by its Service's name; the sidecar stands in the node's own pod. */
+export const kubernetesAddresses: Addresses = {
+  nodeOfSidecar: "127.0.0.1",
+  node: "node",
+  gateway: "gateway",
+  pushgateway: "pushgateway",
+  facilitator: "facilitator",
+  resourceServer: "resource-server",
+  upstream: "upstream",
+  postgres: "postgres",
+};

@@ -1,0 +1,26 @@
+import { RunError } from "@pulumi/pulumi";
+
+/** One thing that is wrong with a stack's configuration. */
+export type ConfigProblem = Readonly<{
+  /** The key in `Pulumi.<stack>.yaml` without the project's name, e.g. `nodeVersion`. */
+  key: string;
+  /** What was found, what is allowed and what to do. */
+  message: string;
+}>;
+
+/**
+ * A stack's configuration that can't be deployed. `message` has one line per problem, all problems at once; Pulumi prints it without
+ * a stack trace, because it is a {@link RunError}.
+ */
+export class ConfigError extends RunError {
+  override readonly name = "ConfigError";
+  readonly code = "config_invalid";
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    const lines = problems.map((problem) => `  gatehouse:${problem.key}: ${problem.message}`);
+    const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+    super(`${count} in the stack's configuration; nothing was changed:\n${lines.join("\n")}`);
+    this.problems = problems;
+  }
+}

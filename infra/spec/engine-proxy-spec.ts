@@ -1,0 +1,39 @@
+import { engineProxySettings } from "#sidecar/engine-proxy/settings.ts";
+import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+import { nodeStopGraceSeconds } from "./node-layout.ts";
+import { engineSocketDirectory, engineSocketPath, engineSocketVolume } from "./sidecar-spec.ts";
+
+/** What an engine proxy is deployed with. */
+export type EngineProxyArgs = CommonArgs &
+  Readonly<{
+    /** The one container that it lets its caller inspect, restart and run `node_cli` in. */
+    container: string;
+  }>;
+
+/** Where the proxy finds the engine's own socket in its container. */
+export const enginePathInProxy = "/run/docker.sock";
+
+/** Builds the engine proxy: no network, the only holder of the engine's socket, its own socket on a shared volume. */
+export function engineProxySpec(args: EngineProxyArgs): BuiltService {
+  return buildService(
+    {
+      name: "engine-proxy",
+      image: "gatehouse",
+      definition: engineProxySettings,
+      tree: {
+        engine: `unix://${enginePathInProxy}`,
+        container: args.container,
+        listen: { socketPath: engineSocketPath },
+        stopTimeoutMaxSeconds: nodeStopGraceSeconds,
+      },
+      ports: [],
+      volumes: [
+        { name: engineSocketVolume, path: engineSocketDirectory, readOnly: false, keep: false, sizeGibibytes: 1 },
+      ],
+      health: { kind: "socket", socketPath: engineSocketPath, startWithinSeconds: 60 },
+      limits: { cpus: 0.25, memoryMebibytes: 128 },
+      stopGraceSeconds: 10,
+    },
+    args,
+  );
+}

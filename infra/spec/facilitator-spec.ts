@@ -1,0 +1,53 @@
+import { facilitatorSettings } from "#facilitator/settings.ts";
+import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+import type { DeploymentSecret } from "./deployment-secret.ts";
+import { stateDirectory } from "./service-spec.ts";
+import type { Token } from "./token.ts";
+
+/** What a facilitator is deployed with. */
+export type FacilitatorArgs = CommonArgs &
+  Readonly<{
+    chainId: number;
+    /** JSON-RPC endpoint of the chain's node. */
+    rpcUrl: string;
+    /** Key of the account that submits settlements; without it the facilitator's own schema refuses. */
+    signerPrivateKey: DeploymentSecret | undefined;
+    /** Tokens that payments may be made in. */
+    tokens: readonly Token[];
+  }>;
+
+/** Port of the facilitator's HTTP listener (specification, Limits). */
+export const facilitatorPort = 3_000;
+
+/** Builds the facilitator: reached by the resource server only, reaching the node only, its ledger on a kept volume. */
+export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
+  return buildService(
+    {
+      name: "facilitator",
+      image: "gatehouse",
+      definition: facilitatorSettings,
+      tree: {
+        listen: { host: "0.0.0.0", port: facilitatorPort },
+        chain: { id: args.chainId, rpcUrl: args.rpcUrl },
+        signer: { privateKey: args.signerPrivateKey },
+        assets: args.tokens,
+        ledger: { path: `${stateDirectory}/facilitator.sqlite` },
+        shutdown: { graceMs: 20_000 },
+      },
+      ports: [{ name: "http", number: facilitatorPort, audience: "system" }],
+      volumes: [{ name: "facilitator-ledger", path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 5 }],
+      edges: [{ to: "node", port: "http" }],
+      health: {
+        kind: "http",
+        port: "http",
+        readyPath: "/readyz",
+        livePath: "/livez",
+        startupPath: "/livez",
+        startWithinSeconds: 60,
+      },
+      limits: { cpus: 1, memoryMebibytes: 512 },
+      stopGraceSeconds: 30,
+    },
+    args,
+  );
+}

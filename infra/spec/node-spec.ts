@@ -1,0 +1,88 @@
+import { devnetSettings } from "#devnet/settings.ts";
+import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+import type { DeploymentSecret } from "./deployment-secret.ts";
+import { nodePorts, nodeStopGraceSeconds, workspaceDirectory, workspaceVolume } from "./node-layout.ts";
+import type { Edge, NetworkHealth, PortSpec, ServiceSpec, VolumeSpec } from "./service-spec.ts";
+
+/** What a node is deployed with. */
+export type NodeArgs = CommonArgs &
+  Readonly<{
+    chainId: number;
+    version: string;
+    /** User that the node's own image runs as; absent for the devnet, which is one of Gatehouse's images. */
+    imageUser: number | undefined;
+    /** Words whose accounts a new devnet chain funds. */
+    mnemonic: DeploymentSecret | undefined;
+  }>;
+
+const ports: readonly PortSpec[] = [
+  { name: "http", number: nodePorts.http, audience: "pod" },
+  { name: "ws", number: nodePorts.webSocket, audience: "pod" },
+];
+
+const volumes: readonly VolumeSpec[] = [
+  { name: workspaceVolume, path: workspaceDirectory, readOnly: false, keep: true, sizeGibibytes: 500 },
+];
+
+const edges: readonly Edge[] = [{ to: "pushgateway", port: "http" }];
+
+/** Builds the node: the devnet, or the operator's own image. Its RPC is reached through the sidecar's gateway only. */
+export function nodeSpec(args: NodeArgs): BuiltService {
+  return args.imageUser === undefined ? devnetNode(args) : realNode(args, args.imageUser);
+}
+
+function devnetNode(args: NodeArgs): BuiltService {
+  const health: NetworkHealth = {
+    kind: "rpc",
+    port: "http",
+    readyPath: "/",
+    livePath: "/",
+    startupPath: "/",
+    startWithinSeconds: 120,
+  };
+  return buildService(
+    {
+      name: "node",
+      image: "devnet",
+      definition: devnetSettings,
+      tree: {
+        workspace: { directory: workspaceDirectory },
+        node: {
+          version: args.version,
+          listenHost: "0.0.0.0",
+          httpPort: nodePorts.http,
+          webSocketPort: nodePorts.webSocket,
+        },
+        chain: { id: args.chainId, mnemonic: args.mnemonic },
+        shutdown: { graceMs: 60_000 },
+      },
+      ports,
+      volumes,
+      edges,
+      health,
+      limits: { cpus: 1, memoryMebibytes: 1_024 },
+      stopGraceSeconds: nodeStopGraceSeconds,
+    },
+    args,
+  );
+}
+
+/** The operator's image starts by its own entry point; it brings nothing that the engine could ask for its health. */
+function realNode(args: NodeArgs, uid: number): BuiltService {
+  const spec: ServiceSpec = {
+    name: "node",
+    image: "node",
+    arguments: undefined,
+    environment: {},
+    files: [],
+    ports: [...ports, { name: "peers", number: nodePorts.peers, audience: "peers" }],
+    volumes,
+    edges: [...edges, { to: "internet" }],
+    health: undefined,
+    limits: args.limits ?? { cpus: 8, memoryMebibytes: 32_768 },
+    user: { uid, gid: uid },
+    stopGraceSeconds: nodeStopGraceSeconds,
+    replicas: 1,
+  };
+  return { spec, problems: [] };
+}

@@ -1,0 +1,63 @@
+import { resourceServerSettings } from "#resource-server/settings.ts";
+import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+import { filesDirectory, stateDirectory } from "./service-spec.ts";
+import type { Token } from "./token.ts";
+
+/** Routes that are sold, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
+export type Routes = Readonly<Record<string, unknown>>;
+
+/** What a resource server is deployed with. */
+export type ResourceServerArgs = CommonArgs &
+  Readonly<{
+    chainId: number;
+    payTo: string | undefined;
+    token: Token | undefined;
+    facilitatorUrl: string;
+    routes: Routes;
+    /** URL under which clients reach the server, where it is not what they asked for. */
+    publicUrl: string | undefined;
+  }>;
+
+/** Port of the resource server's HTTP listener (specification, Limits). */
+export const resourceServerPort = 4_021;
+
+const routesFile = "routes.json5";
+
+/** Builds the resource server: public, reaching the facilitator and the routes' upstreams, its claims on a kept volume. */
+export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
+  return buildService(
+    {
+      name: "resource-server",
+      image: "gatehouse",
+      definition: resourceServerSettings,
+      tree: {
+        listen: { host: "0.0.0.0", port: resourceServerPort },
+        publicUrl: args.publicUrl,
+        routesPath: `${filesDirectory}/${routesFile}`,
+        payTo: args.payTo,
+        chain: { id: args.chainId },
+        token: { address: args.token?.address, name: args.token?.name },
+        facilitator: { url: args.facilitatorUrl },
+        ledger: { path: `${stateDirectory}/claims.sqlite` },
+        shutdown: { graceMs: 20_000 },
+      },
+      files: [{ name: routesFile, content: `${JSON.stringify(args.routes, undefined, 2)}\n`, secret: false }],
+      ports: [{ name: "http", number: resourceServerPort, audience: "public" }],
+      volumes: [
+        { name: "resource-server-ledger", path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 5 },
+      ],
+      edges: [{ to: "facilitator", port: "http" }, { to: "upstream", port: "http" }, { to: "internet" }],
+      health: {
+        kind: "http",
+        port: "http",
+        readyPath: "/readyz",
+        livePath: "/livez",
+        startupPath: "/livez",
+        startWithinSeconds: 60,
+      },
+      limits: { cpus: 1, memoryMebibytes: 512 },
+      stopGraceSeconds: 30,
+    },
+    args,
+  );
+}

@@ -1,0 +1,97 @@
+import type { Input } from "@pulumi/pulumi";
+
+/** The services of a stack, by the name that containers, Kubernetes objects and network names are made of. */
+export type ServiceName =
+  | "node"
+  | "sidecar"
+  | "engine-proxy"
+  | "pushgateway"
+  | "facilitator"
+  | "resource-server"
+  | "upstream"
+  | "postgres";
+
+/** Which image runs a service; the target knows how the image is come by. */
+export type ImageName = "gatehouse" | "devnet" | "node" | "postgres";
+
+/**
+ * Who may reach a port: `public` from outside, `peers` other nodes of the chain from outside, `system` the other services of the
+ * stack, `pod` only what stands beside the service.
+ */
+type Audience = "public" | "peers" | "system" | "pod";
+
+/** A TCP port that a service listens on. */
+export type PortSpec = Readonly<{ name: string; number: number; audience: Audience }>;
+
+/** A file that a service finds at its start, mode 0400 and owned by the service's user. */
+export type FileSpec = Readonly<{ name: string; content: Input<string>; secret: boolean }>;
+
+/** A directory that outlives the container. */
+export type VolumeSpec = Readonly<{
+  /** Volumes of one name are one volume, whichever services mount it. */
+  name: string;
+  path: string;
+  readOnly: boolean;
+  /** Kept by `pulumi destroy` and protected against deletion: chain data and ledgers. */
+  keep: boolean;
+  /** Size that Kubernetes claims; Docker volumes are as large as their disk. */
+  sizeGibibytes: number;
+}>;
+
+/** A connection that a service opens: the edges that the network policies allow. */
+export type Edge = Readonly<{ to: ServiceName; port: string }> | Readonly<{ to: "internet" }> | Readonly<{ to: "api" }>;
+
+/** How one asks a service whether it is well; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
+export type HealthSpec = NetworkHealth | SocketHealth;
+
+/** A service on a port. */
+export type NetworkHealth = Readonly<{
+  kind: "http" | "rpc";
+  port: string;
+  readyPath: string;
+  livePath: string;
+  startupPath: string;
+  /** How long the first start may take before the service counts as failed. */
+  startWithinSeconds: number;
+}>;
+
+/** A service on a Unix socket. */
+type SocketHealth = Readonly<{ kind: "socket"; socketPath: string; startWithinSeconds: number }>;
+
+/** What a service may use at most. */
+export type ResourceLimits = Readonly<{ cpus: number; memoryMebibytes: number }>;
+
+/** Everything that a target needs to know to run one service; made by a pure builder, translated once per target. */
+export type ServiceSpec = Readonly<{
+  name: ServiceName;
+  image: ImageName;
+  /** Arguments of the image's entry point; absent leaves the image's own. */
+  arguments: readonly string[] | undefined;
+  environment: Readonly<Record<string, string>>;
+  files: readonly FileSpec[];
+  ports: readonly PortSpec[];
+  volumes: readonly VolumeSpec[];
+  edges: readonly Edge[];
+  /** Absent where the image brings no way to ask. */
+  health: HealthSpec | undefined;
+  limits: ResourceLimits;
+  user: Readonly<{ uid: number; gid: number }>;
+  stopGraceSeconds: number;
+  replicas: number;
+}>;
+
+/** The user that Gatehouse's images run as, and that owns its files and volumes. */
+export const serviceUser = { uid: 10_001, gid: 10_001 } as const;
+
+/** Where a service's files stand in its container. */
+export const filesDirectory = "/run/gatehouse/files";
+
+/** Where a service keeps its ledger or other state in its container. */
+export const stateDirectory = "/var/lib/gatehouse";
+
+/** The port of that name. @throws {Error} when the service has no such port, which is a mistake in a builder. */
+export function portNamed(spec: ServiceSpec, name: string): PortSpec {
+  const found = spec.ports.find((port) => port.name === name);
+  if (found === undefined) throw new Error(`${spec.name} has no port named ${name}`);
+  return found;
+}

@@ -1,0 +1,128 @@
+import { sidecarSettings } from "#sidecar/settings.ts";
+import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+import { nodePorts, nodeStopGraceSeconds, workspaceDirectory, workspaceVolume } from "./node-layout.ts";
+import { stateDirectory, type ServiceSpec } from "./service-spec.ts";
+import type { SettingsTree } from "./settings-tree.ts";
+
+/** How the sidecar restarts the node: through the engine proxy's socket, or through the Kubernetes API. */
+export type RestartRoute =
+  | Readonly<{ driver: "docker"; container: string }>
+  | Readonly<{ driver: "kubernetes"; strategy: "delete-pod" | "signal"; pod: string }>;
+
+/** What a sidecar is deployed with. */
+export type SidecarArgs = CommonArgs &
+  Readonly<{
+    chainId: number;
+    nodeVersion: string;
+    /** Image of the node where it is not the devnet's; its tag tells the version too. */
+    nodeImage: string | undefined;
+    /** Host under which the sidecar reaches the node. */
+    nodeHost: string;
+    /** Host of the Pushgateway, for the node and for the sidecar. */
+    pushgatewayHost: string;
+    pushgatewayPort: number;
+    pushIntervalSeconds: number;
+    /** Job name of the node's metrics; unique per node. */
+    jobName: string;
+    restart: RestartRoute;
+  }>;
+
+/** Port of the gateway's public listener, HTTP and WebSocket. */
+export const gatewayPort = 8_545;
+
+/** Port of the sidecar's health, metrics and status listener. */
+const sidecarStatusPort = 9_600;
+
+/** Directory of the engine proxy's socket, shared by the proxy and the sidecar. */
+export const engineSocketDirectory = "/run/gatehouse/engine";
+
+/** The engine proxy's socket. */
+export const engineSocketPath = `${engineSocketDirectory}/engine.sock`;
+
+/** The volume that holds the engine proxy's socket. */
+export const engineSocketVolume = "engine-socket";
+
+/** Builds the sidecar of one node: keeps node.conf and pruning right, restarts the node, guards its RPC. */
+export function sidecarSpec(args: SidecarArgs): BuiltService {
+  return buildService(
+    {
+      name: "sidecar",
+      image: "gatehouse",
+      definition: sidecarSettings,
+      tree: { ...sidecarTree(args), ...restartTree(args.restart) },
+      ports: [
+        { name: "rpc", number: gatewayPort, audience: "public" },
+        { name: "status", number: sidecarStatusPort, audience: "system" },
+      ],
+      volumes: sidecarVolumes(args.restart),
+      edges: [
+        { to: "node", port: "http" },
+        { to: "node", port: "ws" },
+        { to: "pushgateway", port: "http" },
+        ...(args.restart.driver === "kubernetes" ? [{ to: "api" } as const] : []),
+      ],
+      health: {
+        kind: "http",
+        port: "status",
+        readyPath: "/readyz",
+        livePath: "/livez",
+        startupPath: "/startupz",
+        startWithinSeconds: 300,
+      },
+      limits: { cpus: 1, memoryMebibytes: 512 },
+      stopGraceSeconds: 30,
+    },
+    args,
+  );
+}
+
+function sidecarTree(args: SidecarArgs): SettingsTree {
+  return {
+    listen: { host: "0.0.0.0", port: sidecarStatusPort },
+    gateway: { public: { host: "0.0.0.0", port: gatewayPort } },
+    node: {
+      workspace: workspaceDirectory,
+      version: args.nodeVersion,
+      image: args.nodeImage,
+      httpUrl: `http://${args.nodeHost}:${nodePorts.http}`,
+      webSocketUrl: `ws://${args.nodeHost}:${nodePorts.webSocket}`,
+      chainId: args.chainId,
+    },
+    pushgateway: { url: `http://${args.pushgatewayHost}:${args.pushgatewayPort}` },
+    monitor: {
+      enabled: true,
+      jobName: args.jobName,
+      pushAddress: args.pushgatewayHost,
+      pushPort: args.pushgatewayPort,
+      pushIntervalSeconds: args.pushIntervalSeconds,
+    },
+    upkeep: { stateDirectory },
+    shutdown: { graceMs: 20_000 },
+  };
+}
+
+function restartTree(restart: RestartRoute): SettingsTree {
+  if (restart.driver === "docker") {
+    return {
+      restart: { driver: "docker" },
+      docker: {
+        engine: `unix://${engineSocketPath}`,
+        container: restart.container,
+        stopTimeoutSeconds: nodeStopGraceSeconds,
+      },
+    };
+  }
+  return { restart: { driver: "kubernetes" }, kubernetes: { strategy: restart.strategy, pod: restart.pod } };
+}
+
+function sidecarVolumes(restart: RestartRoute): ServiceSpec["volumes"] {
+  const kept = [
+    { name: workspaceVolume, path: workspaceDirectory, readOnly: false, keep: true, sizeGibibytes: 500 },
+    { name: "sidecar-state", path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 1 },
+  ];
+  if (restart.driver !== "docker") return kept;
+  return [
+    ...kept,
+    { name: engineSocketVolume, path: engineSocketDirectory, readOnly: true, keep: false, sizeGibibytes: 1 },
+  ];
+}

@@ -1,0 +1,104 @@
+import type { StackConfig } from "../config-schema.ts";
+import type { Addresses } from "./addresses.ts";
+import { devAccounts, devnetMnemonic } from "./dev-accounts.ts";
+import type { DeploymentSecret } from "./deployment-secret.ts";
+import type { FacilitatorArgs } from "./facilitator-spec.ts";
+import { facilitatorPort } from "./facilitator-spec.ts";
+import { nodePorts } from "./node-layout.ts";
+import type { NodeArgs } from "./node-spec.ts";
+import { pushgatewayPort } from "./pushgateway-spec.ts";
+import type { ResourceServerArgs, Routes } from "./resource-server-spec.ts";
+import type { RestartRoute, SidecarArgs } from "./sidecar-spec.ts";
+import type { CommonArgs } from "./built-service.ts";
+import type { Token } from "./token.ts";
+import { upstreamPort } from "./upstream-spec.ts";
+
+/** The arguments of every component of a stack. */
+export type StackArgs = Readonly<{
+  node: NodeArgs;
+  sidecar: SidecarArgs;
+  pushgateway: CommonArgs;
+  facilitator: FacilitatorArgs;
+  resourceServer: ResourceServerArgs;
+  /** The sample upstream, where the stack sells no routes of its own. */
+  upstream: CommonArgs | undefined;
+}>;
+
+/** What the arguments are made from beside the configuration. */
+export type StackContext = Readonly<{
+  /** Begins the names of the stack's resources, e.g. `gatehouse-dev`; also the job name of the node's metrics. */
+  prefix: string;
+  addresses: Addresses;
+  restart: RestartRoute;
+  /** Makes a secret of text, so that Pulumi encrypts it wherever it is stored. */
+  secret: (text: string) => DeploymentSecret;
+}>;
+
+/** Spreads a stack's configuration over the arguments of its components. Pure; checking is the builders' part. */
+export function stackArgs(config: StackConfig, context: StackContext): StackArgs {
+  const { addresses, prefix } = context;
+  const accounts = config.devAccounts ? devAccounts() : undefined;
+  const signer = config.signerPrivateKey ?? accounts?.signer.privateKey;
+  const payTo = config.payTo ?? accounts?.payee.address;
+  const token = tokenOf(config);
+  const sample = Object.keys(config.routes).length === 0;
+  return {
+    node: {
+      chainId: config.chainId,
+      version: config.nodeVersion,
+      imageUser: config.nodeImage === undefined ? undefined : config.nodeUser,
+      mnemonic: config.devAccounts ? context.secret(devnetMnemonic) : undefined,
+      ...common(config, "node"),
+    },
+    sidecar: {
+      chainId: config.chainId,
+      nodeVersion: config.nodeVersion,
+      nodeImage: config.nodeImage,
+      nodeHost: addresses.nodeOfSidecar,
+      pushgatewayHost: addresses.pushgateway,
+      pushgatewayPort,
+      pushIntervalSeconds: config.metricsPushIntervalSeconds,
+      jobName: `${prefix}-node`,
+      restart: context.restart,
+      ...common(config, "sidecar"),
+    },
+    pushgateway: common(config, "pushgateway"),
+    facilitator: {
+      chainId: config.chainId,
+      rpcUrl: `http://${addresses.node}:${nodePorts.http}`,
+      signerPrivateKey: signer === undefined ? undefined : context.secret(signer),
+      tokens: token === undefined ? [] : [token],
+      ...common(config, "facilitator"),
+    },
+    resourceServer: {
+      chainId: config.chainId,
+      payTo,
+      token,
+      facilitatorUrl: `http://${addresses.facilitator}:${facilitatorPort}`,
+      routes: sample ? sampleRoutes(config, addresses, payTo) : config.routes,
+      publicUrl: config.publicUrl,
+      ...common(config, "resource-server"),
+    },
+    upstream: sample ? common(config, "upstream") : undefined,
+  };
+}
+
+function tokenOf(config: StackConfig): Token | undefined {
+  if (config.tokenAddress === undefined) return undefined;
+  return { address: config.tokenAddress, name: config.tokenName, version: config.tokenVersion };
+}
+
+function common(config: StackConfig, service: keyof StackConfig["limits"] & keyof StackConfig["settings"]): CommonArgs {
+  return { limits: config.limits[service], settings: config.settings[service] };
+}
+
+function sampleRoutes(config: StackConfig, addresses: Addresses, payTo: string | undefined): Routes {
+  return {
+    "GET /data": {
+      accepts: { scheme: "exact", price: "$0.01", network: `eip155:${config.chainId}`, payTo },
+      description: "A sample document that counts how often it was sold",
+      mimeType: "application/json",
+      upstream: `http://${addresses.upstream}:${upstreamPort}/data`,
+    },
+  };
+}

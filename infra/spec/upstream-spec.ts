@@ -1,0 +1,30 @@
+import { upstreamSettings } from "#devnet/upstream/settings.ts";
+import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+
+/** Port of the sample upstream. */
+export const upstreamPort = 4_022;
+
+/** Builds the sample upstream that a stack without routes of its own sells: `GET /data`. */
+export function upstreamSpec(args: CommonArgs): BuiltService {
+  return buildService(
+    {
+      name: "upstream",
+      image: "devnet",
+      definition: upstreamSettings,
+      tree: { listen: { host: "0.0.0.0", port: upstreamPort } },
+      ports: [{ name: "http", number: upstreamPort, audience: "system" }],
+      volumes: [],
+      health: {
+        kind: "http",
+        port: "http",
+        readyPath: "/readyz",
+        livePath: "/livez",
+        startupPath: "/livez",
+        startWithinSeconds: 60,
+      },
+      limits: { cpus: 0.5, memoryMebibytes: 256 },
+      stopGraceSeconds: 10,
+    },
+    args,
+  );
+}

@@ -1,0 +1,67 @@
+import { privateKeyToAccount } from "viem/accounts";
+import type { StackConfig } from "./config-schema.ts";
+import { devAccounts } from "./spec/dev-accounts.ts";
+
+/** What `pulumi up` prints when it is done, for people: URLs by audience, what to try, whom to fund. */
+export type StackOutputs = Readonly<{
+  urls: Readonly<{ public: Readonly<Record<string, string>>; operations: Readonly<Record<string, string>> }>;
+  tryThis: readonly string[];
+  signer: Readonly<{ address: string; howToFund: string }>;
+}>;
+
+/** The outputs of a stack on Docker. Names addresses, never keys. */
+export function dockerOutputs(config: StackConfig): StackOutputs {
+  const host = config.publishAddress.includes(":") ? `[${config.publishAddress}]` : config.publishAddress;
+  const gateway = `http://${host}:${config.gatewayPort}`;
+  const resourceServer = `http://${host}:${config.resourceServerPort}`;
+  const status = `http://127.0.0.1:${config.statusPort}`;
+  const body = `'{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id":1}'`;
+  return {
+    urls: {
+      public: { gateway, gatewayWebSocket: gateway.replace("http:", "ws:"), resourceServer },
+      operations: { status: `${status}/status`, metrics: `${status}/metrics`, ready: `${status}/readyz` },
+    },
+    tryThis: [
+      `curl -s ${gateway} -H 'Content-Type: application/json' -d ${body}`,
+      `curl -si ${resourceServer}/data`,
+      `curl -s ${status}/status`,
+    ],
+    signer: signerOutput(config),
+  };
+}
+
+/** The outputs of a stack on Kubernetes. Names addresses, never keys. */
+export function kubernetesOutputs(config: StackConfig): StackOutputs {
+  const { namespace, ingress } = config;
+  const forward = `kubectl -n ${namespace} port-forward service`;
+  const gateway = ingress === undefined ? undefined : `https://${ingress.gatewayHost}`;
+  const resourceServer = ingress === undefined ? undefined : `https://${ingress.resourceServerHost}`;
+  const status = "http://sidecar-status:9600";
+  return {
+    urls: {
+      public: {
+        ...(gateway === undefined ? {} : { gateway, gatewayWebSocket: gateway.replace("https:", "wss:") }),
+        ...(resourceServer === undefined ? {} : { resourceServer }),
+      },
+      operations: { status: `${status}/status`, metrics: `${status}/metrics`, ready: `${status}/readyz` },
+    },
+    tryThis: [
+      ...(gateway === undefined ? [`${forward}/gateway 8545`] : [`curl -s ${gateway}`]),
+      ...(resourceServer === undefined ? [`${forward}/resource-server 4021`] : [`curl -si ${resourceServer}/data`]),
+      `${forward}/sidecar-status 9600`,
+    ],
+    signer: signerOutput(config),
+  };
+}
+
+/** Whom the facilitator's gas is charged to, and how to see to it that there is some. */
+export function signerOutput(config: StackConfig): StackOutputs["signer"] {
+  const key = config.signerPrivateKey;
+  const address = key === undefined ? devAccounts().signer.address : privateKeyToAccount(key as `0x${string}`).address;
+  return {
+    address,
+    howToFund: config.devAccounts
+      ? "The devnet funds this account; nothing to do."
+      : `Send native currency of chain ${config.chainId} to ${address}: every settlement pays its gas from it.`,
+  };
+}

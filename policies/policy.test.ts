@@ -1,0 +1,57 @@
+import type { ResourceValidationArgs, ResourceValidationPolicy } from "@pulumi/policy";
+
+import * as proxies from "@pulumi/policy/proxy.js";
+import { describe, expect, it } from "vitest";
+import { unknownValue } from "@pulumi/pulumi/runtime/rpc.js";
+import { policyOf } from "./policy.ts";
+import { imagePinned } from "./rules/image-pinned.ts";
+import { nonRoot } from "./rules/non-root.ts";
+import type { ResourceRule } from "./rule.ts";
+import { dockerContainer } from "./testing/sample-resources.ts";
+
+/** The policy SDK's own wrapper of properties at preview; its type declarations leave it out. */
+const { unknownCheckingProxy } = proxies as unknown as {
+  unknownCheckingProxy: (props: Record<string, unknown>) => Record<string, unknown>;
+};
+
+const today = () => new Date("2026-11-21T00:00:00Z");
+
+function findings(rule: ResourceRule, props: Record<string, unknown>, config: Record<string, unknown> = {}): string[] {
+  const policy = policyOf(rule, today) as ResourceValidationPolicy;
+  const told: string[] = [];
+  const { type, name } = dockerContainer();
+  const args = { type, name, urn: "urn", opts: { protect: false }, props, getConfig: () => config };
+  const validate = policy.validateResource;
+  if (typeof validate !== "function") throw new Error("one validation was expected");
+  void validate(args as unknown as ResourceValidationArgs, (message) => told.push(message));
+  return told;
+}
+
+describe("policyOf", () => {
+  it("reports the resource, what is wrong and what to change", () => {
+    expect(findings(nonRoot, { ...dockerContainer().props, user: "root" })).toEqual([
+      "gh-facilitator runs as root. Set a user by number that is not 0 (Docker: user; Kubernetes: runAsUser, or runAsNonRoot: true).",
+    ]);
+  });
+
+  it("heeds an exception with a reason and a day to come", () => {
+    const exceptions = [{ resource: "gh-facilitator", reason: "migration", expires: "2026-11-30" }];
+    expect(findings(nonRoot, { ...dockerContainer().props, user: "root" }, { exceptions })).toEqual([]);
+  });
+
+  it("tells when the exception is over", () => {
+    const exceptions = [{ resource: "gh-facilitator", reason: "migration", expires: "2026-11-20" }];
+    const [finding = ""] = findings(nonRoot, { ...dockerContainer().props, user: "root" }, { exceptions });
+    expect(finding).toContain("expired on 2026-11-20");
+  });
+
+  it("is not spoilt at preview by an unknown value that it does not need", () => {
+    const props = unknownCheckingProxy({ ...dockerContainer().props, image: unknownValue, user: "root" });
+    expect(findings(nonRoot, props)).toHaveLength(1);
+  });
+
+  it("lets Pulumi see that a value it needs is unknown", () => {
+    const props = unknownCheckingProxy({ ...dockerContainer().props, image: unknownValue });
+    expect(() => findings(imagePinned, props)).toThrow(/can't be known during preview/);
+  });
+});

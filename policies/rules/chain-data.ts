@@ -1,0 +1,52 @@
+import type { PolicyResource, ResourceRule } from "../rule.ts";
+import { fields, items, text } from "../values.ts";
+import { workloadOf } from "../workload-of.ts";
+
+/** Names of volumes and claims that hold what can't be made again in an hour: chain data and ledgers. */
+const precious = /workspace|ledger|chain|postgres/;
+
+/** Where the node keeps its chain data, in its container. */
+const workspace = "/data";
+
+/** Rule 11: chain data and ledgers outlive a mistake. */
+export const chainData: ResourceRule = {
+  scope: "resource",
+  name: "chain-data",
+  severity: "critical",
+  why: "Chain data takes days to synchronise again, and a lost ledger forgets payments that are under way.",
+  remedy:
+    "Protect the volume or claim (protect: true, retainOnDelete: true), and never keep it in an emptyDir or tmpfs.",
+  check: (resource) => [...unprotected(resource), ...temporary(resource), ...deletedClaims(resource)],
+};
+
+function unprotected({ type, name, props, protect }: PolicyResource): readonly string[] {
+  if (protect) return [];
+  if (type === "docker:index/volume:Volume" && precious.test(text(props["name"]) ?? name)) {
+    return ["holds chain data or a ledger and is not protected"];
+  }
+  if (type === "kubernetes:core/v1:PersistentVolumeClaim") {
+    const claim = text(fields(props["metadata"])["name"]) ?? name;
+    return precious.test(claim) ? ["holds chain data or a ledger and is not protected"] : [];
+  }
+  return [];
+}
+
+function temporary(resource: PolicyResource): readonly string[] {
+  const workload = workloadOf(resource);
+  if (workload === undefined || workload.service() !== "node") return [];
+  return workload
+    .containers()
+    .flatMap((container) => container.mounts())
+    .filter((mount) => mount.path === workspace && mount.temporary)
+    .map(() => `keeps chain data (${workspace}) in a volume that goes with the pod`);
+}
+
+function deletedClaims({ type, props }: PolicyResource): readonly string[] {
+  if (type !== "kubernetes:apps/v1:StatefulSet") return [];
+  const spec = fields(props["spec"]);
+  if (items(spec["volumeClaimTemplates"]).length === 0) return [];
+  const policy = fields(spec["persistentVolumeClaimRetentionPolicy"]);
+  return [policy["whenDeleted"], policy["whenScaled"]].includes("Delete")
+    ? ["deletes its claims with the StatefulSet or its replicas"]
+    : [];
+}

@@ -1,0 +1,50 @@
+import type { PolicyResource, StackRule } from "../rule.ts";
+import { fields, items, text } from "../values.ts";
+import { workloadOf } from "../workload-of.ts";
+
+/** Rule 10: what may talk to what is said, and the rest is forbidden. */
+export const defaultDeny: StackRule = {
+  scope: "stack",
+  name: "default-deny",
+  severity: "high",
+  why: "In a namespace without a default-deny policy every pod of the cluster reaches every service.",
+  remedy:
+    "Kubernetes: a NetworkPolicy with an empty podSelector and no rules. Docker: a network of the stack's own, not the default one.",
+  check: (resources) => [...openNamespaces(resources), ...defaultNetworks(resources)],
+};
+
+function openNamespaces(resources: readonly PolicyResource[]): ReturnType<StackRule["check"]> {
+  const denied = new Set(resources.filter(isDefaultDeny).map(namespaceOf));
+  return resources
+    .filter((resource) => workloadOf(resource)?.kind === "kubernetes" && !denied.has(namespaceOf(resource)))
+    .map((resource) => ({
+      resource: resource.name,
+      message: `runs in the namespace ${namespaceOf(resource)}, which has no default-deny NetworkPolicy`,
+    }));
+}
+
+function isDefaultDeny({ type, props }: PolicyResource): boolean {
+  if (type !== "kubernetes:networking.k8s.io/v1:NetworkPolicy") return false;
+  const spec = fields(props["spec"]);
+  const everyPod = Object.keys(fields(spec["podSelector"])).length === 0;
+  const kinds = items(spec["policyTypes"]);
+  const silent = items(spec["ingress"]).length === 0 && items(spec["egress"]).length === 0;
+  return everyPod && silent && kinds.includes("Ingress") && kinds.includes("Egress");
+}
+
+function namespaceOf({ props }: PolicyResource): string {
+  return text(fields(props["metadata"])["namespace"]) ?? "default";
+}
+
+function defaultNetworks(resources: readonly PolicyResource[]): ReturnType<StackRule["check"]> {
+  return resources
+    .filter(({ type, props }) => {
+      if (type !== "docker:index/container:Container") return false;
+      const own = items(props["networksAdvanced"]).length > 0;
+      return !own && props["networkMode"] !== "none";
+    })
+    .map(({ name }) => ({
+      resource: name,
+      message: "joins the engine's default network, where every container is reached",
+    }));
+}

@@ -1,0 +1,39 @@
+import type { ResourceRule } from "../rule.ts";
+import type { Variable } from "../workload.ts";
+import { checkContainers } from "./containers-of.ts";
+
+/** Names of variables that hold secrets; a name that ends in `_FILE` names a file and is what one should use. */
+const secretName =
+  /(PRIVATE_?KEY|SECRET|PASSWORD|PASSWD|TOKEN|API_?KEY|MNEMONIC|CREDENTIAL|REDIS_URL|DATABASE_URL|POSTGRES_URL)/i;
+
+/** Names that speak of tokens and are no secrets: the payment token's contract and name. */
+const harmless = /(_FILE$|_PATH$|TOKEN_(ADDRESS|NAME|VERSION)$)/i;
+
+/** Values that are secrets whatever their variable is called: a 32-byte key, a URL with a password, a PEM key. */
+const secretValue = [
+  /^(0x)?[0-9a-f]{64}$/i,
+  /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
+];
+
+/** Rule 13: secrets reach containers as files. */
+export const noPlainSecrets: ResourceRule = {
+  scope: "resource",
+  name: "no-plain-secrets",
+  severity: "critical",
+  why: "A container's environment is shown by inspect, by dumps and to every child process.",
+  remedy: "Deliver the secret as a file, and name the file in the variable of the same name with _FILE added.",
+  check: (resource) =>
+    checkContainers(resource, (container) =>
+      container
+        .variables()
+        .filter(isSecret)
+        .map(({ name }) => `has what looks like a secret in the plain environment variable ${name}`),
+    ),
+};
+
+function isSecret({ name, value }: Variable): boolean {
+  if (value === undefined || value === "") return false;
+  if (secretValue.some((pattern) => pattern.test(value))) return true;
+  return secretName.test(name) && !harmless.test(name);
+}

@@ -1,0 +1,81 @@
+import { majorMinor, nodeConfigurationFindings } from "../node-configuration.ts";
+import type { PolicyResource, StackFinding, StackRule } from "../rule.ts";
+import { fields, items, text } from "../values.ts";
+import { workloadOf } from "../workload-of.ts";
+import type { Variable } from "../workload.ts";
+
+/** What a sidecar's settings have to say, and what it means when they do not. */
+const mustNotBeFalse: Readonly<Record<string, string>> = {
+  GATEHOUSE_SIDECAR_PRUNE_ENABLED: "auto-pruning is left as it is, and the node's disk fills",
+  GATEHOUSE_SIDECAR_MONITOR_ENABLED: "the node pushes no metrics",
+};
+
+/** Rule 15: the node prunes by itself, and its metrics keys are those of its image's version. */
+export const nodeConfiguration: StackRule = {
+  scope: "stack",
+  name: "node-configuration",
+  severity: "high",
+  why: "A node with metrics keys of another version pushes nothing and says nothing; one without auto-pruning fills its disk.",
+  remedy:
+    "Leave prune.enabled and monitor.enabled on, give the sidecar the image's version, and use that version's key names.",
+  check: (resources) => {
+    const sidecars = resources.flatMap(sidecarOf);
+    return [
+      ...sidecars.flatMap(({ resource, variables }) => settingFindings(resource, variables)),
+      ...sidecars.flatMap(({ resource, variables }) => versionFindings(resource, variables)),
+      ...resources.flatMap((resource) => renderedFindings(resource, sidecars.at(0)?.variables ?? [])),
+    ];
+  },
+};
+
+type Sidecar = Readonly<{ resource: string; variables: readonly Variable[] }>;
+
+function sidecarOf(resource: PolicyResource): readonly Sidecar[] {
+  const workload = workloadOf(resource);
+  if (workload === undefined) return [];
+  const variables = workload
+    .containers()
+    .map((container) => container.variables())
+    .find((all) => all.some(({ name }) => name.startsWith("GATEHOUSE_SIDECAR_")));
+  return variables === undefined ? [] : [{ resource: resource.name, variables }];
+}
+
+function settingFindings(resource: string, variables: readonly Variable[]): readonly StackFinding[] {
+  return variables
+    .filter(({ name, value }) => mustNotBeFalse[name] !== undefined && value?.trim() === "false")
+    .map(({ name }) => ({ resource, message: `${name} is false: ${mustNotBeFalse[name] ?? ""}` }));
+}
+
+function versionFindings(resource: string, variables: readonly Variable[]): readonly StackFinding[] {
+  const told = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
+  const image = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_IMAGE");
+  const tagged = image === undefined ? undefined : /:v?(\d+\.\d+[^@]*)/.exec(image)?.[1];
+  if (told === undefined || tagged === undefined) return [];
+  const [a, b] = [majorMinor(told), majorMinor(tagged)];
+  if (a?.join(".") === b?.join(".")) return [];
+  return [{ resource, message: `the sidecar is told that the node is ${told}, but its image is ${tagged}` }];
+}
+
+function valueOf(variables: readonly Variable[], name: string): string | undefined {
+  return variables.find((variable) => variable.name === name)?.value;
+}
+
+/** Findings about a `node.conf` that the deployment itself renders: into a ConfigMap, or into a container's uploads. */
+function renderedFindings(resource: PolicyResource, variables: readonly Variable[]): readonly StackFinding[] {
+  const version = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
+  if (version === undefined) return [];
+  return renderedConfigurations(resource).flatMap((configuration) =>
+    nodeConfigurationFindings(configuration, version).map((finding) => ({
+      resource: resource.name,
+      message: `node.conf ${finding}`,
+    })),
+  );
+}
+
+function renderedConfigurations({ type, props }: PolicyResource): readonly string[] {
+  if (type === "kubernetes:core/v1:ConfigMap") return [text(fields(props["data"])["node.conf"]) ?? []].flat();
+  if (type !== "docker:index/container:Container") return [];
+  return items(props["uploads"])
+    .map(fields)
+    .flatMap(({ file, content }) => (text(file)?.endsWith("/node.conf") === true ? (text(content) ?? []) : []));
+}

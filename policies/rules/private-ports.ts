@@ -1,0 +1,50 @@
+import type { PolicyResource, ResourceRule } from "../rule.ts";
+import { fields, items, text, whole } from "../values.ts";
+import { workloadOf } from "../workload-of.ts";
+
+/** Ports that hand out control or data of the node: its RPC, its internal RPC, the Pushgateway, the sidecar's status. */
+const reserved: Readonly<Record<number, string>> = {
+  18_100: "the node's JSON-RPC over HTTP",
+  18_200: "the node's JSON-RPC over WebSocket",
+  20_000: "the node's internal RPC",
+  9_091: "the Pushgateway",
+  9_600: "the sidecar's status",
+  8_547: "the gateway's private listener",
+  8_548: "the gateway's internal listener",
+};
+
+const loopback = /^(127\.|::1$|localhost$)/;
+
+/** Rule 9: the gateway is the only way to the node. */
+export const privatePorts: ResourceRule = {
+  scope: "resource",
+  name: "private-ports",
+  severity: "critical",
+  why: "The node's own RPC has no limits and no audiences, and the Pushgateway takes whatever is pushed to it.",
+  remedy: "Publish the gateway (8545) and the resource server (4021) only; bind operators' ports to loopback.",
+  check: (resource) => [...containerPorts(resource), ...servicePorts(resource)],
+};
+
+function containerPorts(resource: PolicyResource): readonly string[] {
+  const containers = workloadOf(resource)?.containers() ?? [];
+  return containers
+    .flatMap((container) => container.exposed())
+    .filter(({ address }) => !loopback.test(address))
+    .flatMap(({ number, address }) => {
+      if (number === 0) return ["publishes all of its ports"];
+      const what = reserved[number];
+      return what === undefined ? [] : [`publishes port ${number} (${what}) on ${address}`];
+    });
+}
+
+function servicePorts({ type, props }: PolicyResource): readonly string[] {
+  if (type !== "kubernetes:core/v1:Service") return [];
+  const spec = fields(props["spec"]);
+  const kind = text(spec["type"]) ?? "ClusterIP";
+  if (kind !== "LoadBalancer" && kind !== "NodePort" && items(spec["externalIPs"]).length === 0) return [];
+  return items(spec["ports"]).flatMap((port) => {
+    const { port: number, targetPort } = fields(port);
+    const what = reserved[whole(number) ?? 0] ?? reserved[whole(targetPort) ?? 0];
+    return what === undefined ? [] : [`exposes ${what} by a Service of type ${kind}`];
+  });
+}

@@ -1,0 +1,18 @@
+import type { ResourceRule } from "../rule.ts";
+import { checkContainers } from "./containers-of.ts";
+
+/** Rule 8: someone notices when a service is not well. */
+export const probes: ResourceRule = {
+  scope: "resource",
+  name: "probes",
+  severity: "medium",
+  why: "Without a probe a service that hangs keeps getting requests.",
+  remedy: "Docker: a health check. Kubernetes: a readiness and a liveness probe. One-shot containers need none.",
+  check: (resource) =>
+    checkContainers(resource, (container, workload) => {
+      if (container.oneShot()) return [];
+      const { ready, live } = container.probes();
+      if (workload.kind === "docker") return ready ? [] : ["has no health check"];
+      return [...(ready ? [] : ["has no readiness probe"]), ...(live ? [] : ["has no liveness probe"])];
+    }),
+};

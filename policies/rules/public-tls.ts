@@ -1,0 +1,57 @@
+import type { PolicyResource, ResourceRule } from "../rule.ts";
+import { fields, items, text } from "../values.ts";
+import { workloadOf } from "../workload-of.ts";
+
+/** Rule 14: what is public speaks TLS, and the facilitator is not public. */
+export const publicTls: ResourceRule = {
+  scope: "resource",
+  name: "public-tls",
+  severity: "high",
+  why: "A payment's signature is as good as money while it is on its way, and the facilitator spends the signer's gas.",
+  remedy:
+    "Give the Ingress or Gateway a certificate for every host; reach the facilitator from the resource server only.",
+  check: (resource) => [...ingress(resource), ...gateway(resource), ...facilitator(resource)],
+};
+
+function ingress({ type, props }: PolicyResource): readonly string[] {
+  if (type !== "kubernetes:networking.k8s.io/v1:Ingress") return [];
+  const spec = fields(props["spec"]);
+  const secured = new Set(
+    items(spec["tls"]).flatMap((tls) => {
+      const { hosts, secretName } = fields(tls);
+      return text(secretName) === undefined ? [] : items(hosts).map(String);
+    }),
+  );
+  const rules = items(spec["rules"]).map(fields);
+  return [
+    ...(rules.length === 0 ? ["has no rule with a host"] : []),
+    ...rules
+      .map((rule) => text(rule["host"]) ?? "*")
+      .filter((host) => !secured.has(host))
+      .map((host) => `serves ${host} without TLS`),
+    ...rules
+      .flatMap((rule) => items(fields(rule["http"])["paths"]))
+      .filter((path) => /facilitator/.test(text(fields(fields(fields(path)["backend"])["service"])["name"]) ?? ""))
+      .map(() => "makes the facilitator public"),
+  ];
+}
+
+function gateway({ type, props }: PolicyResource): readonly string[] {
+  if (!/^kubernetes:gateway\.networking\.k8s\.io\/v1(beta1)?:Gateway$/.test(type)) return [];
+  return items(fields(props["spec"])["listeners"])
+    .map(fields)
+    .filter(({ protocol }) => protocol !== "HTTPS" && protocol !== "TLS")
+    .map(({ name }) => `has the listener ${text(name) ?? "unnamed"} without TLS`);
+}
+
+function facilitator(resource: PolicyResource): readonly string[] {
+  const workload = workloadOf(resource);
+  if (workload?.kind === "docker" && workload.service() === "facilitator") {
+    const ports = workload.containers().flatMap((container) => container.exposed());
+    return ports.length === 0 ? [] : ["publishes the facilitator on the host"];
+  }
+  if (resource.type !== "kubernetes:core/v1:Service") return [];
+  const { selector, type } = fields(fields(resource.props)["spec"]);
+  const serves = fields(selector)["app.kubernetes.io/component"] === "facilitator";
+  return serves && (type === "LoadBalancer" || type === "NodePort") ? ["makes the facilitator public"] : [];
+}

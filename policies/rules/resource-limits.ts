@@ -1,0 +1,16 @@
+import type { ResourceRule } from "../rule.ts";
+import { checkContainers } from "./containers-of.ts";
+
+/** Rule 7: one service can't starve the others. */
+export const resourceLimits: ResourceRule = {
+  scope: "resource",
+  name: "resource-limits",
+  severity: "medium",
+  why: "A service without limits takes the memory and processors that the node needs.",
+  remedy: "Set a CPU and a memory limit.",
+  check: (resource) =>
+    checkContainers(resource, (container) => {
+      const { cpu, memory } = container.limits();
+      return [...(cpu ? [] : ["has no CPU limit"]), ...(memory ? [] : ["has no memory limit"])];
+    }),
+};

@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { denyAll, dockerContainer, resource, statefulSet } from "../testing/sample-resources.ts";
+import { defaultDeny } from "./default-deny.ts";
+import { nodeConfiguration } from "./node-configuration.ts";
+
+const sidecar = (...envs: string[]) =>
+  dockerContainer({ envs: ["GATEHOUSE_SIDECAR_NODE_VERSION=0.16.2", ...envs] }, "sidecar");
+
+const configMap = (text: unknown) =>
+  resource("kubernetes:core/v1:ConfigMap", { data: { "node.conf": text } }, { name: "node-conf" });
+
+const conf = (monitor: Record<string, unknown>) => JSON.stringify({ chain: { monitor_config: monitor } });
+
+const storage = {
+  storage_enable_cetina: true,
+  storage_cetina_job_name: "node",
+  storage_cetina_push_address: "pushgateway",
+  storage_cetina_push_interval: 10,
+  storage_cetina_push_port: 9_091,
+};
+
+describe("default-deny", () => {
+  it("passes a namespace with a default-deny policy, and a container on networks of its own or on none", () => {
+    const own = dockerContainer();
+    const none = dockerContainer({ networksAdvanced: [], networkMode: "none" });
+    expect(defaultDeny.check([denyAll(), statefulSet(), own, none])).toEqual([]);
+  });
+
+  it("names the workload of a namespace without one", () => {
+    expect(defaultDeny.check([denyAll("elsewhere"), statefulSet()])).toEqual([
+      { resource: "gh-node", message: "runs in the namespace gatehouse, which has no default-deny NetworkPolicy" },
+    ]);
+  });
+
+  it("takes a policy that lets something through for none", () => {
+    const open = resource("kubernetes:networking.k8s.io/v1:NetworkPolicy", {
+      metadata: { namespace: "gatehouse" },
+      spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"], ingress: [{}] },
+    });
+    expect(defaultDeny.check([open, statefulSet()])).toHaveLength(1);
+  });
+
+  it("names a container on the engine's default network", () => {
+    expect(defaultDeny.check([dockerContainer({ networksAdvanced: [] })])[0]?.message).toContain("default network");
+  });
+});
+
+describe("node-configuration", () => {
+  it("passes a sidecar that keeps pruning and metrics on", () => {
+    expect(nodeConfiguration.check([sidecar("GATEHOUSE_SIDECAR_PRUNE_ENABLED=true")])).toEqual([]);
+  });
+
+  it("names a sidecar that leaves pruning or metrics alone", () => {
+    const found = nodeConfiguration.check([
+      sidecar("GATEHOUSE_SIDECAR_PRUNE_ENABLED=false", "GATEHOUSE_SIDECAR_MONITOR_ENABLED=false"),
+    ]);
+    expect(found.map(({ message }) => message)).toEqual([
+      expect.stringContaining("auto-pruning is left as it is"),
+      expect.stringContaining("the node pushes no metrics"),
+    ]);
+  });
+
+  it("names a version that is not the image's", () => {
+    const found = nodeConfiguration.check([sidecar("GATEHOUSE_SIDECAR_NODE_IMAGE=registry.example/node:0.15.1")]);
+    expect(found[0]?.message).toBe("the sidecar is told that the node is 0.16.2, but its image is 0.15.1");
+  });
+
+  it("passes a rendered node.conf with the version's own keys", () => {
+    expect(nodeConfiguration.check([sidecar(), configMap(conf(storage))])).toEqual([]);
+  });
+
+  it("names each key of another version, and each that is missing", () => {
+    const old = { ...storage, storage_cetina_push_port: undefined, pamir_cetina_push_port: 9_091 };
+    const found = nodeConfiguration.check([sidecar(), configMap(conf(old))]);
+    expect(found.map(({ message }) => message)).toEqual([
+      "node.conf chain.monitor_config.pamir_cetina_push_port is ignored by node 0.16.2, which reads storage_cetina_push_port",
+      "node.conf chain.monitor_config lacks storage_cetina_push_port, which node 0.16.2 reads",
+    ]);
+  });
+
+  it("names a node.conf that is no JSON, or has no metrics at all", () => {
+    expect(nodeConfiguration.check([sidecar(), configMap("{")])[0]?.message).toContain("is no JSON");
+    expect(nodeConfiguration.check([sidecar(), configMap("{}")])[0]?.message).toContain("has no chain.monitor_config");
+  });
+
+  it("lets data of the wrong type be", () => {
+    expect(nodeConfiguration.check([sidecar(), configMap(7)])).toEqual([]);
+  });
+});

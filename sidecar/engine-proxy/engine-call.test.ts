@@ -1,0 +1,162 @@
+import { assert, constantFrom, property, stringMatching } from "fast-check";
+import { describe, expect, it } from "vitest";
+import { decideEngineCall, type EngineRequest } from "./engine-call.ts";
+
+const known = "ab".repeat(32);
+const rules = {
+  container: "gh-node",
+  nodeCli: "node_cli",
+  stopTimeoutMaxSeconds: 300,
+  isKnownExec: (id: string) => id === known,
+};
+const decide = (method: string, url: string, body: unknown = "") =>
+  decideEngineCall({ method, url, body: typeof body === "string" ? body : JSON.stringify(body) }, rules);
+const exec = (...command: string[]) => decide("POST", "/v1.41/containers/gh-node/exec", { Cmd: command });
+
+describe("what passes the engine proxy", () => {
+  it("is the container's inspection", () => {
+    expect(decide("GET", "/v1.41/containers/gh-node/json")).toEqual({
+      call: { kind: "inspect", method: "GET", path: "/v1.41/containers/gh-node/json", body: undefined },
+    });
+  });
+
+  it.each(["/containers/gh-node/restart", "/v1.41/containers/gh-node/restart?t=300"])("is the restart %s", (url) => {
+    expect(decide("POST", url)).toEqual({ call: { kind: "restart", method: "POST", path: url, body: undefined } });
+  });
+
+  it.each([
+    [["./node_cli", "prune", "--c", "./node.conf", "--get"]],
+    [["./node_cli", "prune", "--c", "/data/bin/node.conf", "--enable_auto_prune"]],
+    [["/data/node/domain/client/bin/node_cli", "prune", "--get"]],
+    [["node_cli", "--version"]],
+  ])("is the command line %j", (command) => {
+    expect(exec(...command)).toMatchObject({ call: { kind: "exec-create" } });
+  });
+
+  it("is written anew, without rights that nobody asked for", () => {
+    const decision = decide("POST", "/containers/gh-node/exec", {
+      Cmd: ["./node_cli", "--version"],
+      WorkingDir: "/data/bin",
+      AttachStdout: true,
+    });
+    if (!("call" in decision)) throw new Error(decision.refused);
+    expect(JSON.parse(decision.call.body ?? "")).toEqual({
+      Cmd: ["./node_cli", "--version"],
+      WorkingDir: "/data/bin",
+      AttachStdin: false,
+      AttachStdout: true,
+      AttachStderr: true,
+      Tty: false,
+      Privileged: false,
+    });
+  });
+
+  it("is the start and the inspection of an exec that was made through it", () => {
+    expect(decide("POST", `/exec/${known}/start`, { Detach: false, Tty: false })).toMatchObject({
+      call: { kind: "exec-start" },
+    });
+    expect(decide("GET", `/v1.41/exec/${known}/json`)).toMatchObject({ call: { kind: "exec-inspect" } });
+  });
+});
+
+const cli = ["./node_cli", "prune", "--get"];
+
+/** Calls that would give away the host, another container, or more of this one. */
+const forbidden: readonly (readonly [method: string, url: string, body?: unknown])[] = [
+  ...["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"].flatMap((method) =>
+    ["/", "/info", "/version", "/_ping", "/events", "/images/json", "/containers/json"].map(
+      (url) => [method, url] as const,
+    ),
+  ),
+  ...[
+    "stop",
+    "kill",
+    "start",
+    "pause",
+    "rename",
+    "update",
+    "attach",
+    "resize",
+    "export",
+    "logs",
+    "top",
+    "archive",
+  ].flatMap((action) => ["GET", "POST"].map((method) => [method, `/v1.41/containers/gh-node/${action}`] as const)),
+  ...["gh-sidecar", "gh-node2", "gh-nod", "GH-NODE", "gh-node%00", "gh-node/../gh-sidecar", "..%2fgh-sidecar"].flatMap(
+    (name) => [["GET", `/containers/${name}/json`] as const, ["POST", `/containers/${name}/restart`] as const],
+  ),
+  ["POST", "/containers/create", { Image: "x", HostConfig: { Privileged: true } }],
+  ["DELETE", "/containers/gh-node"],
+  ["POST", "/build"],
+  ["POST", "/images/create?fromImage=x"],
+  ["POST", "/volumes/create", {}],
+  ["POST", "/networks/create", {}],
+  ["POST", "/swarm/init", {}],
+  ["GET", "/secrets"],
+  ["POST", "/session"],
+  ["GET", "http://docker/containers/gh-node/json"],
+  ["GET", "//containers/gh-node/json"],
+  ["GET", "/v1.41//containers/gh-node/json"],
+  ["GET", "/v1.41/../containers/gh-node/json"],
+  ["GET", "/v9.99/containers/gh-node/json"],
+  ["GET", "/containers/gh-node/json?size=true"],
+  ["GET", "/containers/gh-node/json?a?b"],
+  ["POST", "/containers/gh-node/restart?t=301"],
+  ["POST", "/containers/gh-node/restart?t=-1"],
+  ["POST", "/containers/gh-node/restart?signal=SIGKILL"],
+  ["POST", "/containers/gh-node/restart?t=1&signal=SIGKILL"],
+  ["POST", "/containers/gh-node/exec", { Cmd: ["sh", "-c", "id"] }],
+  ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli"] }],
+  ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli", "prune"] }],
+  ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli", "prune", "--disable"] }],
+  ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli", "prune", "--c", "--get", "--get"] }],
+  ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli", "prune", "--c", "../../etc/passwd", "--get"] }],
+  ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli", "prune", "--c", "$(id)", "--get"] }],
+  ["POST", "/containers/gh-node/exec", { Cmd: ["/data/../tmp/node_cli", "prune", "--get"] }],
+  ["POST", "/containers/gh-node/exec", { Cmd: ["/tmp/not_node_cli", "prune", "--get"] }],
+  ["POST", "/containers/gh-node/exec", { Cmd: cli, User: "root" }],
+  ["POST", "/containers/gh-node/exec", { Cmd: cli, Privileged: true }],
+  ["POST", "/containers/gh-node/exec", { Cmd: cli, Env: ["LD_PRELOAD=/x.so"] }],
+  ["POST", "/containers/gh-node/exec", { Cmd: cli, AttachStdin: true }],
+  ["POST", "/containers/gh-node/exec", { Cmd: cli, Tty: true }],
+  ["POST", "/containers/gh-node/exec", { Cmd: cli, WorkingDir: "relative" }],
+  ["POST", "/containers/gh-node/exec", { Cmd: cli.join(" ") }],
+  ["POST", "/containers/gh-node/exec", "{"],
+  ["POST", "/containers/gh-node/exec", ""],
+  ["POST", "/containers/gh-node/exec?x=1", { Cmd: cli }],
+  ["POST", `/exec/${"cd".repeat(32)}/start`, {}],
+  ["GET", `/exec/${"cd".repeat(32)}/json`],
+  ["POST", `/exec/${known}/resize?h=1&w=1`],
+  ["POST", `/exec/${known}/start`, { Detach: true }],
+  ["POST", `/exec/${known}/start`, { Tty: true }],
+  ["DELETE", `/exec/${known}/json`],
+  ["GET", `/exec/${known}/start`],
+];
+
+describe("what the engine proxy refuses", () => {
+  it("is more than a hundred ways to the host", () => {
+    expect(forbidden.length).toBeGreaterThan(100);
+  });
+
+  it.each(forbidden.map(([method, url, body]) => ({ method, url, body })))(
+    "$method $url $body",
+    ({ method, url, body }) => {
+      expect(decide(method, url, body)).toHaveProperty("refused");
+    },
+  );
+
+  it("is every request whose path names another container", () => {
+    const name = stringMatching(/^[a-zA-Z0-9_.%/-]{1,40}$/).filter((text) => text !== "gh-node");
+    const action = constantFrom("json", "restart", "exec");
+    assert(
+      property(name, action, constantFrom("GET", "POST"), (container, what, method) => {
+        const request: EngineRequest = {
+          method,
+          url: `/v1.41/containers/${container}/${what}`,
+          body: JSON.stringify({ Cmd: cli }),
+        };
+        expect(decideEngineCall(request, rules)).toHaveProperty("refused");
+      }),
+    );
+  });
+});
