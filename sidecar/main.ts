@@ -4,7 +4,7 @@ import { operationsRoutes } from "#daemon/operations-routes.ts";
 import type { ReadinessCheck } from "#daemon/readiness.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { systemClock } from "./clock.ts";
-import { startGateway } from "./gateway/gateway.ts";
+import { startGateway, type GatewayUrls } from "./gateway/gateway.ts";
 import { startHealth } from "./health/health.ts";
 import { nodeReadiness } from "./node-readiness.ts";
 import { sidecarSettings, type SidecarSettings } from "./settings.ts";
@@ -48,5 +48,12 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
     startUpkeep(settings, { log, metrics, clock, fetch, state, events, board, charts, health }),
   );
   configured = upkeep.configured;
-  return { urls: { sidecar: listener.url, ...gateway.urls } };
+  return { urls: { sidecar: listener.url, ...namedListeners(gateway.urls) } };
+}
+
+/** The gateway's URLs as the sidecar announces them: `gateway` for the public one, `gateway-private`, `gateway-internal`. */
+function namedListeners(urls: GatewayUrls): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(urls).map(([name, url]) => [name === "public" ? "gateway" : `gateway-${name}`, url]),
+  );
 }

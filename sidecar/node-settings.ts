@@ -10,7 +10,7 @@ export const listenSection = section({
 });
 
 /** A semantic version, with or without a leading `v` and with or without a patch number. */
-export const nodeVersion = z
+const nodeVersion = z
   .string()
   .regex(/^v?\d+\.\d+(\.\d+)?([-+][0-9A-Za-z.+-]+)?$/)
   .meta({ expected: "a version such as 0.16.2, v0.11 or 0.16.0-rc.1" });

@@ -8,11 +8,12 @@ import { makeCallHandler } from "./dispatch/call-handler.ts";
 import { makeMessageHandler } from "./dispatch/message-handler.ts";
 import { makeNodeReads } from "./dispatch/node-reads.ts";
 import { makeLoadGate } from "./limits/load-gate.ts";
-import { processRateLimiter } from "./limits/rate-limiter.ts";
+import { startRateLimiter } from "./limits/start-rate-limiter.ts";
+import { withAccessLog } from "./observe/access-log.ts";
 import { prometheusMeter, registerGauges } from "./observe/call-metrics.ts";
 import { watchLoopDelay } from "./observe/loop-delay.ts";
 import { openRpcTexts } from "./catalogue/openrpc-texts.ts";
-import { makePolicy } from "./policy/policy.ts";
+import { startLivePolicy } from "./policy/live-policy.ts";
 import type { GatewaySettings } from "./settings.ts";
 import { startNode } from "./upstream/node.ts";
 
@@ -45,22 +46,21 @@ export async function startGateway(
 ): Promise<Gateway> {
   await using starting = new AsyncDisposableStack();
 
-  const current = makePolicy(settings);
-  const policy = () => current;
+  const policy = starting.use(startLivePolicy(settings, { log })).current;
   const head = makeHead(settings.head, { now });
   const cache = makeAnswerCache(settings.cache);
   const upstream = starting.use(startNode(settings, { ...node, head, cache, policy, log, now }));
   const gate = makeLoadGate({ loopDelayMs: starting.use(watchLoopDelay()).delayMs });
   const handle = makeCallHandler({
     policy,
-    limiter: processRateLimiter(settings.rateStore, { now }),
+    limiter: starting.use(startRateLimiter(settings.rateStore, { log, now })),
     gate,
     head,
     reads: makeNodeReads(
       { ...settings.cache, cache: settings.cache.enabled, responseBytes: () => policy().settings.limits.responseBytes },
       { pool: upstream.pool, cache, head },
     ),
-    meter: prometheusMeter(metrics),
+    meter: withAccessLog(prometheusMeter(metrics), settings.accessLog, { log, random: Math.random }),
     openRpc: openRpcTexts(),
     now,
   });

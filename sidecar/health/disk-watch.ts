@@ -19,7 +19,7 @@ export type DiskWatchDependencies = Readonly<{
 }>;
 
 /** One look at a disk. */
-export type DiskLook = Readonly<{ atMs: number; usedBytes: number; freeBytes: number }>;
+type DiskLook = Readonly<{ atMs: number; usedBytes: number; freeBytes: number }>;
 
 const intervalMs = 60_000;
 

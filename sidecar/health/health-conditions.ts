@@ -39,7 +39,7 @@ function advancing(health: NodeHealth, limits: HealthLimits, nowMs: number): rea
   }
   const unchangedMs = nowMs - heightSinceMs;
   if (unchangedMs > limits.staleAfterMs) {
-    const seconds = Math.round(limits.staleAfterMs / 1_000);
+    const seconds = limits.staleAfterMs / 1_000;
     const message = `Height has been ${height} for more than ${seconds} s; look at the node's peers and its log.`;
     return [{ type, status: "False", reason: "Stalled", message }];
   }

@@ -24,7 +24,7 @@ export type ReferenceWatchDependencies = Readonly<{
 }>;
 
 /** What one reference answered. */
-export type ReferenceHeight = Readonly<{ url: string; height: number } | { url: string; failure: string }>;
+type ReferenceHeight = Readonly<{ url: string; height: number } | { url: string; failure: string }>;
 
 /** Compares the node's height with other endpoints again and again. Settles when the watch has ended. */
 export async function watchReferences(

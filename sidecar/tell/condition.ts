@@ -13,7 +13,7 @@ export type Condition = Readonly<{
   since: string;
 }>;
 
-export type ConditionStatus = "True" | "False" | "Unknown";
+type ConditionStatus = "True" | "False" | "Unknown";
 
 /** Every side of the node that is told about, in the order in which it is shown. */
 export const conditionTypes = [

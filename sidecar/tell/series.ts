@@ -1,5 +1,5 @@
 /** One value at a time (wall clock). */
-export type SeriesPoint = Readonly<{ atMs: number; value: number }>;
+type SeriesPoint = Readonly<{ atMs: number; value: number }>;
 
 /** The last values of something, for a small chart. */
 export type Series = Readonly<{ add: (point: SeriesPoint) => void; list: () => readonly SeriesPoint[] }>;

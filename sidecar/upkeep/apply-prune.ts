@@ -26,12 +26,14 @@ export function applyPrune(planned: Plan, acts: boolean, memory: UpkeepMemory, p
     return;
   }
   if (!acts) board.set({ type, status: "False", reason: "Off", message: "Auto-pruning is off and should be on." });
-  if (!acts || memory.pruning !== undefined || memory.prunedOn === info) return;
+  const isBusy = memory.pruning !== undefined || memory.restart !== undefined;
+  if (!acts || isBusy || memory.prunedOn === info) return;
   memory.prunedOn = info;
   memory.pruning = switchOn(nodeCli, parts)
     .catch((error: unknown) => parts.log.error({ err: error }, "switching auto-pruning on failed"))
     .finally(() => {
       memory.pruning = undefined;
+      parts.wake();
     });
 }
 

@@ -23,7 +23,8 @@ export async function applyRestart(
       held: state.hold.get() !== undefined,
       running: memory.restart !== undefined,
       canRestart: parts.driver !== undefined,
-      settledForMs: clock.monotonicMs() - memory.contentSinceMs,
+      // node_cli talks to the running node: a restart would cut it off.
+      settledForMs: memory.pruning === undefined ? clock.monotonicMs() - memory.contentSinceMs : 0,
       settleMs: settings.restart.settleMs,
       contested: parts.rate.contested(),
       wallMs: clock.wallMs(),
@@ -100,6 +101,10 @@ function begin(due: DueRestart, desiredHash: string, memory: UpkeepMemory, parts
       memory.unwellSinceMs = undefined;
       parts.wake();
     });
+  // What node_cli tells is old after a restart, and the next regular look may be far.
+  memory.restart
+    .then(() => parts.observer.look(parts.signal))
+    .catch((error: unknown) => log.error({ err: error }, "asking node_cli after a restart failed"));
 }
 
 function restartSettled(decision: RestartDecision) {

@@ -30,7 +30,7 @@ export function watchNodePushes(
 }
 
 /** What a node of a version pushes as; undefined when it pushes nothing. Pure. */
-export function pushIdentity(
+function pushIdentity(
   document: ConfigDocument | undefined,
   version: NodeVersion | undefined,
 ): PushIdentity | undefined {

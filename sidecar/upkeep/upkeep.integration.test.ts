@@ -4,21 +4,12 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { createFakeNode, type FakeNode } from "../testing/fake-node.ts";
 import { runUpkeep } from "../testing/run-upkeep.ts";
+import { until } from "../testing/until.ts";
 
 const run = promisify(execFile);
 
 async function started(node: FakeNode): Promise<void> {
   await run("./ops", ["start", "--config", "./node.conf"], { cwd: node.binDirectory });
-}
-
-async function until<T>(read: () => Promise<T>, right: (value: T) => boolean, withinMs = 10_000): Promise<T> {
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const value = await read();
-    if (right(value)) return value;
-    if (performance.now() > deadline) throw new Error(`still ${JSON.stringify(value)} after ${withinMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
 
 test("drift is corrected on disk, the node is restarted with it and comes back", async () => {

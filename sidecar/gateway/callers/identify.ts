@@ -1,15 +1,19 @@
 import type { RequestFacts } from "../listener/request-facts.ts";
+import type { PolicySource } from "../policy/policy.ts";
+import type { ApiKeys, KeyHolder } from "./api-keys.ts";
 import type { CallerIdentity, ListenerName } from "./caller.ts";
 import type { ClientAddress } from "./client-address.ts";
+import type { Tokens } from "./tokens.ts";
 
 /** Finds out who a request comes from. */
 export type Identify = (facts: RequestFacts) => CallerIdentity | Promise<CallerIdentity>;
 
+/** Identities that are kept to be handed out again; they are made anew beyond that. */
+const keptIdentities = 10_000;
+
 /** Identifies callers by their address alone and gives all of them one tier. */
 export function identifyByAddress(listener: ListenerName, tierName: string, address: ClientAddress): Identify {
   const known = new Map<string, CallerIdentity>();
-  /** Identities that are kept to be handed out again; they are made anew beyond that. */
-  const keptIdentities = 10_000;
   return ({ remoteAddress, forwardedFor }) => {
     const client = address(remoteAddress, forwardedFor);
     const before = known.get(client);
@@ -18,5 +22,35 @@ export function identifyByAddress(listener: ListenerName, tierName: string, addr
     if (known.size >= keptIdentities) known.clear();
     known.set(client, identity);
     return identity;
+  };
+}
+
+/** What keys and tokens are checked with; keys change while the gateway runs. */
+export type CredentialDependencies = Readonly<{
+  apiKeys: () => ApiKeys | undefined;
+  tokens: Tokens | undefined;
+  policy: PolicySource;
+}>;
+
+const refused: CallerIdentity = {
+  kind: "refused",
+  message: "an API key or a token is needed; send Authorization: Bearer and a key or token that is valid",
+};
+
+/** Identifies the private listener's callers by API key or token (RFC 6750, section 2.1). All failures look the same. */
+export function identifyByCredential({ apiKeys, tokens, policy }: CredentialDependencies): Identify {
+  const identity = (kind: "key" | "token", holder: KeyHolder | undefined): CallerIdentity => {
+    if (holder === undefined || !policy().tiers.has(holder.tier)) return refused;
+    const caller = { key: `${kind} ${holder.name}`, listener: "private" as const, tierName: holder.tier };
+    return { kind: "caller", caller };
+  };
+  return ({ authorization }) => {
+    const credential = /^Bearer +([\w.~+/=-]{1,8192})$/i.exec(authorization ?? "")?.[1];
+    if (credential === undefined) return refused;
+    const keyHolder = apiKeys()?.holderOf(credential);
+    if (keyHolder !== undefined) return identity("key", keyHolder);
+    const holder = credential.split(".").length === 3 ? tokens?.holderOf(credential) : undefined;
+    if (!(holder instanceof Promise)) return identity("token", holder);
+    return holder.then((known) => identity("token", known));
   };
 }

@@ -9,16 +9,16 @@ export type BatchWriter = Readonly<{
   turn: () => number;
   /** Bytes of the entries written. */
   bytes: () => number;
-  /** Sets the entry of a place; empty text means that it has none. */
-  put: (place: number, entry: string) => void;
+  /** Sets the entry of a place, and what stands there when no room is left; empty text means that it has none. */
+  put: (place: number, entry: string, noRoom: string) => void;
   /** Writes what is in turn. False when the reader has asked to wait. */
   flush: () => boolean;
   resume: () => void;
 }>;
 
-/** Makes a writer of `total` entries: short replies go out whole, long ones as they come. */
-export function makeBatchWriter(total: number, sink: AnswerSink): BatchWriter {
-  const ready = new Map<number, string>();
+/** Makes a writer of `total` entries in `limitBytes`: short replies go out whole, long ones as they come. */
+export function makeBatchWriter(total: number, limitBytes: number, sink: AnswerSink): BatchWriter {
+  const ready = new Map<number, Readonly<{ entry: string; noRoom: string }>>();
   let turn = 0;
   let bytes = 0;
   let unsent = "";
@@ -27,7 +27,8 @@ export function makeBatchWriter(total: number, sink: AnswerSink): BatchWriter {
   let isOver = false;
 
   const takeTurns = () => {
-    for (let entry = ready.get(turn); entry !== undefined; entry = ready.get(turn)) {
+    for (let own = ready.get(turn); own !== undefined; own = ready.get(turn)) {
+      const entry = bytes + own.entry.length > limitBytes ? own.noRoom : own.entry;
       ready.delete(turn);
       turn += 1;
       if (entry !== "") unsent += bytes === 0 ? `[${entry}` : `,${entry}`;
@@ -43,7 +44,7 @@ export function makeBatchWriter(total: number, sink: AnswerSink): BatchWriter {
   return {
     turn: () => turn,
     bytes: () => bytes,
-    put: (place, entry) => ready.set(place, entry),
+    put: (place, entry, noRoom) => ready.set(place, { entry, noRoom }),
     resume: () => {
       isHeld = false;
     },

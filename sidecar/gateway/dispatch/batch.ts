@@ -18,22 +18,22 @@ export function runBatch(
   limits: BatchLimits,
   { handle, sink }: Readonly<{ handle: (call: Call, sink: AnswerSink) => AnswerFlow; sink: AnswerSink }>,
 ): AnswerFlow {
-  const writer = makeBatchWriter(calls.length, sink);
+  const writer = makeBatchWriter(calls.length, limits.responseBytes, sink);
   const flows = new Map<number, AnswerFlow>();
   const settled = new Set<number>();
   const state = { next: 0, isCancelled: false, isRunning: false };
 
-  const settle = (place: number, entry: string) => {
+  const settle = (place: number, call: Call | BadCall, entry: string) => {
     flows.delete(place);
     settled.add(place);
-    writer.put(place, entry);
+    writer.put(place, entry, entryText(call.id, "tooLong"));
     run();
   };
   const start = (place: number, call: Call | BadCall) => {
-    if (isBad(call)) settle(place, errorText(call.id, call.error));
-    else if (writer.bytes() >= limits.responseBytes) settle(place, entryText(call.id, "tooLong"));
+    if (isBad(call)) settle(place, call, errorText(call.id, call.error));
+    else if (writer.bytes() >= limits.responseBytes) settle(place, call, entryText(call.id, "tooLong"));
     else {
-      const itemSink = textSink(limits.responseBytes, (answer) => settle(place, entryText(call.id, answer)));
+      const itemSink = textSink(limits.responseBytes, (answer) => settle(place, call, entryText(call.id, answer)));
       const flow = handle(call, itemSink);
       if (!settled.has(place)) flows.set(place, flow);
     }

@@ -36,6 +36,7 @@ export type CallContext = Readonly<{
   caller: Caller;
   startedAt: number;
   traceparent: string | undefined;
+  requestId?: string | undefined;
   /** Subscriptions of the caller's WebSocket; over HTTP there are none. */
   subscriptions?: Subscriptions | undefined;
 }>;
@@ -187,7 +188,13 @@ function splitRead(work: Work, method: Method, pieces: readonly string[]): Answe
 }
 
 function ended({ meter, method, context, now }: Work, outcome: CallOutcome): void {
-  meter.call(method?.name ?? "unknown", context.caller.tierName, outcome, (now() - context.startedAt) / 1_000);
+  meter.call({
+    method: method?.name ?? "unknown",
+    tier: context.caller.tierName,
+    outcome,
+    seconds: (now() - context.startedAt) / 1_000,
+    requestId: context.requestId,
+  });
 }
 
 function answered(work: Work, text: string): AnswerFlow {

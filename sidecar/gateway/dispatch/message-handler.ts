@@ -1,8 +1,8 @@
-import type { Caller } from "../callers/caller.ts";
+import { goneTier, type Caller } from "../callers/caller.ts";
 import { errorText } from "../envelope/answer-text.ts";
 import { isBad } from "../envelope/call.ts";
 import { readMessage } from "../envelope/read-message.ts";
-import type { PolicySource } from "../policy/policy.ts";
+import type { Policy, PolicySource } from "../policy/policy.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
 import { runBatch } from "./batch.ts";
 import type { CallHandler } from "./call-handler.ts";
@@ -12,6 +12,7 @@ import type { Subscriptions } from "./subscriptions.ts";
 export type MessageContext = Readonly<{
   caller: Caller;
   traceparent: string | undefined;
+  requestId?: string | undefined;
   /** Subscriptions of the caller's WebSocket; over HTTP there are none. */
   subscriptions?: Subscriptions | undefined;
 }>;
@@ -21,6 +22,11 @@ export type MessageHandler = (body: Buffer, context: MessageContext, sink: Answe
 
 /** What handling messages takes. */
 export type MessageDependencies = Readonly<{ policy: PolicySource; handle: CallHandler; now: () => number }>;
+
+/** Calls of one batch at a time: never more than its caller may have under way, or a batch would refuse its own calls. */
+function parallelFor({ settings, tiers }: Policy, { tierName }: Caller): number {
+  return Math.min(settings.limits.batchParallel, (tiers.get(tierName) ?? goneTier).concurrency);
+}
 
 const discard: AnswerSink = {
   text: () => undefined,
@@ -41,7 +47,7 @@ export function makeMessageHandler({ policy, handle, now }: MessageDependencies)
     if (message.kind === "batch") {
       return runBatch(
         message.calls,
-        { parallel: limits.batchParallel, responseBytes: limits.batchResponseBytes },
+        { parallel: parallelFor(policy(), origin.caller), responseBytes: limits.batchResponseBytes },
         { handle: (call, itemSink) => handle(call, context, itemSink), sink },
       );
     }

@@ -43,7 +43,10 @@ export class FastConnection {
   #isBusy = false;
   #isChunked = false;
   #flow: AnswerFlow | undefined;
-  #early: Buffer | undefined;
+  /** What was read and is not answered: whole requests that came at once, or the start of one while an answer is under way. */
+  #unread: Buffer | undefined;
+  #isServing = false;
+  #isGone = false;
 
   constructor(socket: Socket, dependencies: FastConnectionDependencies) {
     this.#socket = socket;
@@ -65,57 +68,79 @@ export class FastConnection {
   }
 
   readonly #receive = (bytes: Buffer): void => {
+    this.#unread = this.#unread === undefined ? bytes : Buffer.concat([this.#unread, bytes]);
     if (this.#isBusy) {
-      this.#early = this.#early === undefined ? bytes : Buffer.concat([this.#early, bytes]);
-      if (this.#early.length > earlyBytes) this.#socket.pause();
-      return;
+      if (this.#unread.length > earlyBytes) this.#socket.pause();
+    } else this.#serve();
+  };
+
+  /** Answers what has been read, one request after another; a request that waits for its answer ends the loop. */
+  #serve(): void {
+    if (this.#isServing) return;
+    this.#isServing = true;
+    for (let bytes = this.#unread; bytes !== undefined && !this.#isBusy && !this.#isGone; bytes = this.#unread) {
+      this.#unread = undefined;
+      this.#serveOne(bytes);
     }
+    this.#isServing = false;
+  }
+
+  #serveOne(bytes: Buffer): void {
     const body = this.#bodyOf(bytes);
     const head = this.#lastRead;
     if (body === undefined || head === undefined || this.#dependencies.isDraining()) {
       this.#handOver(bytes);
       return;
     }
+    const end = body.byteOffset - bytes.byteOffset + body.length;
+    const request = bytes.subarray(0, end);
+    if (end < bytes.length) this.#unread = bytes.subarray(end);
     this.#isBusy = true;
-    const { authorization, forwardedFor, traceparent } = head;
-    const facts = { remoteAddress: this.#remoteAddress, authorization, forwardedFor, traceparent };
+    const { authorization, forwardedFor, traceparent, requestId } = head;
+    const facts = { remoteAddress: this.#remoteAddress, authorization, forwardedFor, traceparent, requestId };
     const identity = this.#dependencies.identify(facts);
-    if (identity instanceof Promise) void this.#answerLater(identity, body, bytes);
-    else this.#answer(identity, body, bytes);
-  };
+    if (identity instanceof Promise) void this.#answerLater(identity, body, request);
+    else this.#answer(identity, body, request);
+  }
 
-  /** The body of a request that these bytes are, wholly and exactly; the head is in `#lastRead` then. */
+  /** The body of the whole request that these bytes begin with; its head is in `#lastRead` then. */
   #bodyOf(bytes: Buffer): Buffer | undefined {
     const last = this.#lastHead;
-    if (last !== undefined && this.#lastRead !== undefined) {
-      const same = bytes.length === last.length + this.#lastRead.contentLengthBytes;
-      if (same && bytes.compare(last, 0, last.length, 0, last.length) === 0) return bytes.subarray(last.length);
+    if (last !== undefined && this.#lastRead !== undefined && bytes.length >= last.length) {
+      const end = last.length + this.#lastRead.contentLengthBytes;
+      if (bytes.length >= end && bytes.compare(last, 0, last.length, 0, last.length) === 0) {
+        return bytes.subarray(last.length, end);
+      }
     }
     const end = bytes.subarray(0, fastHeadBytes).indexOf(headEnd);
     if (end === -1) return undefined;
     const headBytes = end + headEnd.length;
     const head = readFastHead(bytes.toString("latin1", 0, headBytes));
-    if (head === undefined || bytes.length !== headBytes + head.contentLengthBytes) return undefined;
+    if (head === undefined || bytes.length < headBytes + head.contentLengthBytes) return undefined;
     if (head.contentLengthBytes > this.#dependencies.bodyBytes()) return undefined;
     if (!this.#dependencies.isAllowedHost(head.host)) return undefined;
     if (this.#lastHead === undefined) this.#socket.setTimeout(this.#dependencies.idleTimeoutMs);
     this.#lastHead = Buffer.from(bytes.subarray(0, headBytes));
     this.#lastRead = head;
-    return bytes.subarray(headBytes);
+    return bytes.subarray(headBytes, headBytes + head.contentLengthBytes);
   }
 
-  async #answerLater(identity: Promise<CallerIdentity>, body: Buffer, bytes: Buffer): Promise<void> {
-    this.#answer(await identity, body, bytes);
+  async #answerLater(identity: Promise<CallerIdentity>, body: Buffer, request: Buffer): Promise<void> {
+    this.#answer(await identity, body, request);
   }
 
-  #answer(identity: CallerIdentity, body: Buffer, bytes: Buffer): void {
+  #answer(identity: CallerIdentity, body: Buffer, request: Buffer): void {
     if (this.#socket.destroyed) return;
     if (identity.kind === "refused") {
       this.#isBusy = false;
-      this.#handOver(this.#early === undefined ? bytes : Buffer.concat([bytes, this.#early]));
+      this.#handOver(this.#unread === undefined ? request : Buffer.concat([request, this.#unread]));
       return;
     }
-    const context = { caller: identity.caller, traceparent: this.#lastRead?.traceparent };
+    const context = {
+      caller: identity.caller,
+      traceparent: this.#lastRead?.traceparent,
+      requestId: this.#lastRead?.requestId,
+    };
     const flow = this.#dependencies.handle(body, context, this.#sink);
     if (this.#isBusy) this.#flow = flow;
   }
@@ -167,13 +192,17 @@ export class FastConnection {
   #finish(): void {
     this.#isBusy = false;
     this.#flow = undefined;
-    const early = this.#early;
-    this.#early = undefined;
-    if (this.#dependencies.isDraining()) this.#socket.end();
-    else if (early !== undefined) this.#handOver(early);
+    if (this.#dependencies.isDraining()) {
+      this.#isGone = true;
+      this.#socket.end();
+      return;
+    }
+    if (this.#unread !== undefined) this.#serve();
+    if (!this.#isGone && this.#socket.isPaused()) this.#socket.resume();
   }
 
   #handOver(unread: Buffer): void {
+    this.#isGone = true;
     const socket = this.#socket;
     socket.off("data", this.#receive);
     socket.off("drain", this.#drained);
@@ -182,6 +211,7 @@ export class FastConnection {
     socket.off("error", this.#failed);
     socket.off("close", this.#closed);
     socket.setTimeout(0);
+    if (socket.isPaused()) socket.resume();
     this.#dependencies.closed(this);
     this.#dependencies.handOver(socket, unread);
   }

@@ -1,4 +1,4 @@
-import { validTraceparent } from "./request-facts.ts";
+import { validRequestId, validTraceparent } from "./request-facts.ts";
 
 /** What the fast path needs of a request's head. */
 export type FastHead = Readonly<{
@@ -6,6 +6,7 @@ export type FastHead = Readonly<{
   authorization: string | undefined;
   forwardedFor: string | undefined;
   traceparent: string | undefined;
+  requestId: string | undefined;
   host: string;
 }>;
 
@@ -25,6 +26,7 @@ const known: ReadonlySet<string> = new Set([
   "traceparent",
   "user-agent",
   "x-forwarded-for",
+  "x-request-id",
 ]);
 
 const requestLine = "POST / HTTP/1.1\r\n";
@@ -59,6 +61,7 @@ export function readFastHead(head: string): FastHead | undefined {
     authorization: headers.get("authorization"),
     forwardedFor: headers.get("x-forwarded-for"),
     traceparent: validTraceparent(headers.get("traceparent")),
+    requestId: validRequestId(headers.get("x-request-id")),
     host,
   };
 }

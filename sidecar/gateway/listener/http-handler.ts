@@ -54,7 +54,11 @@ function answerEmpty(response: ServerResponse, cors: AnswerHeaders): void {
   response.end();
 }
 
-/** Answers with plain text. A body that is still to come is not read: the connection closes. */
+/** How much of a refused body is still read, and for how long, so that the client gets to read the answer. */
+const lingerBytes = 16_777_216;
+const lingerMs = 2_000;
+
+/** Answers with plain text. Of a body that is still to come no more is kept, and the connection closes. */
 function refuse(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
   const headers = [
     ["Content-Type", "text/plain; charset=utf-8"],
@@ -63,7 +67,27 @@ function refuse(request: IncomingMessage, response: ServerResponse, status: numb
     ...(request.complete ? [] : [["Connection", "close"]]),
   ];
   response.writeHead(status, headers.flat());
-  response.end(`${message}\n`);
+  if (request.complete) {
+    response.end(`${message}\n`);
+    return;
+  }
+  response.write(`${message}\n`);
+  linger(request, response);
+}
+
+/**
+ * Lets a client finish sending before the connection closes (RFC 9112, section 9.6): closed at once, its kernel would throw the
+ * answer away with the reset.
+ */
+function linger(request: IncomingMessage, response: ServerResponse): void {
+  const timer = setTimeout(() => response.end(), lingerMs);
+  let discarded = 0;
+  request.on("data", (part: Buffer) => {
+    discarded += part.length;
+    if (discarded > lingerBytes) response.end();
+  });
+  request.on("end", () => response.end());
+  response.on("close", () => clearTimeout(timer));
 }
 
 function receive(
@@ -108,7 +132,7 @@ function answer(
     refuse(request, response, 401, identity.message);
     return;
   }
-  const { traceparent } = factsOf(request);
+  const { traceparent, requestId } = factsOf(request);
   const sink = httpSink(response, cors);
-  steer(response, dependencies.handle(body, { caller: identity.caller, traceparent }, sink));
+  steer(response, dependencies.handle(body, { caller: identity.caller, traceparent, requestId }, sink));
 }

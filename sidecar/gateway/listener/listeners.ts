@@ -2,10 +2,13 @@ import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import { clientAddress } from "../callers/client-address.ts";
 import type { ListenerName } from "../callers/caller.ts";
-import { identifyByAddress, type Identify } from "../callers/identify.ts";
+import { readApiKeys, type ApiKeys } from "../callers/api-keys.ts";
+import { identifyByAddress, identifyByCredential, type Identify } from "../callers/identify.ts";
+import { makeTokens } from "../callers/tokens.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import { dropCounter } from "../observe/call-metrics.ts";
 import type { PolicySource } from "../policy/policy.ts";
+import { watchFile } from "../policy/watched-file.ts";
 import type { GatewaySettings } from "../settings.ts";
 import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
 import { allowedHost, corsHeaders } from "./cors.ts";
@@ -31,7 +34,7 @@ export type Listeners = AsyncDisposable &
  */
 export async function startListeners(
   settings: GatewaySettings,
-  { policy, handle, hub, metrics }: ListenersDependencies,
+  { policy, handle, hub, metrics, log }: ListenersDependencies,
 ): Promise<Listeners> {
   await using starting = new AsyncDisposableStack();
   const address = clientAddress(settings.callers.trustedProxies);
@@ -61,6 +64,11 @@ export async function startListeners(
     byName.set(name, starting.use(listener));
   };
   if (settings.public.enabled) await start("public", identifyByAddress("public", settings.public.tier, address));
+  if (settings.private.enabled) {
+    const keys = starting.use(watchApiKeys(settings.callers.keysPath, log));
+    const tokens = makeTokens(settings.jwt, { log, wallClock: Date.now });
+    await start("private", identifyByCredential({ apiKeys: keys.current, tokens, policy }));
+  }
   if (settings.internal.enabled)
     await start("internal", identifyByAddress("internal", settings.internal.tier, address));
   const sum = (count: (listener: Listener) => number) => byName.values().reduce((all, one) => all + count(one), 0);
@@ -71,4 +79,16 @@ export async function startListeners(
     subscriptions: () => sum((listener) => listener.subscriptions()),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+function watchApiKeys(path: string | undefined, log: Logger) {
+  const state: { keys: ApiKeys | undefined } = { keys: undefined };
+  const take = (keys: ApiKeys) => {
+    state.keys = keys;
+  };
+  const watcher =
+    path === undefined
+      ? undefined
+      : watchFile({ path, setting: "gateway.callers.keysPath", read: readApiKeys, take }, { log });
+  return { current: () => state.keys, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
 }

@@ -31,7 +31,7 @@ export function prometheusMeter(metrics: Registry): Meter {
   const callSeries = new Map<string, DurationSeries>();
   const nodeSeries = new Map<string, DurationSeries>();
   return {
-    call: (method, tier, outcome, seconds) => {
+    call: ({ method, tier, outcome, seconds }) => {
       const key = `${method} ${tier} ${outcome}`;
       let series = callSeries.get(key);
       if (series === undefined && callSeries.size < seriesLimit) {

@@ -28,10 +28,16 @@ export function makeDurations(options: DurationsOptions, metrics: Registry): Dur
     buckets: [...buckets],
     registers: [metrics],
   });
-  const described = histogram.get.bind(histogram);
-  const read = async () => ({ ...(await described()), values: all.flatMap((one) => valuesOf(name, buckets, one)) });
-  // The registry prints text through the second of these, where a metric has it.
-  Object.assign(histogram, { get: read, getForPromString: read });
+  // The registry prints text through this, and the histogram's own `get` rests on it.
+  Object.assign(histogram, {
+    getForPromString: async () => ({
+      name,
+      help,
+      type: "histogram",
+      aggregator: "sum",
+      values: all.flatMap((one) => valuesOf(name, buckets, one)),
+    }),
+  });
   return {
     series: (labels) => {
       const recorded: Recorded = { labels, counts: new Float64Array(buckets.length + 1), sum: 0 };

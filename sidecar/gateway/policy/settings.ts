@@ -145,7 +145,7 @@ const overload = section({
 export const policyShape = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload };
 
 /** The policy as settings give it. */
-export const policySchema = z.strictObject(policyShape);
+const policySchema = z.strictObject(policyShape);
 
-/** See {@link policySchema}. */
+/** The policy's settings: parsed and frozen. */
 export type PolicySettings = Readonly<z.output<typeof policySchema>>;

@@ -4,9 +4,6 @@ import { createLog } from "#daemon/log.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
 import { gatewaySection, type GatewaySettings } from "../settings.ts";
 
-/** Settings of the gateway as a person may write them. */
-export type GivenSettings = Parameters<typeof gatewaySection.parse>[0];
-
 /** A gateway under test, with its metrics. */
 export type TestGateway = Gateway & Readonly<{ url: string; metrics: Registry }>;
 

@@ -82,9 +82,9 @@ export class NodeConnection implements Disposable {
     this.#socket.destroy();
   }
 
-  /** Ends the call whose time is over. A reader that is slow to take its answer has its own limit. */
+  /** Ends the call whose time is over, be it the node that is silent or the reader that takes nothing. */
   expire(now: number): void {
-    if (this.#ticket === undefined || now < this.#deadline || this.#paused) return;
+    if (this.#ticket === undefined || now < this.#deadline) return;
     this.#fail(this.#connected ? "timeout" : "unavailable");
   }
 

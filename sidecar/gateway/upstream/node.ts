@@ -36,10 +36,13 @@ export function startNode(
   const resetLink = () => link?.reset();
   const watch = stack.use(startHeadWatch(headSettings, { pool, hub, head, resetLink }));
   const events = {
-    opened: watch.linkOpened,
+    opened: () => {
+      // It may be another node, or the same one with another chain. While it was away, constants still answered.
+      cache.clear();
+      watch.linkOpened();
+    },
     lost: () => {
       hub.lost();
-      cache.clear();
       watch.linkLost();
     },
     notified: hub.notified,

@@ -30,6 +30,8 @@ export type ClientSession = Readonly<{
 /** Close codes (RFC 6455, section 7.4.1, and IANA's registry). */
 const serviceRestart = 1012;
 const tryAgainLater = 1013;
+/** Time in which a slow client may still take its backlog and the close that follows it. */
+const slowGraceMs = 1_000;
 
 /** Serves a WebSocket: messages like HTTP bodies, and subscriptions. Ends when the socket closes. */
 export function serveClient(
@@ -46,7 +48,8 @@ export function serveClient(
     if (socket.bufferedAmount <= options.queueBytes) return;
     dropped("slow");
     socket.close(tryAgainLater, "too slow");
-    socket.terminate();
+    // Its backlog may keep the close from ever getting through.
+    setTimeout(() => socket.terminate(), slowGraceMs).unref();
   };
   const subscriptions = makeClientSubscriptions({
     hub,

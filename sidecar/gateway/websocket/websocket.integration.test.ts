@@ -90,4 +90,21 @@ describe("WebSocket", () => {
     expect((await client.closed)[0]).toBe(1001);
     gateway = await startTestGateway(node);
   });
+
+  it("drops a client that takes nothing, and the others have every notification", async () => {
+    await using slow = await connectTestClient(gateway.url);
+    await using good = await connectTestClient(gateway.url);
+    for (const client of [slow, good]) await client.ask(request(1, "eth_subscribe", ["logs", {}]));
+    slow.socket.pause();
+    const notifications = 200;
+    for (let sent = 1; sent <= notifications; sent += 1) {
+      node.newLog({ data: `0x${"ab".repeat(100_000)}` });
+      await until("the good client has it", () => good.texts.length === sent + 1);
+    }
+    const drops = 'gatehouse_gateway_websocket_drops_total{reason="slow"} 1';
+    await until("the slow one is dropped", async () => (await gateway.metrics.metrics()).includes(drops));
+    await until("its subscription is gone", async () =>
+      (await gateway.metrics.metrics()).includes("gatehouse_gateway_subscriptions 1"),
+    );
+  });
 });

@@ -4,7 +4,7 @@ import { replaceFile } from "#daemon/atomic-file.ts";
 import { contentHashOf } from "../observe/config-file.ts";
 
 /** A content that is remembered by what it was: last seen healthy with, or last seen as desired. */
-export type ConfigSlot = "healthy" | "last-good";
+type ConfigSlot = "healthy" | "last-good";
 
 /** Earlier contents of node.conf, kept as files for a person to find. */
 export type ConfigVersions = Readonly<{
@@ -15,7 +15,7 @@ export type ConfigVersions = Readonly<{
 }>;
 
 /** How many versions are kept. */
-export const versionsKept = 5;
+const versionsKept = 5;
 
 /** Keeps versions in a directory; they may hold what the configuration holds, so only the owner reads them. */
 export function configVersions(directory: string): ConfigVersions {

@@ -31,7 +31,7 @@ export type RestartDecision = Readonly<
 >;
 
 /** Why no restart begins. */
-export type RestartWait =
+type RestartWait =
   | "Idle"
   | "Running"
   | "Observing"

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 /** Whether this process may write the file, or why not. */
-export type WriterLockResult = Readonly<{ ok: true } | { ok: false; reason: "Locked" | "CannotLock"; message: string }>;
+type WriterLockResult = Readonly<{ ok: true } | { ok: false; reason: "Locked" | "CannotLock"; message: string }>;
 
 /** The right to write one file, for one process at a time on one file system. */
 export type WriterLock = Disposable &

@@ -9,7 +9,7 @@ export type DockerEngineOptions = Readonly<{
 }>;
 
 /** One request; `path` starts after the version. */
-export type EngineRequest = Readonly<{
+type EngineRequest = Readonly<{
   method: "GET" | "POST";
   path: string;
   body?: unknown;

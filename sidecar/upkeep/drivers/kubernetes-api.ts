@@ -12,7 +12,7 @@ export type KubernetesApiOptions = Readonly<{
 }>;
 
 /** What proves to the API server who asks; read anew each time, because tokens are rotated. */
-export type KubernetesCredentials = Readonly<{ token: string; ca: string | undefined; namespace: string }>;
+type KubernetesCredentials = Readonly<{ token: string; ca: string | undefined; namespace: string }>;
 
 /** The API server, as the pod's own service account sees it. */
 export type KubernetesApi = AsyncDisposable &

@@ -4,7 +4,7 @@ import { createScanner, parse, type ParseError } from "jsonc-parser";
 import type { ConfigProblem } from "./config-problem.ts";
 
 /** Strict JSON and JSON with comments can be edited in place; JSON5 can't. */
-export type ConfigFormat = "json" | "jsonc" | "json5";
+type ConfigFormat = "json" | "jsonc" | "json5";
 
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -57,7 +57,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /** Names a JSON value's type as a person would. */
-export function nameOf(value: unknown): string {
+function nameOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   const type = typeof value;

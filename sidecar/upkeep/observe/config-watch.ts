@@ -1,3 +1,5 @@
+import { watch as watchDirectory, type FSWatcher as DirectoryWatcher } from "node:fs";
+import { basename, dirname } from "node:path";
 import { watch, type FSWatcher } from "chokidar";
 import type { Logger } from "#daemon/log.ts";
 
@@ -23,34 +25,39 @@ const pollIntervalMs = 250;
 /** Codes that say that the system has no more watches or files to give. */
 const exhausted: ReadonlySet<string> = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
 
-/** Watches a file; falls back to polling when the system has no watches left. */
+/**
+ * Watches a file through links and renames (chokidar), and its directory beside it: for a moment after each rename the watch on
+ * the file hangs on the old inode, and a write in that moment would only be seen by the next periodic read. Falls back to
+ * polling when the system has no watches left.
+ */
 export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log: Logger }>): ConfigWatch {
   let polling = false;
   let seen = false;
   let path = options.path;
-  let watcher = begin();
-
-  function begin(): FSWatcher {
-    const started = watch(path, { ignoreInitial: true, usePolling: polling, interval: pollIntervalMs });
-    started.on("all", () => {
-      seen = true;
-      options.onEvent();
-    });
-    started.on("error", (error) => {
-      const code = (error as NodeJS.ErrnoException).code ?? "";
-      log.warn({ err: error, path }, "watching node.conf failed; the periodic re-read goes on");
-      if (polling || !exhausted.has(code)) return;
-      polling = true;
-      void renew(path);
-    });
-    return started;
-  }
+  const onEvent = () => {
+    seen = true;
+    options.onEvent();
+  };
+  const onError = (error: unknown) => {
+    const code = (error as NodeJS.ErrnoException).code ?? "";
+    log.warn({ err: error, path }, "watching node.conf failed; the periodic re-read goes on");
+    if (polling || !exhausted.has(code)) return;
+    polling = true;
+    void renew(path);
+  };
+  const begin = (): Watchers => ({
+    file: watch(path, { ignoreInitial: true, usePolling: polling, interval: pollIntervalMs })
+      .on("all", onEvent)
+      .on("error", onError),
+    directory: polling ? undefined : besideFile(path, onEvent, onError),
+  });
+  let watchers = begin();
 
   async function renew(next: string): Promise<void> {
     path = next;
-    const old = watcher;
-    watcher = begin();
-    await old.close();
+    const old = watchers;
+    watchers = begin();
+    await close(old);
   }
 
   const takeEvent = () => {
@@ -58,5 +65,32 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
     seen = false;
     return taken;
   };
-  return { takeEvent, renew, [Symbol.asyncDispose]: () => watcher.close() };
+  return { takeEvent, renew, [Symbol.asyncDispose]: () => close(watchers) };
+}
+
+type Watchers = Readonly<{ file: FSWatcher; directory: DirectoryWatcher | undefined }>;
+
+async function close({ file, directory }: Watchers): Promise<void> {
+  directory?.close();
+  await file.close();
+}
+
+/** Watches the directory for the file itself and for the links of a ConfigMap (`..data`), not for what else happens there. */
+function besideFile(
+  path: string,
+  onEvent: () => void,
+  onError: (error: unknown) => void,
+): DirectoryWatcher | undefined {
+  const name = basename(path);
+  try {
+    const watcher = watchDirectory(dirname(path), { persistent: false }, (_, changed) => {
+      if (changed === null || changed === name || changed.startsWith("..")) onEvent();
+    });
+    return watcher.on("error", onError);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "";
+    // A directory that is not there yet is found by the periodic re-read; that watches are used up is told by chokidar, too.
+    if (code !== "ENOENT" && !exhausted.has(code)) onError(error);
+    return undefined;
+  }
 }

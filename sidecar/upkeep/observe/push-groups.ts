@@ -1,5 +1,5 @@
 /** One group at a Pushgateway: its job and when it was last pushed to (seconds since 1970). */
-export type PushGroup = Readonly<{ job: string; labels: string; pushTimeSeconds: number }>;
+type PushGroup = Readonly<{ job: string; labels: string; pushTimeSeconds: number }>;
 
 /** What a Pushgateway holds, or why it could not be asked. */
 export type PushGroupsResult = Readonly<{ ok: true; groups: readonly PushGroup[] } | { ok: false; message: string }>;

@@ -6,7 +6,7 @@ import type { MonitorField, Naming } from "./monitor-keys.ts";
 export type MonitorValue = string | number | boolean;
 
 /** A value that the file is to have, and why it is this one. */
-export type WantedValue = Readonly<{ value: MonitorValue; reason: string }>;
+type WantedValue = Readonly<{ value: MonitorValue; reason: string }>;
 
 /** What the five keys are to hold; a field that is absent is left as it is. */
 export type WantedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>;

@@ -25,7 +25,7 @@ export type PlanAction = Readonly<
 >;
 
 /** Why something desired can't be planned. */
-export type PlanProblem = Readonly<{
+type PlanProblem = Readonly<{
   reason: "VersionUnknown" | "PushAddressUnknown" | "EditRefused" | "PruneStaysOn";
   message: string;
 }>;

@@ -11,7 +11,7 @@ export type RestartBudget = Readonly<{
   record: (reason: string) => void;
 }>;
 
-export type RestartPurpose = "ordinary" | "roll-back";
+type RestartPurpose = "ordinary" | "roll-back";
 
 const hourMs = 3_600_000;
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { openSqlite } from "#daemon/sqlite.ts";
 
 /** Why the sidecar does nothing by itself until a new desired state comes or a person says `gatehouse resume`. */
-export type Hold = Readonly<{
+type Hold = Readonly<{
   /** Hash of the desired state that led here; another one lifts the hold. */
   desiredHash: string;
   message: string;
@@ -30,7 +30,7 @@ export type UpkeepState = Disposable &
   }>;
 
 /** One remembered value. */
-export type Fact<T> = Readonly<{ get: () => T | undefined; set: (value: T | undefined) => void }>;
+type Fact<T> = Readonly<{ get: () => T | undefined; set: (value: T | undefined) => void }>;
 
 /** The state's file in its directory. */
 export const upkeepStateFile = "upkeep.sqlite";

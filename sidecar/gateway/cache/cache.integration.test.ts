@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "../testing/fake-node.ts";
+import { post, startTestGateway, until, type TestGateway } from "../testing/test-gateway.ts";
+
+const body = (id: unknown, method: string, params: unknown = []) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method, params });
+
+describe("saved reads", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeEach(async () => {
+    node = await startFakeNode();
+    gateway = await startTestGateway(node);
+    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+  });
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+  const read = async (id: unknown, method: string, params?: unknown) => {
+    const { text, headers } = await post(gateway.url, body(id, method, params));
+    return { source: headers.get("x-gatehouse-source"), text };
+  };
+
+  it("come from the cache until the head changes, also to a block that was the head before", async () => {
+    let price = 1;
+    node.answer(() => `0x${price++}`);
+    expect(await read(1, "eth_gasPrice")).toMatchObject({ source: "node" });
+    expect(await read("b", "eth_gasPrice")).toEqual({
+      source: "cache",
+      text: '{"jsonrpc":"2.0","id":"b","result":"0x1"}',
+    });
+    for (const [number, result] of [
+      [1_001, "0x2"],
+      [1_000, "0x3"],
+    ] as const) {
+      node.newHead(number);
+      await until("the new head counts", async () => (await read(1, "eth_gasPrice")).text.includes(result));
+    }
+  });
+
+  it("never are errors, nothing, or what is pending", async () => {
+    for (const [result, method, params] of [
+      [null, "eth_getTransactionReceipt", [`0x${"1".repeat(64)}`]],
+      [[], "eth_getBlockReceipts", ["latest"]],
+      ["0x", "eth_getCode", [`0x${"1".repeat(40)}`, "latest"]],
+      ["0x5", "eth_getTransactionCount", [`0x${"1".repeat(40)}`, "pending"]],
+    ] as const) {
+      node.answer(() => result);
+      const before = node.requests.length;
+      await read(1, method, params);
+      expect((await read(1, method, params)).source).toBe("node");
+      expect(node.requests.length).toBe(before + 2);
+    }
+  });
+
+  it("are one call to the node while equal ones are in flight, each with its own id", async () => {
+    let finish: (() => void) | undefined;
+    node.answer((request, response) => {
+      finish = () => {
+        const text = `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":"0xaa"}`;
+        response.writeHead(200, { "Content-Length": text.length }).end(text);
+      };
+      return byHand;
+    });
+    const before = node.requests.length;
+    const reads = Array.from({ length: 20 }, (_, id) => read(`r${id}`, "eth_call", [{ to: null }, "latest"]));
+    await until("the call is at the node", () => node.requests.length > before);
+    await until("all are waiting", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 20"));
+    finish?.();
+    const answers = await Promise.all(reads);
+    expect(node.requests.length).toBe(before + 1);
+    answers.forEach(({ text }, id) => expect(text).toBe(`{"jsonrpc":"2.0","id":"r${id}","result":"0xaa"}`));
+    expect(answers.filter(({ source }) => source === "coalesced")).toHaveLength(19);
+    expect(await gateway.metrics.metrics()).toContain("calls_in_flight 0");
+  });
+
+  it("are not kept over the loss of the node", async () => {
+    node.answer(() => "0x1");
+    await read(1, "eth_chainId");
+    expect((await read(1, "eth_chainId")).source).toBe("cache");
+    node.cutLink();
+    await until("the cache is empty", async () => (await gateway.metrics.metrics()).includes("cache_entries 0"));
+    expect((await read(1, "eth_chainId")).source).toBe("node");
+  });
+
+  it("still answer what can't change while the node is away, and the rest gets an error at once", async () => {
+    node.answer(() => "0x688");
+    await read(1, "eth_chainId");
+    await node[Symbol.asyncDispose]();
+    expect(await read(1, "eth_chainId")).toMatchObject({ source: "cache" });
+    const started = performance.now();
+    expect((await read(1, "eth_gasPrice")).text).toBe(
+      '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the node does not answer; try again later"}}',
+    );
+    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(gateway.readiness()).toMatchObject({ ok: false });
+  });
+});

@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { makeCatalogue, specifiedMethods } from "./catalogue.ts";
+import { openRpcDocument } from "./openrpc.ts";
+import { methodReference } from "./reference.ts";
+
+const named = (audience: string) =>
+  specifiedMethods.filter((method) => method.audience === audience).map(({ name }) => name);
+
+describe("the catalogue", () => {
+  it("knows every method once", () => {
+    expect(new Set(specifiedMethods.map(({ name }) => name)).size).toBe(specifiedMethods.length);
+    expect(specifiedMethods).toHaveLength(27 + 6 + 10 + 8 + 10 + 4 + 1);
+  });
+
+  it("gives each method the audience that the specification's Availability column says", () => {
+    expect(named("private")).toEqual([
+      "net_listening",
+      "net_peerCount",
+      "web3_sha3",
+      "txpool_nonceFrom",
+      "debug_protocolVersion",
+      "eth_getProposerByTxHash",
+      "eth_getProposersByBlockNumber",
+    ]);
+    expect(named("internal")).toEqual([
+      "debug_getBlockReadStates",
+      "debug_getBlockWriteStates",
+      "debug_getBlockWriteSetKeys",
+    ]);
+    expect(named("nobody")).toEqual([
+      "eth_batchGetBlockByNumber",
+      "eth_batchGetTransactionByHash",
+      "eth_batchGetTransactionReceipt",
+      "eth_batchGetBlockReceipts",
+    ]);
+  });
+
+  it("answers the placeholders with the specification's constants", () => {
+    const constants = specifiedMethods.flatMap(({ name, constant }) =>
+      constant === undefined ? [] : [[name, constant]],
+    );
+    expect(Object.fromEntries(constants)).toEqual({
+      eth_coinbase: '"0x0"',
+      eth_mining: "false",
+      eth_hashrate: '"0x0"',
+      eth_accounts: "[]",
+      eth_pendingTransactions: "[]",
+      eth_getCompilers: "[]",
+      eth_getUncleCountByBlockHash: "null",
+      eth_getUncleCountByBlockNumber: "null",
+      eth_getUncleByBlockHashAndIndex: "null",
+      eth_getUncleByBlockNumberAndIndex: "null",
+    });
+  });
+
+  it("limits tracers wherever a method takes tracer options", () => {
+    for (const { name, params, limit } of specifiedMethods) {
+      const at = params.findIndex(({ shape }) => shape === "tracerOptions");
+      if (at !== -1) expect([name, limit]).toEqual([name, { kind: "tracer", at }]);
+    }
+  });
+
+  it("takes an operator's changes", () => {
+    const catalogue = makeCatalogue({ net_listening: { audience: "public" }, eth_call: { cache: false }, my_own: {} });
+    expect(catalogue.get("net_listening")?.audience).toBe("public");
+    expect(catalogue.get("eth_call")?.cache).toEqual({ kind: "none" });
+    expect(catalogue.get("my_own")).toMatchObject({ audience: "private", answeredBy: "node" });
+  });
+
+  it("describes to each listener the methods that it has", () => {
+    const counts = (["public", "private", "internal"] as const).map(
+      (listener) => openRpcDocument(makeCatalogue({}), listener).methods.length,
+    );
+    expect(counts).toEqual([52, 59, 62]);
+  });
+
+  it("is what the docs say", () => {
+    expect(readFileSync("docs/rpc-methods.md", "utf8")).toBe(methodReference());
+  });
+});

@@ -1,0 +1,3 @@
+import { methodReference } from "./reference.ts";
+
+process.stdout.write(methodReference());

@@ -1,0 +1,68 @@
+import { specifiedMethods } from "./catalogue.ts";
+import type { CacheRule, Method, ParamLimit } from "./method.ts";
+
+const columns = ["Method", "Parameters", "Result", "Audience", "Answered by", "Limit", "Units", "Cached", "Time limit"];
+
+/** Prints the method reference of the docs, Markdown, from the catalogue. */
+export function methodReference(): string {
+  const rows = specifiedMethods.map(cells);
+  const widths = columns.map((column, at) => Math.max(column.length, ...rows.map((row) => row[at]?.length ?? 0)));
+  const line = (row: readonly string[]) => `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
+  return [
+    "# JSON-RPC methods",
+    "",
+    "What the gateway knows about each method; printed from its catalogue by",
+    "`node sidecar/gateway/catalogue/reference.main.ts > docs/rpc-methods.md`. A method's audience is the widest listener that",
+    "has it first: the public one has `public` methods, the private one `private` ones as well, the internal one all.",
+    "Settings (`gateway.methods`) move, change and add methods.",
+    "",
+    line(columns),
+    `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`,
+    ...rows.map(line),
+    "",
+  ].join("\n");
+}
+
+function cells(method: Method): readonly string[] {
+  const { name, params, result, audience, answeredBy, limit, costUnits, cache, timeoutMs, webSocketOnly } = method;
+  return [
+    `\`${name}\``,
+    params.map((param) => `${param.name}${param.optional === true ? "?" : ""}`).join(", ") || "none",
+    result,
+    audience,
+    answeredBy,
+    webSocketOnly === true ? "WebSocket only" : limitText(limit),
+    String(costUnits),
+    cacheText(cache),
+    answeredBy === "node" ? `${timeoutMs / 1_000} s` : "",
+  ];
+}
+
+function limitText(limit: ParamLimit | undefined): string {
+  switch (limit?.kind) {
+    case "logs":
+      return "100 blocks; 10000 without rate limits";
+    case "traceRange":
+      return "500 blocks";
+    case "tracer":
+      return "callTracer only";
+    case undefined:
+      return "";
+  }
+}
+
+function cacheText({ kind }: CacheRule): string {
+  switch (kind) {
+    case "none":
+      return "";
+    case "constant":
+      return "while connected";
+    case "hash":
+      return "for ever";
+    case "head":
+      return "within one head";
+    case "block":
+    case "logs":
+      return "finalised for ever, else one head";
+  }
+}

@@ -1,0 +1,140 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { openRpcTexts } from "../catalogue/openrpc-texts.ts";
+import { makeHead } from "../cache/head.ts";
+import { makeLoadGate } from "../limits/load-gate.ts";
+import { processRateLimiter } from "../limits/rate-limiter.ts";
+import { makePolicy } from "../policy/policy.ts";
+import { testSettings } from "../testing/test-gateway.ts";
+import { finishedFlow } from "./answer-sink.ts";
+import { makeCallHandler } from "./call-handler.ts";
+import { makeMessageHandler } from "./message-handler.ts";
+import { textSink } from "./text-sink.ts";
+
+const generous = {
+  requestsPerSecond: 1e6,
+  requestBurst: 1e6,
+  computeUnitsPerSecond: 1e9,
+  computeUnitBurst: 1e9,
+  concurrency: 100,
+};
+
+const now = () => 0;
+
+function startHandler() {
+  const policy = makePolicy(testSettings({ tiers: { public: generous }, limits: { batchItems: 20, depth: 40 } }));
+  const head = makeHead({ staleAfterMs: 1_000 }, { now });
+  head.advance({ number: 1_000n, hash: '"0x1"' });
+  const gate = makeLoadGate({ loopDelayMs: () => 0 });
+  const passed: string[] = [];
+  const handle = makeCallHandler({
+    policy: () => policy,
+    limiter: processRateLimiter({ clients: 10 }, { now }),
+    gate,
+    head,
+    reads: {
+      cached: () => undefined,
+      read: ({ method, params }, { id, sink, done }) => {
+        passed.push(`${method.name} ${params}`);
+        done("answered");
+        sink.text(`{"jsonrpc":"2.0","id":${id},"result":"0x1"}`, "node");
+        return finishedFlow;
+      },
+    },
+    meter: { call: () => undefined, node: () => undefined },
+    openRpc: openRpcTexts(),
+    now,
+  });
+  const handleMessage = makeMessageHandler({ policy: () => policy, handle, now });
+  const caller = { key: "a", listener: "public" as const, tierName: "public" };
+  const ask = (body: Buffer) => {
+    const texts: string[] = [];
+    const sink = textSink(10_000_000, (answer) => texts.push(typeof answer === "string" ? answer : answer.text));
+    handleMessage(body, { caller, traceparent: undefined }, sink);
+    return texts;
+  };
+  return { ask, passed, gate };
+}
+
+const method = fc.constantFrom(
+  "eth_call",
+  "eth_getLogs",
+  "trace_filter",
+  "debug_traceCall",
+  "eth_coinbase",
+  "eth_subscribe",
+  "net_peerCount",
+  "rpc.discover",
+  "__proto__",
+  "constructor",
+  "",
+);
+const value = fc.oneof(
+  fc.json({ maxDepth: 3 }),
+  fc.constantFrom(
+    "null",
+    "[]",
+    "{}",
+    "1e400",
+    "-0",
+    "9".repeat(400),
+    '"\\ud800"',
+    '"\\u0000"',
+    "[[[[]]]]",
+    '{"a":1,"a":2}',
+  ),
+  fc
+    .record({ fromBlock: fc.string(), toBlock: fc.constantFrom("latest", "0x1", "pending") })
+    .map((filter) => JSON.stringify([filter])),
+);
+const envelope = fc
+  .tuple(
+    fc.option(value),
+    fc.option(method),
+    fc.option(value),
+    fc.constantFrom('"2.0"', '"2.0"', '"2.0"', "2", '"1.0"'),
+  )
+  .map(([id, name, params, version]) =>
+    [
+      `"jsonrpc":${version}`,
+      ...(id === null ? [] : [`"id":${id}`]),
+      ...(name === null ? [] : [`"method":${JSON.stringify(name)}`]),
+      ...(params === null ? [] : [`"params":${params}`]),
+    ].join(","),
+  )
+  .map((members) => `{${members}}`);
+const message = fc.oneof(
+  envelope,
+  fc.array(fc.oneof(envelope, value), { maxLength: 22 }).map((items) => `[${items.join(",")}]`),
+  fc.string(),
+);
+/** A message, and what is done to its bytes: mostly nothing, else one of them is another or the end is cut off. */
+const bytes = fc
+  .tuple(message, fc.constantFrom("whole", "whole", "byte", "cut"), fc.nat(), fc.nat(255))
+  .map(([text, harm, place, byte]) => {
+    const all = Buffer.from(text, "utf8");
+    if (harm === "byte" && all.length > 0) all[place % all.length] = byte;
+    return harm === "cut" ? all.subarray(0, place % (all.length + 1)) : all;
+  });
+
+describe("the message handler", () => {
+  it("answers whatever comes once, with JSON-RPC or with nothing, and lets no call stay under way", () => {
+    const { ask, passed, gate } = startHandler();
+    fc.assert(
+      fc.property(bytes, (body) => {
+        passed.length = 0;
+        const texts = ask(body);
+        expect(texts).toHaveLength(1);
+        expect(gate.callsInFlight()).toBe(0);
+        for (const call of passed) JSON.parse(call.slice(call.indexOf(" ")));
+        if (texts[0] === "") return;
+        const answer = JSON.parse(Buffer.from(texts[0]!, "latin1").toString("utf8")) as object | object[];
+        for (const one of Array.isArray(answer) ? answer : [answer]) {
+          expect(one).toMatchObject({ jsonrpc: "2.0" });
+          expect("result" in one !== "error" in one && "id" in one).toBe(true);
+        }
+      }),
+      { numRuns: Number(process.env["GATEHOUSE_FUZZ_RUNS"] ?? 5_000) },
+    );
+  }, 3_600_000);
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { byHand, startFakeNode } from "./testing/fake-node.ts";
+import { call, startTestGateway, until } from "./testing/test-gateway.ts";
+
+const roomy = {
+  requestsPerSecond: 1e6,
+  requestBurst: 1e6,
+  computeUnitsPerSecond: 1e8,
+  computeUnitBurst: 1e8,
+  concurrency: 4_096,
+};
+
+describe("a gateway that stops", () => {
+  it("answers the 1,000 calls under way and those that still come, and fails none", async () => {
+    await using node = await startFakeNode();
+    const gateway = await startTestGateway(node, { tiers: { public: roomy } });
+    const waiting: (() => void)[] = [];
+    node.answer(({ id }, response) => {
+      waiting.push(() => {
+        const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"late"}`;
+        response.writeHead(200, { "Content-Length": text.length }).end(text);
+      });
+      return byHand;
+    });
+    const underWay = Array.from({ length: 1_000 }, () => call(gateway.url, "eth_syncing"));
+    await until("all calls are under way", async () =>
+      (await gateway.metrics.metrics()).includes("gatehouse_gateway_calls_in_flight 1000"),
+    );
+    const stopped = gateway[Symbol.asyncDispose]();
+    const pump = setInterval(() => waiting.splice(0).forEach((finish) => finish()), 1);
+    const answers = await Promise.all(underWay);
+    await stopped;
+    clearInterval(pump);
+    expect(answers.filter(({ result }) => result !== "late")).toEqual([]);
+    await expect(call(gateway.url, "eth_coinbase")).rejects.toThrow("fetch failed");
+  });
+});

@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { makeCatalogue } from "../catalogue/catalogue.ts";
+import { checkParams } from "./check-params.ts";
+
+const catalogue = makeCatalogue({});
+const head = { latest: 1_000n, finalized: 900n };
+const address = `0x${"ab".repeat(20)}`;
+const hash = `0x${"cd".repeat(32)}`;
+
+function check(name: string, params: unknown, { known = head as typeof head | null, splitBlocks = 0 } = {}) {
+  const method = catalogue.get(name)!;
+  const limit = (capBlocks: number) => () => ({ capBlocks, splitBlocks, errorCode: -32_602 });
+  const text = typeof params === "string" ? params : JSON.stringify(params);
+  return checkParams(method, text, known ?? undefined, { logs: limit(100), trace: limit(500) });
+}
+
+function refusal(name: string, params: unknown, known: typeof head | null = head): string {
+  const checked = check(name, params, { known });
+  return checked.kind === "refuse" ? checked.error.message : checked.kind;
+}
+
+describe("eth_getLogs", () => {
+  it("passes up to 100 blocks, both ends counted", () => {
+    const filter = { fromBlock: "0x1", toBlock: "0x64", address: [address], topics: [null, [hash]] };
+    expect(check("eth_getLogs", [filter])).toEqual({ kind: "pass", params: JSON.stringify([filter]) });
+    expect(refusal("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x65" }])).toBe(
+      "block range too large: 101 blocks requested, limited to 100 blocks. Try with this block range [0x1, 0x64].",
+    );
+  });
+
+  it("resolves tags against the head and takes missing bounds for latest", () => {
+    expect(refusal("eth_getLogs", [{}], null)).toBe("pass");
+    expect(refusal("eth_getLogs", [{ fromBlock: "0x385" }])).toBe("pass");
+    expect(refusal("eth_getLogs", [{ fromBlock: "0x384" }])).toContain("101 blocks requested");
+    expect(refusal("eth_getLogs", [{ fromBlock: "earliest" }])).toContain("1001 blocks requested");
+    expect(refusal("eth_getLogs", [{ fromBlock: "finalized", toBlock: "latest" }])).toContain("101 blocks");
+    expect(refusal("eth_getLogs", [{ fromBlock: "earliest" }], null)).toContain("not known yet");
+  });
+
+  it("refuses inverted ranges of numbers and leaves the node what is beyond the head", () => {
+    expect(refusal("eth_getLogs", [{ fromBlock: "0x10", toBlock: "0x1" }])).toBe("invalid block range params");
+    expect(refusal("eth_getLogs", [{ fromBlock: "0x3e9", toBlock: "latest" }])).toBe("pass");
+  });
+
+  it("takes a block hash, and not with bounds", () => {
+    expect(refusal("eth_getLogs", [{ blockHash: hash }])).toBe("pass");
+    expect(refusal("eth_getLogs", [{ blockHash: hash, fromBlock: "0x1" }])).toContain("cannot specify both");
+  });
+
+  it("can't be widened by another spelling, a duplicate or a foreign key", () => {
+    const params = '[{"fromBlock":"0x1","toBlock":"0x2","FromBlock":"0x0","toblock":"0xffff","fromBlock":"0x2","x":1}]';
+    expect(check("eth_getLogs", params)).toEqual({ kind: "pass", params: '[{"fromBlock":"0x2","toBlock":"0x2"}]' });
+    const proto = '[{"__proto__":{"toBlock":"0xffff"},"fromBlock":"0x3e8","constructor":{"prototype":{"a":1}}}]';
+    expect(check("eth_getLogs", proto)).toEqual({ kind: "pass", params: '[{"fromBlock":"0x3e8","toBlock":"latest"}]' });
+    expect(({} as Record<string, unknown>)["toBlock"]).toBeUndefined();
+  });
+
+  it.each([
+    [[]],
+    [[{}, {}]],
+    [["0x1"]],
+    [[{ fromBlock: 1 }]],
+    [[{ fromBlock: "pending" }]],
+    [[{ fromBlock: "0x01" }]],
+    [[{ fromBlock: "0x1ffffffffffffffff" }]],
+    [[{ address: "0x1" }]],
+    [[{ address: Array.from({ length: 1_001 }, () => address) }]],
+    [[{ topics: [null, null, null, null, null] }]],
+    [[{ topics: ["0x1"] }]],
+    [[{ topics: [Array.from({ length: 1_001 }, () => hash)] }]],
+  ])("refuses a filter that is none (case %#)", (params) => {
+    expect(check("eth_getLogs", params)).toMatchObject({ kind: "refuse", error: { code: -32_602 } });
+  });
+
+  it("is split into permitted pieces for those who may", () => {
+    const filter = { fromBlock: "0x1", toBlock: "0xfa", address };
+    const checked = check("eth_getLogs", [filter], { splitBlocks: 300 });
+    expect(checked.kind === "split" && checked.pieces.map((piece) => (JSON.parse(piece) as [object])[0])).toEqual([
+      { fromBlock: "0x1", toBlock: "0x64", address },
+      { fromBlock: "0x65", toBlock: "0xc8", address },
+      { fromBlock: "0xc9", toBlock: "0xfa", address },
+    ]);
+  });
+});
+
+describe("trace_filter", () => {
+  it("passes up to 500 blocks and counts a missing fromBlock from 0", () => {
+    expect(refusal("trace_filter", [{ fromBlock: "0x1", toBlock: "0x1f4" }])).toBe("pass");
+    expect(refusal("trace_filter", [{ fromBlock: "0x1", toBlock: "0x1f5" }])).toContain(
+      "501 blocks requested, limited to 500",
+    );
+    expect(refusal("trace_filter", [{ toBlock: "0x1f4" }])).toContain("501 blocks requested");
+    expect(refusal("trace_filter", [{}])).toContain("1001 blocks requested");
+    expect(refusal("trace_filter", [{ fromBlock: "0x0", toBlock: "0x1", count: -1 }])).toContain("invalid count");
+  });
+});
+
+describe("tracer options", () => {
+  const js = "{fault(){},result(){while(1);},step(){}}";
+  it.each([
+    ["debug_traceTransaction", [hash, { tracer: "prestateTracer" }]],
+    ["debug_traceTransaction", [hash, { tracer: js }]],
+    ["debug_traceTransaction", [hash, { Tracer: js }]],
+    ["debug_traceTransaction", [hash, { tracer: "muxTracer", tracerConfig: { callTracer: {} } }]],
+    ["debug_traceTransaction", [hash, { tracer: "callTracer", tracerConfig: { prestateTracer: {} } }]],
+    ["debug_traceCall", [{}, "latest", { tracer: js }]],
+    ["debug_traceCall", [{}, "latest", { tracer: "callTracer", stateOverrides: {} }]],
+    ["debug_traceBlockByNumber", ["latest", { tracer: "4byteTracer" }]],
+    ["debug_traceBlockByHash", [hash, { tracer: ["callTracer"] }]],
+    ["debug_traceTransaction", [hash, {}, {}]],
+  ])("refuses others of %s (case %#)", (name, params) => {
+    expect(check(name, params)).toMatchObject({ kind: "refuse", error: { code: -32_602 } });
+  });
+
+  it("names callTracer to the node whatever is left out", () => {
+    expect(check("debug_traceTransaction", [hash])).toEqual({
+      kind: "pass",
+      params: JSON.stringify([hash, { tracer: "callTracer" }]),
+    });
+    expect(check("debug_traceCall", [{}, "latest", { tracerConfig: { onlyTopCall: true } }])).toEqual({
+      kind: "pass",
+      params: JSON.stringify([{}, "latest", { tracer: "callTracer", tracerConfig: { onlyTopCall: true } }]),
+    });
+  });
+});

@@ -1,0 +1,192 @@
+import { connect } from "node:net";
+import { once } from "node:events";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "../testing/fake-node.ts";
+import { connectTestClient } from "../testing/test-client.ts";
+import { call, post, startTestGateway, until, type TestGateway } from "../testing/test-gateway.ts";
+
+const tier = {
+  requestsPerSecond: 1,
+  requestBurst: 5,
+  computeUnitsPerSecond: 1_000,
+  computeUnitBurst: 1_000,
+  concurrency: 3,
+};
+const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
+
+async function startAll(settings: Record<string, object>) {
+  const node = await startFakeNode();
+  const gateway = await startTestGateway(node, settings);
+  return {
+    node,
+    gateway,
+    [Symbol.asyncDispose]: async () => {
+      await gateway[Symbol.asyncDispose]();
+      await node[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("limits", () => {
+  it("answer a call over the rate with 429 and a batch's items one by one, over WebSocket alike", async () => {
+    await using running = await startAll({ tiers: { public: tier } });
+    const { url } = running.gateway;
+    const batch = await post(url, `[${Array.from({ length: 7 }, () => syncing).join(",")}]`);
+    const items = JSON.parse(batch.text) as { error?: { code: number } }[];
+    expect(batch.status).toBe(200);
+    expect(items.map(({ error }) => error?.code)).toEqual([...Array.from({ length: 5 }), -32005, -32005]);
+    const single = await post(url, syncing, { "X-Forwarded-For": "9.9.9.9" });
+    expect(single.status).toBe(429);
+    expect(single.headers.get("retry-after")).toBe("1");
+    expect(single.text).toBe(
+      '{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"rate limit exceeded; try again in 1 s"}}',
+    );
+    await using client = await connectTestClient(url);
+    expect(await client.ask(syncing)).toContain("-32005");
+  });
+
+  it("keep the calls of one caller that are under way, and let go of those whose client is gone", async () => {
+    await using running = await startAll({
+      tiers: { public: { ...tier, requestsPerSecond: 1_000, requestBurst: 10_000 } },
+    });
+    const { node, gateway } = running;
+    node.answer(() => byHand);
+    const abort = new AbortController();
+    const stuck = Array.from({ length: 3 }, () =>
+      fetch(gateway.url, {
+        method: "POST",
+        body: syncing,
+        headers: { "Content-Type": "application/json" },
+        signal: abort.signal,
+      }),
+    );
+    await until("three calls are at the node", () => node.requests.length === 3);
+    expect((await post(gateway.url, syncing)).status).toBe(429);
+    abort.abort();
+    await Promise.allSettled(stuck);
+    await until("they are let go", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 0"));
+    node.answer(() => false);
+    for (let round = 0; round < 200; round += 1) expect((await post(gateway.url, syncing)).status).toBe(200);
+  });
+
+  it("let go of the node when clients go in the middle of large answers, wave after wave", async () => {
+    const settings = {
+      tiers: {
+        public: { ...tier, requestsPerSecond: 1e6, requestBurst: 1e6, computeUnitBurst: 1e6, concurrency: 500 },
+      },
+    };
+    await using running = await startAll({ ...settings, upstream: { connections: 8 } });
+    const { node, gateway } = running;
+    node.answer(() => "z".repeat(8_000_000));
+    const headers = { "Content-Type": "application/json" };
+    for (let wave = 0; wave < 3; wave += 1) {
+      const readers = Array.from({ length: 16 }, async () => {
+        const abort = new AbortController();
+        const response = await fetch(gateway.url, { method: "POST", body: syncing, headers, signal: abort.signal });
+        await response.body?.getReader().read();
+        abort.abort();
+      });
+      await Promise.allSettled(readers);
+    }
+    await until("no call is under way", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 0"));
+    node.answer(() => false);
+    expect((await post(gateway.url, syncing)).text).toBe('{"jsonrpc":"2.0","id":1,"result":false}');
+  });
+
+  it("refuse a batch that is too large and cut one whose answers are", async () => {
+    await using running = await startAll({ limits: { batchItems: 3, batchResponseBytes: 3_000 } });
+    const { node, gateway } = running;
+    expect((await post(gateway.url, `[${[syncing, syncing, syncing, syncing].join(",")}]`)).text).toContain(
+      "batch too large",
+    );
+    node.answer(() => "x".repeat(2_000));
+    const items = JSON.parse((await post(gateway.url, `[${[syncing, syncing, syncing].join(",")}]`)).text) as {
+      error?: object;
+    }[];
+    expect(items.at(-1)?.error).toMatchObject({ code: -32008, message: "response too large" });
+  });
+
+  it("split a range for a tier that may, and join the answers in order", async () => {
+    const roomy = { ...tier, requestBurst: 100, splitBlocks: 1_000, concurrency: 50 };
+    await using running = await startAll({ tiers: { public: roomy } });
+    running.node.answer(({ params }) => [{ from: (params[0] as { fromBlock: string }).fromBlock }]);
+    const { result } = await call(running.gateway.url, "eth_getLogs", [{ fromBlock: "0x0", toBlock: "0xf9" }]);
+    expect(result).toEqual([{ from: "0x0" }, { from: "0x64" }, { from: "0xc8" }]);
+  });
+});
+
+describe("attacks", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    node = await startFakeNode();
+    gateway = await startTestGateway(node, { listener: { requestTimeoutMs: 600 } });
+  });
+  afterAll(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+  const raw = async (text: string, waitMs = 3_000) => {
+    const { hostname, port } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname);
+    let answer = "";
+    socket.on("data", (bytes) => (answer += bytes.toString("latin1")));
+    socket.on("error", () => socket.destroy());
+    socket.write(text);
+    const late = setTimeout(() => socket.destroy(), waitMs);
+    await once(socket, "close");
+    clearTimeout(late);
+    return answer;
+  };
+  const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+
+  it.each([
+    ["two lengths", `${head}Content-Length: 4\r\nContent-Length: 5\r\n\r\nnull`],
+    ["length and chunks", `${head}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ["a space before the colon", `${head}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n`],
+    [
+      "bare line feeds in the head",
+      `POST / HTTP/1.1\nHost: a\nContent-Type: application/json\nContent-Length: 4\n\nnull`,
+    ],
+    ["an odd coding", `${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
+    ["a bad chunk size", `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
+  ])("smuggling by %s ends in 400", async (_, text) => {
+    const before = node.requests.length;
+    expect(await raw(text)).toMatch(/^HTTP\/1\.1 400 /);
+    expect(node.requests.length).toBe(before);
+  });
+
+  it("slow heads and slow bodies are ended", async () => {
+    expect(await raw("POST / HTTP/1.1\r\nHost:", 5_000)).toMatch(/^(HTTP\/1\.1 408 |$)/);
+    expect(await raw(`${head}Content-Length: 100\r\n\r\n{`, 5_000)).toMatch(/^(HTTP\/1\.1 408 |$)/);
+  });
+
+  it("paths and methods beside the one are refused", async () => {
+    for (const path of ["/..", "//", "/%2e", "/internal", "/?a#b/../"]) {
+      const status = Number(
+        (
+          await raw(
+            `POST ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\nnull`,
+          )
+        ).slice(9, 12),
+      );
+      expect(status === 404 || (status === 200 && path.startsWith("/?"))).toBe(true);
+    }
+  });
+
+  it("WebSocket compression is never agreed to, and a message over the limit closes with 1009", async () => {
+    await using client = await connectTestClient(gateway.url);
+    expect(client.socket.extensions).toBe("");
+    client.socket.send("x".repeat(5_242_881));
+    expect((await client.closed)[0]).toBe(1009);
+  });
+
+  it("colliding, nested and poisonous keys cost no more than their bytes", async () => {
+    const keys = Array.from({ length: 100_000 }, (_, at) => `"${at * 4_294_967}":0`).join(",");
+    const started = performance.now();
+    const body = `{"jsonrpc":"2.0","id":1,"method":"eth_coinbase","params":[{${keys}}],"__proto__":{"method":"x"},"constructor":1}`;
+    expect((await post(gateway.url, body)).text).toBe('{"jsonrpc":"2.0","id":1,"result":"0x0"}');
+    expect(performance.now() - started).toBeLessThan(2_000);
+    expect((await post(gateway.url, "[".repeat(1_000_000))).text).toContain("parse error");
+  });
+});

@@ -1,0 +1,86 @@
+import { Redis } from "ioredis";
+import type { Logger } from "#daemon/log.ts";
+import type { RateDecision, RateLimiter, Rates } from "./rate-limiter.ts";
+
+/** Where the shared accounts are, and how long they may take. */
+export type RedisRateLimiterOptions = Readonly<{ url: string; timeoutMs: number }>;
+
+/**
+ * The generic cell rate algorithm over two allowances, in one atomic script; times in microseconds of the store's own clock,
+ * so that the replicas' clocks do not matter. Answers 0, or the microseconds until the call would fit.
+ * KEYS[1]: account. ARGV: microseconds a request and a unit take to come back, the bursts, the call's units.
+ */
+const script = `
+local time = redis.call("TIME")
+local now = time[1] * 1000000 + time[2]
+local account = redis.call("HMGET", KEYS[1], "r", "u")
+local requests = math.max(tonumber(account[1] or "0"), now) + ARGV[1]
+local units = math.max(tonumber(account[2] or "0"), now) + math.min(ARGV[5], ARGV[4]) * ARGV[2]
+local wait = math.max(requests - now - ARGV[3] * ARGV[1], units - now - ARGV[4] * ARGV[2])
+if wait > 1 then return math.ceil(wait) end
+redis.call("HSET", KEYS[1], "r", string.format("%.3f", requests), "u", string.format("%.3f", units))
+redis.call("PEXPIRE", KEYS[1], math.ceil((math.max(requests, units) - now) / 1000) + 1000)
+return 0
+`;
+
+declare module "ioredis" {
+  // What defineCommand adds.
+  interface RedisCommander {
+    gatehouseTake(
+      key: string,
+      requestMicros: number,
+      unitMicros: number,
+      requestBurst: number,
+      unitBurst: number,
+      units: number,
+    ): Promise<number>;
+  }
+}
+
+/**
+ * Limits rates across replicas in a store with the Redis protocol. While the store does not answer in time the process decides
+ * by itself, and the log says so.
+ */
+export function redisRateLimiter(
+  { url, timeoutMs }: RedisRateLimiterOptions,
+  { log, fallback }: Readonly<{ log: Logger; fallback: RateLimiter }>,
+): RateLimiter & Disposable & Readonly<{ isShared: () => boolean }> {
+  const redis = new Redis(url, {
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 2_000,
+    commandTimeout: timeoutMs,
+    retryStrategy: (attempts) => Math.min(attempts * 100, 2_000),
+    scripts: { gatehouseTake: { lua: script, numberOfKeys: 1 } },
+  });
+  let isShared = false;
+  let told: boolean | undefined;
+  const tell = (shared: boolean, error?: unknown) => {
+    isShared = shared;
+    if (shared === told) return;
+    told = shared;
+    if (shared) log.info("rate limits hold across replicas");
+    else log.warn({ err: error }, "the rate store does not answer; rates are limited by this process alone");
+  };
+  redis.on("ready", () => tell(true));
+  redis.on("error", (error) => tell(false, error));
+  const take = async (key: string, costUnits: number, rates: Rates): Promise<RateDecision> => {
+    try {
+      const micros = await redis.gatehouseTake(
+        `gatehouse:rate:${key}`,
+        1e6 / rates.requestsPerSecond,
+        1e6 / rates.computeUnitsPerSecond,
+        rates.requestBurst,
+        rates.computeUnitBurst,
+        costUnits,
+      );
+      tell(true);
+      return micros > 0 ? micros / 1_000 : undefined;
+    } catch (error) {
+      tell(false, error);
+      return fallback.take(key, costUnits, rates);
+    }
+  };
+  return { take, isShared: () => isShared, [Symbol.dispose]: () => redis.disconnect() };
+}

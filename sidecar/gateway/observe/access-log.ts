@@ -1,0 +1,26 @@
+import { randomUUID } from "node:crypto";
+import type { Logger } from "#daemon/log.ts";
+import type { EndedCall, Meter } from "./meter.ts";
+
+/** Which calls are logged. */
+export type AccessLogOptions = Readonly<{ sampleRatio: number; slowMs: number }>;
+
+/** Adds the access log to a meter: a share of the calls, and all that were slow; never their parameters. */
+export function withAccessLog(
+  meter: Meter,
+  { sampleRatio, slowMs }: AccessLogOptions,
+  { log, random }: Readonly<{ log: Logger; random: () => number }>,
+): Meter {
+  return {
+    node: meter.node,
+    call: (ended) => {
+      meter.call(ended);
+      if (slowMs > 0 && ended.seconds * 1_000 >= slowMs) log.warn(entryOf(ended), "slow call");
+      else if (sampleRatio > 0 && random() < sampleRatio) log.info(entryOf(ended), "call");
+    },
+  };
+}
+
+function entryOf({ method, tier, outcome, seconds, requestId }: EndedCall) {
+  return { method, tier, outcome, ms: Math.round(seconds * 1e6) / 1_000, requestId: requestId ?? randomUUID() };
+}

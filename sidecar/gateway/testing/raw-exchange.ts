@@ -1,0 +1,42 @@
+import { connect } from "node:net";
+
+/** Bytes of a connection: what is sent at a time. */
+export type Stream = readonly Buffer[];
+
+/**
+ * Sends pieces over a raw connection, one after another, half-closes never, and collects what comes until the peer closes or
+ * nothing has come for `quietMs` after `expected` answers were seen, or too little for long. Dates are blanked.
+ */
+export function rawExchange(
+  url: string,
+  pieces: Stream,
+  { expected, quietMs }: Readonly<{ expected: number; quietMs: number }>,
+): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    let text = "";
+    let timer = setTimeout(() => socket.destroy(), 1_500);
+    const finish = () => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(text.replaceAll(/Date: [^\r]*/g, "Date: -"));
+    };
+    socket.on("data", (bytes: Buffer) => {
+      text += bytes.toString("latin1");
+      if (text.split("HTTP/1.1 ").length - 1 < expected) return;
+      clearTimeout(timer);
+      timer = setTimeout(finish, quietMs);
+    });
+    socket.on("error", () => socket.destroy());
+    socket.on("close", finish);
+    socket.on("connect", () => void sendAll(pieces));
+    const sendAll = async (all: Stream) => {
+      for (const piece of all) {
+        if (socket.destroyed) return;
+        await new Promise((sent) => socket.write(piece, sent));
+        await new Promise((turn) => setImmediate(turn));
+      }
+    };
+  });
+}

@@ -1,0 +1,180 @@
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { WebSocketServer } from "ws";
+import { readSettings } from "#daemon/settings.ts";
+import { systemClock } from "../clock.ts";
+import { nodeReadiness } from "../node-readiness.ts";
+import { sidecarSettings } from "../settings.ts";
+import { createCharts } from "../tell/charts.ts";
+import { createConditionBoard } from "../tell/condition-board.ts";
+import type { ConditionType } from "../tell/condition.ts";
+import { until } from "../testing/until.ts";
+import { startHealth } from "./health.ts";
+
+const log = pino({ level: "silent" });
+
+/** A node's HTTP port that answers as a test wants, at a free port. */
+async function serve(listener: RequestListener) {
+  const server = createServer(listener);
+  const sockets = new WebSocketServer({ noServer: true });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    server,
+    sockets,
+    [Symbol.asyncDispose]: async () => {
+      for (const client of sockets.clients) client.terminate();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Answers JSON-RPC from a table of results. */
+function rpc(results: Readonly<Record<string, () => unknown>>): RequestListener {
+  return (request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+    request.on("end", () => {
+      const { id, method } = JSON.parse(body) as { id: number; method: string };
+      const result = results[method];
+      const answer =
+        result === undefined ? { error: { code: -32_601, message: "no such method" } } : { result: result() };
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    });
+  };
+}
+
+function watch(url: string, environment: Readonly<Record<string, string>> = {}) {
+  const settings = readSettings(sidecarSettings, {
+    env: {
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: url,
+      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "20",
+      GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "300",
+      GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "300",
+      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
+      ...environment,
+    },
+  });
+  const metrics = new Registry();
+  const events = { add: () => undefined, list: () => [] };
+  const board = createConditionBoard({ log, metrics, clock: systemClock, events });
+  const health = startHealth(settings, { log, metrics, clock: systemClock, fetch, board, charts: createCharts() });
+  const words = async (type: ConditionType, reason: string) => {
+    const condition = await until(
+      () => board.get(type),
+      (found) => found?.reason === reason,
+    );
+    return condition?.message.replaceAll(/127\.0\.0\.1:\d+/g, "node");
+  };
+  return { board, metrics, words, [Symbol.asyncDispose]: () => health[Symbol.asyncDispose]() };
+}
+
+const good = { eth_chainId: () => "0x688", web3_clientVersion: () => "node/v0.16.2", eth_syncing: () => false };
+const rising = () => `0x${Math.floor(Date.now() / 10).toString(16)}`;
+
+test("a node that is well is ready; its metrics say so", async () => {
+  await using node = await serve(rpc({ ...good, eth_blockNumber: rising }));
+  await using health = watch(node.url);
+  await health.words("HeightAdvancing", "Advancing");
+  await health.words("ChainIdExpected", "Expected");
+  expect(nodeReadiness(health.board, () => ({ ok: true, message: "serving" })).ready).toBe(true);
+  expect(await health.metrics.metrics()).toMatch(/gatehouse_condition\{type="RpcAnswering",reason="Answering"\} 1/);
+});
+
+test("an RPC that refuses", async () => {
+  const { url, ...server } = await serve(rpc(good));
+  await server[Symbol.asyncDispose]();
+  await using health = watch(url);
+  expect(await health.words("RpcAnswering", "Refused")).toBe(
+    "http://node can't be reached (ECONNREFUSED); is the node running, and is this its address?",
+  );
+  expect(nodeReadiness(health.board, () => ({ ok: true, message: "" })).ready).toBe(false);
+});
+
+test("an RPC that hangs", async () => {
+  await using node = await serve(() => undefined);
+  await using health = watch(node.url);
+  expect(await health.words("RpcAnswering", "TimedOut")).toBe(
+    "http://node did not answer within 300 ms; look at the node's load.",
+  );
+});
+
+test("an RPC that answers HTML", async () => {
+  await using node = await serve((_, response) => response.end("<!doctype html><p>502</p>"));
+  await using health = watch(node.url);
+  expect(await health.words("RpcAnswering", "NotJsonRpc")).toBe(
+    'http://node answered eth_blockNumber with "<!doctype html><p>502</p>", not JSON; is it the node\'s RPC port?',
+  );
+});
+
+test("an RPC that answers far too much", async () => {
+  await using node = await serve((_, response) => {
+    response.end("x".repeat(200_000));
+  });
+  await using health = watch(node.url);
+  expect(await health.words("RpcAnswering", "TooLarge")).toContain("answered more than 65536 bytes");
+});
+
+test("an RPC of another chain", async () => {
+  await using node = await serve(rpc({ ...good, eth_chainId: () => "0x1", eth_blockNumber: rising }));
+  await using health = watch(node.url);
+  expect(await health.words("ChainIdExpected", "AnotherChain")).toBe(
+    "The node answers chain id 1, expected 1672; correct node.httpUrl or node.chainId.",
+  );
+});
+
+test("a height that stays, goes on, and goes backwards", async () => {
+  let height = 16;
+  await using node = await serve(rpc({ ...good, eth_blockNumber: () => `0x${height.toString(16)}` }));
+  await using health = watch(node.url);
+  expect(await health.words("HeightAdvancing", "Stalled")).toBe(
+    "Height has been 16 for more than 0.3 s; look at the node's peers and its log.",
+  );
+  height = 17;
+  await health.words("HeightAdvancing", "Advancing");
+  height = 3;
+  expect(await health.words("HeightAdvancing", "WentBackwards")).toBe(
+    "Height went back from 17 to 3; the node lost blocks or its data was replaced.",
+  );
+});
+
+test("a height that lags the references, one of which is wrong", async () => {
+  await using node = await serve(rpc({ ...good, eth_blockNumber: () => "0x64" }));
+  await using reference = await serve(rpc({ eth_blockNumber: () => "0x1f4" }));
+  await using broken = await serve((_, response) => response.end("oops"));
+  await using health = watch(node.url, {
+    GATEHOUSE_SIDECAR_LAG_REFERENCES: `${reference.url},${broken.url}`,
+    GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "20",
+  });
+  expect(await health.words("HeightCurrent", "Behind")).toBe(
+    "The node is at 100, 400 blocks behind the references (allowed: 50); look at its peers and its disk.",
+  );
+});
+
+test("a WebSocket that freezes while HTTP answers", async () => {
+  await using node = await serve(rpc({ ...good, eth_blockNumber: rising }));
+  let isFrozen = false;
+  node.server.on("upgrade", (request, socket, head) => {
+    node.sockets.handleUpgrade(request, socket, head, (client) => {
+      client.on("message", () => {
+        if (!isFrozen) client.send('{"jsonrpc":"2.0","id":1,"result":"0x1"}');
+      });
+    });
+  });
+  await using health = watch(node.url, {
+    GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.url.replace("http", "ws"),
+    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
+    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET_INTERVAL_MS: "20",
+  });
+  await health.words("WebSocketAnswering", "Answering");
+  isFrozen = true;
+  expect(await health.words("WebSocketAnswering", "TimedOut")).toBe(
+    "ws://node did not answer eth_blockNumber within 300 ms; HTTP clients may be served while subscribers are not.",
+  );
+  expect(health.board.get("RpcAnswering")?.status).toBe("True");
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import type { RestartBudget } from "../state/restart-budget.ts";
+import { maintenanceWindow } from "./maintenance-window.ts";
+import { decideRestart, type RestartSituation } from "./restart-decision.ts";
+
+const open = maintenanceWindow({ maintenanceMs: 1, maintenanceTimeZone: "UTC" });
+const budget: RestartBudget = { used: () => 0, allows: () => true, record: () => undefined };
+const situation: RestartSituation = {
+  due: { cause: "configuration", reason: "node.conf changed", urgent: false },
+  mode: "enforce",
+  held: false,
+  running: false,
+  canRestart: true,
+  settledForMs: 1_000,
+  settleMs: 200,
+  contested: false,
+  wallMs: Date.parse("2026-05-01T12:00:00Z"),
+};
+
+describe("a restart that is due", () => {
+  test("goes ahead when nothing is against it", () => {
+    expect(decideRestart(situation, { budget, window: open })).toMatchObject({ go: true });
+  });
+
+  test.each<[Partial<RestartSituation>, string]>([
+    [{ due: undefined }, "Idle"],
+    [{ running: true }, "Running"],
+    [{ mode: "observe" }, "Observing"],
+    [{ held: true }, "Held"],
+    [{ canRestart: false }, "NoDriver"],
+    [{ contested: true }, "Contested"],
+    [{ settledForMs: 50 }, "Settling"],
+  ])("waits: %o is %s", (change, reason) => {
+    expect(decideRestart({ ...situation, ...change }, { budget, window: open })).toMatchObject({ go: false, reason });
+  });
+
+  test("waits when the budget is used up, in words", () => {
+    const usedUp = { ...budget, used: () => 6, allows: () => false };
+    expect(decideRestart(situation, { budget: usedUp, window: open })).toMatchObject({
+      reason: "BudgetExhausted",
+      message: "A restart is due (node.conf changed); 6 in the last hour used the budget up (restart.budgetPerHour).",
+    });
+  });
+
+  test("that was interrupted is ended even under a hold; one that only lacks its proof costs nothing", () => {
+    const due = { cause: "interrupted", reason: "x", urgent: true } as const;
+    expect(decideRestart({ ...situation, held: true, due }, { budget, window: open })).toMatchObject({ go: true });
+    const usedUp = { ...budget, allows: () => false };
+    const unverified = { ...situation, held: true, due: { ...due, cause: "unverified" as const } };
+    expect(decideRestart(unverified, { budget: usedUp, window: open })).toMatchObject({ go: true });
+  });
+});
+
+describe("a maintenance window", () => {
+  const window = maintenanceWindow({
+    maintenanceCron: "0 3 * * *",
+    maintenanceMs: 3_600_000,
+    maintenanceTimeZone: "Europe/Berlin",
+  });
+
+  test.each([
+    ["2026-05-01T00:59:59Z", false],
+    ["2026-05-01T01:00:00Z", true],
+    ["2026-05-01T01:59:59Z", true],
+    ["2026-05-01T02:00:00Z", false],
+  ])("at %s is open: %s", (at, isOpen) => {
+    expect(window.isOpen(Date.parse(at))).toBe(isOpen);
+  });
+
+  test("is waited for, except by what is urgent", () => {
+    expect(decideRestart(situation, { budget, window })).toMatchObject({
+      reason: "WaitingForWindow",
+      message: "A restart is due (node.conf changed); it waits for the maintenance window at 2026-05-02T01:00:00.000Z.",
+    });
+    const due = { cause: "unwell", reason: "stalled", urgent: true } as const;
+    expect(decideRestart({ ...situation, due }, { budget, window })).toMatchObject({ go: true });
+  });
+
+  test("whose expression can't be read is named", () => {
+    const options = { maintenanceCron: "every night", maintenanceMs: 1, maintenanceTimeZone: "UTC" };
+    expect(() => maintenanceWindow(options)).toThrow(
+      'restart.maintenanceCron "every night" (time zone UTC) can\'t be read',
+    );
+  });
+});

@@ -1,0 +1,67 @@
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runProcess, type ProcessResult } from "./bounded-process.ts";
+
+let directory: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gatehouse-process-"));
+});
+
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+/** Runs a program whose text is given, as a person would have put it in the bin directory. */
+async function run(name: string, text: string | undefined, timeoutMs = 5_000, mode = 0o755): Promise<ProcessResult> {
+  const file = join(directory, name);
+  if (text !== undefined) {
+    await writeFile(file, text);
+    await chmod(file, mode);
+  }
+  const signal = new AbortController().signal;
+  return runProcess({ command: [file], directory, timeoutMs, outputLimitBytes: 1_000, signal });
+}
+
+const words = (result: ProcessResult) => (result.ok ? result.output : result.message.replaceAll(`${directory}/`, ""));
+
+describe("a program that is of no use is named with what is wrong", () => {
+  test("missing", async () => {
+    expect(words(await run("missing", undefined))).toBe(
+      "missing is not there; set the program's name or put it there.",
+    );
+  });
+
+  test("not executable", async () => {
+    const result = await run("plain", "#!/bin/sh\n", 5_000, 0o644);
+    expect(words(result)).toBe("plain can't be executed (EACCES); run chmod +x on it.");
+  });
+
+  test("hanging, with a child that hangs, too: both are ended", async () => {
+    const result = await run("hanging", "#!/bin/sh\nsleep 60 &\necho $!\nsleep 60\n", 300);
+    expect(words(result)).toBe("hanging did not finish within 300 ms and was ended; run it by hand to see why.");
+  });
+
+  test("printing without end", async () => {
+    const result = await run("endless", "#!/bin/sh\nwhile :; do echo 0123456789012345678901234567890123456789; done\n");
+    expect(words(result)).toBe("endless printed more than 1000 bytes and was ended; is it the right program?");
+  });
+
+  test("failing: status and its first words", async () => {
+    const result = await run("failing", "#!/bin/sh\necho 'no config' >&2\nexit 3\n");
+    expect(words(result)).toBe("failing exited with status 3: no config");
+  });
+
+  test("in a directory that is not there", async () => {
+    const signal = new AbortController().signal;
+    const options = { directory: join(directory, "gone"), timeoutMs: 1_000, outputLimitBytes: 10, signal };
+    const result = await runProcess({ command: ["/bin/true"], ...options });
+    expect(words(result)).toContain("the directory gone is not there");
+  });
+});
+
+test("a daemon that keeps the pipes open does not delay the end", async () => {
+  const began = performance.now();
+  expect(words(await run("daemon", "#!/bin/sh\necho started\nsleep 3 &\n"))).toBe("started\n");
+  expect(performance.now() - began).toBeLessThan(2_500);
+});

@@ -1,0 +1,81 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readSettings } from "#daemon/settings.ts";
+import { sidecarSettings } from "../settings.ts";
+import { lintCommand } from "./lint-command.ts";
+import { planCommand } from "./plan-command.ts";
+
+const settings = readSettings(sidecarSettings, { env: {} });
+const drifted = `{
+  "chain": {
+    "monitor_config": { "enable_pamir_cetina": true, "pamir_cetina_push_address": "10.0.0.1" } // ours
+  }
+}
+`;
+
+let directory: string;
+let configPath: string;
+let printed: string;
+let errors: string;
+const output = {
+  out: (text: string) => void (printed += text),
+  error: (text: string) => void (errors += text),
+  isColored: false,
+};
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gatehouse-plan-"));
+  configPath = join(directory, "node.conf");
+  await writeFile(configPath, drifted);
+  [printed, errors] = ["", ""];
+});
+
+afterEach(() => rm(directory, { recursive: true }));
+
+const options = () => ({ configPath, nodeVersion: "0.16.2", json: false, write: false });
+
+test("gatehouse plan prints a diff and a reason for each change, and exits with 2", async () => {
+  expect(await planCommand(options(), settings, output)).toBe(2);
+  expect(printed).toContain(
+    '+    "monitor_config": { "storage_enable_cetina": true, "storage_cetina_push_address": "10.0.0.1",',
+  );
+  expect(printed).toContain(
+    "enable_pamir_cetina renamed to storage_enable_cetina (node 0.16.2 reads the storage_* names",
+  );
+  expect(await readFile(configPath, "utf8")).toBe(drifted);
+});
+
+test("gatehouse plan --write corrects the file, leaves nothing beside it, and then has nothing to do", async () => {
+  expect(await planCommand({ ...options(), write: true }, settings, output)).toBe(0);
+  expect(await readdir(directory)).toEqual(["node.conf"]);
+  expect(await readFile(configPath, "utf8")).toContain("} // ours");
+  printed = "";
+  expect(await planCommand(options(), settings, output)).toBe(0);
+  expect(printed).toBe(`${configPath}: nothing to do.\n`);
+});
+
+test("gatehouse plan --json is one document", async () => {
+  expect(await planCommand({ ...options(), json: true }, settings, output)).toBe(2);
+  expect(JSON.parse(printed)).toMatchObject({
+    drift: true,
+    problems: [],
+    diff: expect.stringContaining("@@") as string,
+  });
+});
+
+test("gatehouse plan says what it can't do, and exits with 1", async () => {
+  expect(await planCommand({ ...options(), nodeVersion: "new" }, settings, output)).toBe(1);
+  expect(errors).toBe('plan: --node-version "new" is no version; expected one such as 0.16.2.\n');
+  await writeFile(configPath, "{");
+  expect(await planCommand(options(), settings, output)).toBe(1);
+  expect(errors).toContain(`plan: ${configPath}:1:2 is not complete JSON`);
+});
+
+test("gatehouse lint prints places and fixes, and exits with 2, 0 or 1", async () => {
+  expect(await lintCommand({ configPath, nodeVersion: "0.16.2", json: false }, output)).toBe(2);
+  expect(printed).toContain(`${configPath}:3:25: chain.monitor_config.enable_pamir_cetina is silently ignored`);
+  expect(await lintCommand({ configPath: join(directory, "none"), json: false }, output)).toBe(1);
+  expect(errors).toContain("none can't be read (ENOENT); name a node.conf.");
+});

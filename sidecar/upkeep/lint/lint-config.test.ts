@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import { parseNodeVersion } from "../observe/node-version.ts";
+import { lintConfig } from "./lint-config.ts";
+
+const right = `{
+  "chain": {
+    "monitor_config": { "storage_enable_cetina": true, "storage_cetina_push_address": "10.0.0.1" },
+    "secret_config": { "domain_key_path": "keys/domain.key", "stabilizing_key_path": "keys/stable.key" },
+    "startup_config": {
+      "init_config": {
+        "meta_path": "meta", "host_ip": "127.0.0.1",
+        "http_port": "18100", "rpc_port": "20000", "tcp_port": "19000", "ws_port": "18200"
+      }
+    }
+  },
+  "storage": { "mygrid_conf": {}, "mygrid_env": { "storage_data_path": "../data" } }
+}
+`;
+
+/** Findings as \`line:column rule message\`, for the right file with one thing changed. */
+function findings(from: string | RegExp, to: string, version = "0.16.2"): readonly string[] {
+  const text = right.replace(from, to);
+  return lintConfig(Buffer.from(text), parseNodeVersion(version)).map(
+    ({ line, column, rule, path, message, fix }) => `${line}:${column} ${rule} ${path} ${message} ${fix}`,
+  );
+}
+
+describe("gatehouse lint", () => {
+  test("finds nothing in a right file", () => {
+    expect(findings("", "")).toEqual([]);
+  });
+
+  test("names what is wrong with line, column and fix", () => {
+    const init = "chain.startup_config.init_config";
+    expect(findings('"20000"', '"18100"')).toEqual([
+      `8:43 port-clash ${init}.rpc_port is 18100, as is http_port. give each its own port.`,
+    ]);
+    expect(findings('"20000"', "20000")).toEqual([
+      `8:43 wrong-type ${init}.rpc_port is the number 20000; expected a string. write "20000".`,
+    ]);
+    expect(findings('"meta_path": "meta", ', "")).toEqual([
+      `6:22 missing-key ${init}.meta_path is missing. add "meta_path" with a file system path.`,
+    ]);
+    expect(findings('"10.0.0.1"', '"http://10.0.0.1:9091"')).toEqual([
+      '3:87 push-address chain.monitor_config.storage_cetina_push_address is "http://10.0.0.1:9091"; expected a host name or IP address without protocol, port or path. write "10.0.0.1".',
+    ]);
+    expect(findings('cetina": true', 'cetina": "true"')).toEqual([
+      '3:50 wrong-type chain.monitor_config.storage_enable_cetina is "true"; expected true or false. write true.',
+    ]);
+    expect(findings("storage_enable_cetina", "storage_enabel_cetina")).toEqual([
+      "3:25 unknown-key chain.monitor_config.storage_enabel_cetina is no key that a node reads. correct the spelling, or remove it.",
+    ]);
+    expect(findings('"meta_path": "meta",', '"meta_path": "meta", "meta_path": "other",')[0]).toBe(
+      `7:30 duplicate-key ${init}.meta_path the key stands twice in one object (first in line 7); readers differ in which one counts. remove one of the two.`,
+    );
+  });
+
+  test("keys of another version, with the name that the version reads", () => {
+    expect(findings("", "", "0.15.0")[0]).toBe(
+      "3:25 other-version chain.monitor_config.storage_enable_cetina is silently ignored: node 0.15.0 reads the pamir names (before 0.16.0). rename it to enable_pamir_cetina.",
+    );
+  });
+
+  test("a secret, without showing it", () => {
+    const key = "a".repeat(64);
+    const found = findings("keys/domain.key", key);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toContain("4:43 secret chain.secret_config.domain_key_path looks like a secret");
+    expect(found.join()).not.toContain(key);
+  });
+
+  test("a file that can't be read, or is JSON5", () => {
+    expect(findings(/}\n$/, "")[0]).toMatch(/^13:1 unreadable  is not complete JSON/);
+    expect(findings('"chain"', "chain")[0]).toMatch(/^1:1 json5 {2}is JSON5, which can't be corrected in place\./);
+  });
+});

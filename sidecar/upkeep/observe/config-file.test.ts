@@ -1,0 +1,109 @@
+import { chmod, mkdir, mkdtemp, open, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readConfigFile } from "./config-file.ts";
+
+const limitBytes = 1_048_576;
+let directory: string;
+let path: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gatehouse-config-"));
+  path = join(directory, "node.conf");
+});
+
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+/** What a person reads about a file with a content. */
+async function wordsAbout(content: string | Uint8Array): Promise<string> {
+  await writeFile(path, content);
+  const reading = await readConfigFile(path, limitBytes);
+  return reading.ok ? "usable" : reading.problem.message.replace(path, "node.conf");
+}
+
+async function hashOf(text: string): Promise<string | undefined> {
+  await writeFile(path, text);
+  const reading = await readConfigFile(path, limitBytes);
+  return reading.ok ? reading.document.meaningHash : undefined;
+}
+
+describe("a node.conf that can't be used is named with what is wrong", () => {
+  test.each([
+    ["of 0 bytes", "", "node.conf is empty; expected a JSON object with a chain object."],
+    [
+      "half written",
+      '{\n  "chain": {\n    "monitor',
+      "node.conf:3:13 is not complete JSON (invalid end of input); it may be half written: write the whole file again.",
+    ],
+    [
+      "with chain as a string",
+      '{"chain": "main"}',
+      "node.conf has a string as chain; expected chain to be an object with monitor_config and startup_config.",
+    ],
+    [
+      "with no chain",
+      "{}",
+      "node.conf has no chain; expected chain to be an object with monitor_config and startup_config.",
+    ],
+    ["that is a list", "[]", "node.conf holds an array; expected one JSON object with a chain object."],
+  ])("%s", async (_, content, words) => {
+    expect(await wordsAbout(content)).toBe(words);
+  });
+
+  test("binary", async () => {
+    const words = "node.conf is not UTF-8 text; write JSON, or restore the file from a backup.";
+    expect(await wordsAbout(Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe))).toBe(words);
+    expect(await wordsAbout("{\0}")).toBe(words);
+  });
+
+  test("of 100 MB, without reading it", async () => {
+    {
+      await using file = await open(path, "w");
+      await file.truncate(100_000_000);
+    }
+    const reading = await readConfigFile(path, limitBytes);
+    expect(reading).toMatchObject({ ok: false, problem: { reason: "TooLarge" } });
+    expect(reading.bytes).toBeUndefined();
+  });
+
+  test("that is not there, or a directory", async () => {
+    expect(await readConfigFile(path, limitBytes)).toMatchObject({ ok: false, problem: { reason: "Vanished" } });
+    await mkdir(path);
+    expect(await readConfigFile(path, limitBytes)).toMatchObject({ ok: false, problem: { reason: "Unreadable" } });
+  });
+
+  test.skipIf(process.getuid?.() === 0)("that another user owns and this one may not read", async () => {
+    await writeFile(path, "{}");
+    await chmod(path, 0o000);
+    const reading = await readConfigFile(path, limitBytes);
+    expect(reading).toMatchObject({
+      ok: false,
+      problem: { reason: "Unreadable", message: `${path} can't be read (EACCES); let the sidecar's user read it.` },
+    });
+  });
+});
+
+describe("a node.conf that can be used", () => {
+  test.each([
+    ["with a BOM", '\uFEFF{"chain":{}}', "json"],
+    ["with CRLF and comments", '{\r\n// words\r\n"chain":{},\r\n}', "jsonc"],
+    ["in JSON5", "{chain: {hex: 0x10}}", "json5"],
+  ])("%s", async (_, content, format) => {
+    await writeFile(path, content);
+    expect(await readConfigFile(path, limitBytes)).toMatchObject({ ok: true, document: { format, chain: {} } });
+  });
+
+  test("behind symbolic links, as a ConfigMap is mounted", async () => {
+    await mkdir(join(directory, "..data"));
+    await writeFile(join(directory, "..data", "node.conf"), '{"chain":{}}');
+    await symlink(join("..data", "node.conf"), path);
+    expect(await readConfigFile(path, limitBytes)).toMatchObject({ ok: true });
+  });
+
+  test("means the same with other blanks and comments, and another thing with another value", async () => {
+    const one = await hashOf('{"chain":{"a":12345678901234567890}}');
+    expect(await hashOf('{ "chain" : { /* words */ "a" : 12345678901234567890 } }\r\n')).toBe(one);
+    expect(await hashOf('{"chain":{"a":12345678901234567891}}')).not.toBe(one);
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import { parsePruneInfo, type PruneInfo } from "./prune-info.ts";
+import { followPruning, pruneCondition } from "./prune-progress.ts";
+
+const info: PruneInfo = {
+  autoPrune: true,
+  reservedWindow: 100_000n,
+  pruneReservedVersion: 12n,
+  flushedVersion: 18_446_744_073_709_551_615n,
+  realPruneReservedVersion: 11n,
+};
+
+const fields = [
+  ["enable_auto_prune", "1"],
+  ["auto_prune_reserved_window", "100000"],
+  ["prune_reserved_version", "12"],
+  ["flushed_version", "18446744073709551615"],
+  ["real_prune_reserved_version", "11"],
+] as const;
+
+describe("PruneInfo is read from each format", () => {
+  test.each([
+    ["lines with a colon", fields.map(([name, value]) => `  ${name}: ${value}`).join("\n")],
+    ["lines with an equals sign", fields.map(([name, value]) => `${name}=${value}`).join("\r\n")],
+    ["JSON", `{${fields.map(([name, value]) => `"${name}": ${value}`).join(",")}}`],
+    [
+      "log lines around",
+      `2026-01-01 INFO other_version: 3\nPruneInfo:\n${fields.map(([n, v]) => `${n} : ${v}`).join("\n")}\nbye`,
+    ],
+  ])("%s", (_, output) => {
+    expect(parsePruneInfo(output)).toEqual({ ok: true, info });
+  });
+
+  test("garbage is shown, cut, with what is missing", () => {
+    const result = parsePruneInfo("Segmentation fault");
+    expect(result).toEqual({
+      ok: false,
+      message:
+        "printed no enable_auto_prune, auto_prune_reserved_window, prune_reserved_version, flushed_version, " +
+        'real_prune_reserved_version; expected the five fields of PruneInfo, found "Segmentation fault".',
+    });
+  });
+});
+
+const at = (nowMs: number, height: number) => ({ nowMs, height, stalledAfterMs: 600_000 });
+
+describe("pruning that is on", () => {
+  test("is stalled when blocks come and it does not move", () => {
+    const progress = followPruning(undefined, info, 0, 100);
+    expect(followPruning(progress, info, 500_000, 200)).toBe(progress);
+    expect(pruneCondition(info, progress, at(700_000, 200))).toMatchObject({
+      status: "False",
+      reason: "PruningStalled",
+    });
+  });
+
+  test("advances, waits for blocks, or has nothing to prune yet", () => {
+    const progress = followPruning(undefined, info, 0, 100);
+    const moved = followPruning(progress, { ...info, realPruneReservedVersion: 13n }, 650_000, 190);
+    expect(pruneCondition(info, moved, at(700_000, 200)).reason).toBe("Advancing");
+    expect(pruneCondition(info, progress, at(700_000, 100)).reason).toBe("Advancing");
+    const young = { ...info, flushedVersion: 5n, realPruneReservedVersion: 0n };
+    expect(pruneCondition(young, followPruning(undefined, young, 0, 1), at(700_000, 5)).reason).toBe("NothingToPrune");
+  });
+});

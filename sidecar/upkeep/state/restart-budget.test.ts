@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { createRestartBudget } from "./restart-budget.ts";
+import { openUpkeepState } from "./upkeep-state.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "gatehouse-budget-"));
+const hourMs = 3_600_000;
+let stateNumber = 0;
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+/** A budget with a clock that a test turns; `reopen` is the sidecar's own restart. */
+function budgetOf(perHour: number) {
+  const place = join(directory, String((stateNumber += 1)));
+  const time = { wallMs: 1_000 * hourMs, monotonicMs: 0 };
+  const clock = { wallMs: () => time.wallMs, monotonicMs: () => time.monotonicMs };
+  const open = () => createRestartBudget({ perHour }, { database: openUpkeepState(place).database, clock });
+  return { time, open };
+}
+
+test("an ordinary restart leaves one for the roll-back", () => {
+  const budget = budgetOf(2).open();
+  expect([budget.allows("ordinary"), budget.allows("roll-back")]).toEqual([true, true]);
+  budget.record("drift");
+  expect([budget.allows("ordinary"), budget.allows("roll-back")]).toEqual([false, true]);
+  budget.record("roll-back");
+  expect([budget.allows("ordinary"), budget.allows("roll-back")]).toEqual([false, false]);
+});
+
+test("it survives the sidecar's own restart", () => {
+  const { time, open } = budgetOf(6);
+  open().record("drift");
+  time.monotonicMs = 77;
+  expect(open().used()).toBe(1);
+  time.wallMs += hourMs + 1;
+  expect(open().used()).toBe(0);
+});
+
+test.each([hourMs, -hourMs])("a jump of the wall clock by %s ms neither forgives nor prolongs", (jumpMs) => {
+  const { time, open } = budgetOf(6);
+  const budget = open();
+  budget.record("drift");
+  time.wallMs += jumpMs;
+  expect(budget.used()).toBe(1);
+  time.monotonicMs += hourMs;
+  expect(budget.used()).toBe(0);
+});

@@ -1,0 +1,138 @@
+import { execFile } from "node:child_process";
+import { chmod, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { createFakeNode, type FakeNode } from "../testing/fake-node.ts";
+import { runUpkeep } from "../testing/run-upkeep.ts";
+import { until } from "../testing/until.ts";
+import { resumeCommand } from "./resume-command.ts";
+
+const run = promisify(execFile);
+
+async function started(node: FakeNode): Promise<void> {
+  await run("./ops", ["start", "--config", "./node.conf"], { cwd: node.binDirectory });
+}
+
+/** Puts another node_cli in place and returns what a person reads about it. */
+async function wordsAbout(text: string | undefined, reason: string, mode = 0o755): Promise<string> {
+  await using node = await createFakeNode();
+  const path = join(node.binDirectory, "node_cli");
+  await rm(path);
+  if (text !== undefined) await writeFile(path, text);
+  if (text !== undefined) await chmod(path, mode);
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_NODE_CLI_TIMEOUT_MS: "500",
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+  });
+  const { message } = await upkeep.reason("NodeCliWorking", reason);
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  return message.replace(`${node.binDirectory}/`, "");
+}
+
+test.each<[string, string | undefined, string, string, number?]>([
+  ["missing", undefined, "NotFound", "node_cli is not there; set the program's name or put it there."],
+  ["not executable", "#!/bin/sh\n", "NotExecutable", "node_cli can't be executed (EACCES); run chmod +x on it.", 0o644],
+  [
+    "hanging",
+    "#!/bin/sh\nexec sleep 60\n",
+    "TimedOut",
+    "node_cli did not finish within 500 ms and was ended; run it by hand to see why.",
+  ],
+  [
+    "printing garbage",
+    "#!/bin/sh\necho '<html>'\n",
+    "Garbage",
+    "node_cli prune --get printed no enable_auto_prune, auto_prune_reserved_window, prune_reserved_version, flushed_version, " +
+      'real_prune_reserved_version; expected the five fields of PruneInfo, found "<html>\\n".',
+  ],
+  [
+    "printing 1 GB",
+    "#!/bin/sh\nhead -c 1000000000 /dev/zero\n",
+    "TooMuchOutput",
+    "node_cli printed more than 65536 bytes and was ended; is it the right program?",
+  ],
+])("node_cli %s: said in words, and the configuration is still corrected", async (_, text, reason, words, mode) => {
+  expect(await wordsAbout(text, reason, mode)).toBe(words);
+});
+
+test("a restart that a killed sidecar left half done is ended by the next one", async () => {
+  await using node = await createFakeNode();
+  await started(node);
+  const stateDirectory = join(node.workspace, "state");
+  {
+    await using upkeep = await runUpkeep(node, {}, { stateDirectory });
+    await until(node.starts, (starts) => starts === 2);
+    await upkeep.reason("RestartSettled", "Idle");
+    // As a kill between `ops stop` and `ops start` leaves it.
+    upkeep.state.restartInFlight.set({ reason: "a test", beganMs: Date.now(), phase: "commanded" });
+  }
+  await run("./ops", ["stop", "--force"], { cwd: node.binDirectory });
+  await using upkeep = await runUpkeep(node, {}, { stateDirectory });
+  await until(node.starts, (starts) => starts === 3);
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(upkeep.events.list().map(({ message }) => message)).toContain(
+    "Restarting the node (ops): a restart was interrupted: a test.",
+  );
+  expect(upkeep.state.restartInFlight.get()).toBeUndefined();
+});
+
+test("a node that answers but stays at its height is rolled back; gatehouse resume lifts the hold", async () => {
+  await using node = await createFakeNode();
+  await started(node);
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1000" });
+  await until(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle");
+  const healthy = await node.config();
+  await writeFile(node.configPath, healthy.replace('"18100"', '"frozen"'));
+  await upkeep.reason("Unheld", "Held", 20_000);
+  const message = await until(
+    () => upkeep.board.get("Unheld")?.message ?? "",
+    (text) => text.includes("After one more restart it is back."),
+  );
+  expect(message).toContain("its height stayed 5 within 1000 ms after the restart");
+  const printed: string[] = [];
+  const output = {
+    out: (text: string) => printed.push(text),
+    error: (text: string) => printed.push(text),
+    isColored: false,
+  };
+  expect(resumeCommand({ stateDirectory: upkeep.stateDirectory }, output)).toBe(0);
+  expect(printed[0]).toMatch(/^The hold since .* is lifted\. It was: The node did not come back/);
+  upkeep.upkeep.wake();
+  await upkeep.reason("Unheld", "NoHold");
+  expect(resumeCommand({ stateDirectory: join(node.workspace, "elsewhere") }, output)).toBe(1);
+  expect(printed.at(-1)).toContain("run it with the sidecar's GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY");
+});
+
+test("a restart that is not needed is not made: only comments changed", async () => {
+  await using node = await createFakeNode();
+  await started(node);
+  await using upkeep = await runUpkeep(node);
+  await until(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle");
+  const text = await node.config();
+  await writeFile(node.configPath, text.replace("the operator's own words", "other words"));
+  const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const before = await passes();
+  upkeep.upkeep.wake();
+  await until(passes, (count) => count > before);
+  expect(upkeep.board.get("RestartSettled")?.reason).toBe("Idle");
+  expect(await node.config()).toContain("other words");
+});
+
+test("an upgrade under the sidecar's eyes migrates the keys, values kept", async () => {
+  await using node = await createFakeNode();
+  const cli = (version: string) =>
+    writeFile(join(node.binDirectory, "node_cli"), `#!/bin/sh\n[ "$1" = --version ] && echo node_cli ${version}\n`);
+  await cli("0.15.0");
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+    GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "100",
+  });
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  expect(await node.config()).toContain('"pamir_cetina_job_name": "node-7"');
+  await cli("0.16.0-rc.1");
+  expect(await until(node.config, (text) => !text.includes("pamir"))).toContain('"storage_cetina_job_name": "node-7"');
+});
