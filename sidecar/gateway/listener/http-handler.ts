@@ -54,12 +54,13 @@ function answerEmpty(response: ServerResponse, cors: AnswerHeaders): void {
   response.end();
 }
 
-/** How much of a refused body is still read, and for how long, so that the client gets to read the answer. */
-const lingerBytes = 16_777_216;
-const lingerMs = 2_000;
-
-/** Answers with plain text. Of a body that is still to come no more is kept, and the connection closes. */
+/** Answers with plain text. A body that is still to come is not read: the connection closes. */
 function refuse(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+  writeRefusal(request, response, status, message);
+  response.end(`${message}\n`);
+}
+
+function writeRefusal(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
   const headers = [
     ["Content-Type", "text/plain; charset=utf-8"],
     ["Content-Length", String(Buffer.byteLength(message) + 1)],
@@ -67,19 +68,20 @@ function refuse(request: IncomingMessage, response: ServerResponse, status: numb
     ...(request.complete ? [] : [["Connection", "close"]]),
   ];
   response.writeHead(status, headers.flat());
-  if (request.complete) {
-    response.end(`${message}\n`);
-    return;
-  }
-  response.write(`${message}\n`);
-  linger(request, response);
 }
 
+/** How much of a body that is too large is still read, and for how long, so that the client gets to read the answer. */
+const lingerBytes = 16_777_216;
+const lingerMs = 2_000;
+
 /**
- * Lets a client finish sending before the connection closes (RFC 9112, section 9.6): closed at once, its kernel would throw the
- * answer away with the reset.
+ * Answers 413 and lets the client finish sending before the connection closes (RFC 9112, section 9.6): closed at once, its
+ * kernel would throw the answer away with the reset.
  */
-function linger(request: IncomingMessage, response: ServerResponse): void {
+function refuseBody(request: IncomingMessage, response: ServerResponse, bodyBytes: number): void {
+  const message = `content length too large; at most ${bodyBytes} bytes`;
+  writeRefusal(request, response, 413, message);
+  response.write(`${message}\n`);
   const timer = setTimeout(() => response.end(), lingerMs);
   let discarded = 0;
   request.on("data", (part: Buffer) => {
@@ -97,14 +99,13 @@ function receive(
   dependencies: HttpHandlerDependencies,
 ): void {
   const { bodyBytes } = dependencies.policy().settings.limits;
-  const tooLarge = `content length too large; at most ${bodyBytes} bytes`;
-  if (Number(request.headers["content-length"] ?? 0) > bodyBytes) return refuse(request, response, 413, tooLarge);
+  if (Number(request.headers["content-length"] ?? 0) > bodyBytes) return refuseBody(request, response, bodyBytes);
   const parts: Buffer[] = [];
   let size = 0;
   request.on("data", (part: Buffer) => {
     size += part.length;
     if (size <= bodyBytes) parts.push(part);
-    else if (!response.headersSent) refuse(request, response, 413, tooLarge);
+    else if (!response.headersSent) refuseBody(request, response, bodyBytes);
   });
   request.on("end", () => {
     if (response.headersSent) return;
