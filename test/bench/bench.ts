@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { request } from "undici";
 import { startStack, type RunningStack } from "../support/running-stack.ts";
+import { residentMiB, stackProcesses } from "../support/stack-processes.ts";
 
 /** One row of output: what was measured, with its unit in the name. */
 type Row = Readonly<Record<string, string | number>>;
@@ -17,33 +18,42 @@ print("From start to the first paid response", [
   { what: "printed by the stack", ms: Number(/first paid response after (\d+) ms/.exec(stack.output())?.[1]) },
   { what: "until everything was printed", ms: upAfterMs },
 ]);
-print(`Resident memory before and after ${requests} requests`, await memory(stack));
+print(`Resident memory before and after ${requests} requests`, await memory());
 
 function coldStarts({ output }: RunningStack): Row[] {
-  return [...output().matchAll(/│ ([\w-]+) +│ \S+ +│ +(\d+) │/g)].map(([, name = "", ms = ""]) => ({
+  return [...output().matchAll(/│ ([\w -]+?) +│ \S+ +│ +(\d+) │/g)].map(([, name = "", ms = ""]) => ({
     name,
     ms: Number(ms),
   }));
 }
 
-async function memory({ ports }: RunningStack): Promise<Row[]> {
+/** What one part of the stack is asked a thousand times. */
+type Load = Readonly<{ name: string; url: string; body?: string }>;
+
+function loads({ ports }: RunningStack): readonly Load[] {
   const rpc = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] });
-  const loads: readonly Load[] = [
-    { name: "sidecar (gateway)", metrics: ports.sidecar, url: at(ports.gateway, "/"), body: rpc },
-    { name: "facilitator (/supported)", metrics: ports.facilitator, url: at(ports.facilitator, "/supported") },
-    { name: "resource server (402)", metrics: ports.resourceServer, url: at(ports.resourceServer, "/data") },
-    { name: "upstream", metrics: ports.upstream, url: at(ports.upstream, "/data") },
+  return [
+    { name: "node", url: at(ports.node, "/"), body: rpc },
+    { name: "pushgateway", url: at(ports.pushgateway, "/metrics") },
+    { name: "sidecar", url: at(ports.gateway, "/"), body: rpc },
+    { name: "facilitator", url: at(ports.facilitator, "/supported") },
+    { name: "resource-server", url: at(ports.resourceServer, "/data") },
+    { name: "upstream", url: at(ports.upstream, "/data") },
   ];
+}
+
+async function memory(): Promise<Row[]> {
+  const processes = stackProcesses(stack);
   const rows: Row[] = [];
-  for (const load of loads) {
-    const before = await residentMiB(load.metrics);
+  for (const load of loads(stack)) {
+    const pid = processes.get(load.name);
+    if (pid === undefined) throw new Error(`no process of the ${load.name} in the stack`);
+    const before = residentMiB(pid);
     await drive(load);
-    rows.push({ service: load.name, "MiB before": before, "MiB after": await residentMiB(load.metrics) });
+    rows.push({ service: load.name, "MiB before": before, "MiB after": residentMiB(pid) });
   }
   return rows;
 }
-
-type Load = Readonly<{ name: string; metrics: number; url: string; body?: string }>;
 
 async function drive({ url, body }: Load): Promise<void> {
   let sent = 0;
@@ -60,12 +70,6 @@ async function drive({ url, body }: Load): Promise<void> {
   await Promise.all(Array.from({ length: concurrency }, worker));
 }
 
-async function residentMiB(port: number): Promise<number> {
-  const response = await request(at(port, "/metrics"));
-  const bytes = /^process_resident_memory_bytes (\S+)$/m.exec(await response.body.text())?.[1];
-  return Math.round(Number(bytes) / 1_048_576);
-}
-
 function at(port: number, path: string): string {
   return `http://127.0.0.1:${port}${path}`;
 }
@@ -73,10 +77,8 @@ function at(port: number, path: string): string {
 function print(title: string, rows: readonly Row[]): void {
   const cpu = /model name\s*: (.*)/.exec(readFileSync("/proc/cpuinfo", "utf8"))?.[1] ?? "unknown processor";
   process.stdout.write(`\n${title} (Node ${process.version}, ${cpu})\n`);
-  for (const row of rows)
-    process.stdout.write(
-      `  ${Object.entries(row)
-        .map(([key, value]) => `${key}: ${value}`)
-        .join(", ")}\n`,
-    );
+  for (const row of rows) {
+    const cells = Object.entries(row).map(([key, value]) => `${key}: ${value}`);
+    process.stdout.write(`  ${cells.join(", ")}\n`);
+  }
 }

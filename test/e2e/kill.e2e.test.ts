@@ -1,7 +1,7 @@
-import { readFileSync, readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { balanceOf, client, clientFetch, payee } from "../support/paying.ts";
 import { startStack, type RunningStack } from "../support/running-stack.ts";
+import { stackProcesses } from "../support/stack-processes.ts";
 import { until } from "../support/until.ts";
 
 let stack: RunningStack;
@@ -9,17 +9,6 @@ beforeAll(async () => {
   stack = await startStack();
 });
 afterAll(async () => stack[Symbol.asyncDispose]());
-
-/** The process ids of the stack's children, by subcommand, as the kernel lists them. */
-function children(): Map<string, number> {
-  const { pid } = stack.process;
-  const pids = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean),
-  );
-  return new Map(
-    pids.map((child) => [readFileSync(`/proc/${child}/cmdline`, "utf8").split("\0").at(-2) ?? "", Number(child)]),
-  );
-}
 
 const at = (port: number, path = "") => `http://127.0.0.1:${port}${path}`;
 
@@ -40,7 +29,7 @@ describe("kill -9", () => {
   it.each(["pushgateway", "sidecar", "facilitator", "upstream", "resource-server"])(
     "of the %s: it is started again and the next paid request works, charged once",
     async (name) => {
-      const pid = children().get(name);
+      const pid = stackProcesses(stack).get(name);
       expect(pid).toBeDefined();
       process.kill(pid!, "SIGKILL");
       await until(`${name} is ready again`, 30_000, () => stack.output().includes(`${name} is ready again`));
@@ -58,8 +47,7 @@ describe("kill -9", () => {
       return Number(((await response.json()) as { result: string }).result);
     };
     const before = await height();
-    const record = JSON.parse(readFileSync(`${stack.stateDirectory}/node/run/node.pid`, "utf8")) as { pid: number };
-    process.kill(record.pid, "SIGKILL");
+    process.kill(stackProcesses(stack).get("node")!, "SIGKILL");
     await until("the node answers again, further on than before", 60_000, async () => (await height()) > before);
     await payOnce();
   });
