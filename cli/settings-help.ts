@@ -7,7 +7,7 @@ export function settingsHelp(definition: SettingsDefinition): string {
   const example = leaves[0];
   return [
     "",
-    "Settings (environment variables; every one may also stand in the settings file, as the nested key in brackets):",
+    "Settings (environment variables; all but secrets may also stand in the settings file, as the nested key in brackets):",
     "",
     ...leaves.map(settingHelp),
     `A settings file is JSON5; name it with --settings or ${environmentName(definition.service, ["settingsPath"])}.`,

@@ -8,7 +8,7 @@ export function settingsReference(definitions: readonly SettingsDefinition[]): s
     "",
     "Printed from the services' schemas by `npm run docs`; do not edit. Each setting is an environment variable, and the key in",
     "brackets in a service's JSON5 settings file. The environment wins over the file; an empty variable counts as absent. A secret",
-    "may also be given as `<NAME>_FILE`, the path of a file that holds it.",
+    "is given in the environment or as `<NAME>_FILE`, the path of a file that holds it, never in a settings file.",
     "",
     ...definitions.flatMap(serviceReference),
   ].join("\n");

@@ -62,10 +62,10 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
     maxPerPayment: parseTokenAmount(options.maxPerPayment),
     maxValiditySeconds: options.maxValiditySeconds ?? 3_600,
   };
-  const repeating = repeatingFetch(
-    { requestTimeoutMs: options.requestTimeoutMs ?? 60_000, outcomeTimeoutMs: options.outcomeTimeoutMs ?? 120_000 },
-    { fetch, onEvent },
-  );
+  const timeouts = {
+    requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
+    outcomeTimeoutMs: options.outcomeTimeoutMs ?? 120_000,
+  };
 
   return async (input, init) => {
     let chosen: PaymentRequirements | undefined;
@@ -79,6 +79,8 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
       chosen = choosePayment(paymentRequired, limits);
       budget.take(BigInt(chosen.amount));
     });
+    const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
+    const repeating = repeatingFetch({ ...timeouts, signal }, { fetch, onEvent });
     return wrapFetchWithPayment(repeating, httpClient)(input, init);
   };
 }

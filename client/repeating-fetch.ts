@@ -1,40 +1,54 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { decodePaymentResponseHeader } from "@x402/core/http";
 import type { SettleResponse } from "@x402/core/types";
+import { keptResponse } from "./kept-response.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 
 /** The shape of the global `fetch`. */
 export type Fetch = typeof globalThis.fetch;
 
-/** Time limits of {@link repeatingFetch}. */
+/** Limits of {@link repeatingFetch}; times in milliseconds. */
 export type RepeatingFetchOptions = Readonly<{
   /** Of one request, its body included. */
   requestTimeoutMs: number;
   /** Of all attempts to learn one payment's outcome. */
   outcomeTimeoutMs: number;
+  /**
+   * The caller's own signal. It is kept beside the request, because the signal of a clone no longer follows it once the request
+   * in between was collected as garbage.
+   */
+  signal: AbortSignal | undefined;
 }>;
 
 const pauseMsMin = 250;
 const pauseMsMax = 5_000;
 
+/** After so many answers 5xx to one payment the last is handed on: a server that is broken for good is the caller's to judge. */
+const serverErrorsMax = 4;
+
 /**
  * Makes a `fetch` with a deadline that sends a request with PAYMENT-SIGNATURE again, unchanged, while its outcome is unknown: the
- * connection broke, the payment is still worked on (409), its settlement is pending (202), or the server is busy (503). The
- * token takes an authorization once (EIP-3009), so that this can't charge twice; without it a charged client might get nothing.
+ * connection broke, also within the body, the payment is still worked on (409), its settlement is pending (202), the server is
+ * busy (503), or it, or what stands before it, failed (5xx, a few times). The token takes an authorization once (EIP-3009), so
+ * that this can't charge twice; without it a charged client might get nothing.
  */
 export function repeatingFetch(
   options: RepeatingFetchOptions,
   { fetch, onEvent }: Readonly<{ fetch: Fetch; onEvent: (event: PaymentEvent) => void }>,
 ): Fetch {
+  const stopOf = (request: Request): AbortSignal => options.signal ?? request.signal;
   const once = (request: Request): Promise<Response> =>
-    fetch(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(options.requestTimeoutMs)]) });
+    fetch(request, { signal: AbortSignal.any([stopOf(request), AbortSignal.timeout(options.requestTimeoutMs)]) });
 
   async function untilKnown(request: Request): Promise<Response> {
     const deadline = Date.now() + options.outcomeTimeoutMs;
+    let serverErrors = 0;
     for (let attempt = 1; ; attempt += 1) {
-      const result = await attemptOf(once(request.clone()), request.signal);
+      const result = await attemptOf(once(request.clone()), stopOf(request));
+      if (result.response !== undefined && isServerError(result.response)) serverErrors += 1;
       const timeLeftMs = deadline - Date.now();
-      if (result.response !== undefined && (result.reason === undefined || timeLeftMs <= 0)) {
+      const isLast = timeLeftMs <= 0 || serverErrors >= serverErrorsMax;
+      if (result.response !== undefined && (result.reason === undefined || isLast)) {
         onEvent({
           type: "payment-response",
           status: result.response.status,
@@ -45,7 +59,7 @@ export function repeatingFetch(
       if (timeLeftMs <= 0) throw result.error;
       onEvent({ type: "payment-repeated", attempt, reason: result.reason ?? "the outcome is unknown" });
       await result.response?.body?.cancel();
-      await pause(Math.min(pauseMsOf(result.response), timeLeftMs), undefined, { signal: request.signal });
+      await pause(Math.min(pauseMsOf(result.response), timeLeftMs), undefined, { signal: stopOf(request) });
     }
   }
 
@@ -59,7 +73,7 @@ type Attempt = Readonly<{ response?: Response; error?: unknown; reason?: string 
 
 async function attemptOf(work: Promise<Response>, signal: AbortSignal): Promise<Attempt> {
   try {
-    const response = await work;
+    const response = await keptResponse(await work);
     return { response, reason: unknownBecause(response) };
   } catch (error) {
     if (signal.aborted) throw error;
@@ -71,10 +85,16 @@ function unknownBecause(response: Response): string | undefined {
   if (response.status === 202 && settlementOf(response)?.errorReason === "settlement_pending") {
     return "the settlement is pending";
   }
+  if (isServerError(response)) return `the server answered ${response.status}`;
   if (!response.headers.has("Retry-After")) return undefined;
   if (response.status === 409) return "the server still works on this payment";
   if (response.status === 503) return "the server is busy";
   return undefined;
+}
+
+/** 503 with Retry-After is none: the server is fit, and says when to come again. */
+function isServerError({ status, headers }: Response): boolean {
+  return status >= 500 && !(status === 503 && headers.has("Retry-After"));
 }
 
 function pauseMsOf(response: Response | undefined): number {

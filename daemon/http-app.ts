@@ -3,10 +3,14 @@ import { bodyLimit } from "hono/body-limit";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { routePath } from "hono/route";
 import { Histogram, type Registry } from "prom-client";
+import { discardBody } from "./discard-body.ts";
 import type { Logger } from "./log.ts";
 
 /** What every handler finds in its context. */
 export type AppVariables = { Variables: RequestIdVariables };
+
+/** What is still read of a body that is refused for its size. */
+const discardLimits = { bytesMax: 16_777_216, deadlineMs: 2_000 } as const;
 
 /** A service's HTTP application. */
 export type App = Hono<AppVariables>;
@@ -39,9 +43,11 @@ export function createApp(options: AppOptions, { log, metrics }: Readonly<{ log:
   app.use(
     bodyLimit({
       maxSize: options.bodyLimitBytes,
-      // The rest of the body is never read, so the connection can't carry another request.
-      onError: (c) =>
-        c.json({ error: `body larger than ${options.bodyLimitBytes} bytes; send less` }, 413, { Connection: "close" }),
+      onError: async (c) => {
+        const whole = await discardBody(c.req.raw.body, discardLimits);
+        const headers: Record<string, string> = whole ? {} : { Connection: "close" };
+        return c.json({ error: `body larger than ${options.bodyLimitBytes} bytes; send less` }, 413, headers);
+      },
     }),
   );
   app.notFound((c) => c.json({ error: `no such route: ${c.req.method} ${c.req.path}` }, 404));

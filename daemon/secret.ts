@@ -30,8 +30,8 @@ export class Secret {
 }
 
 /**
- * Turns a string schema into the schema of a secret setting: read from the environment, from `<NAME>_FILE` or from the
- * settings file, checked by `schema`, handed on as a {@link Secret}.
+ * Turns a string schema into the schema of a secret setting: read from the environment or from the file that
+ * `<NAME>_FILE` names, checked by `schema`, handed on as a {@link Secret}.
  *
  * @example
  * signer: section({ privateKey: secret(privateKey).describe("Key that pays for settlement") })

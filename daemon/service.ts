@@ -32,8 +32,8 @@ type CommonSettings = Readonly<{ log: { level: string }; shutdown: { graceMs: nu
 
 /**
  * Runs a service until it is told to stop, and returns the process's exit status: 0 after a clean stop, 1 when settings are
- * bad, the start fails, or the stop takes longer than `shutdown.graceMs`. A parent with an IPC channel is sent
- * `{ type: "ready", urls }` once the service takes requests.
+ * bad, the start fails, or the stop takes longer than `shutdown.graceMs`. A stop that comes while the service starts does not
+ * wait for the start. A parent with an IPC channel is sent `{ type: "ready", urls }` once the service takes requests.
  */
 export async function runService<Schema extends z.ZodObject>(
   service: Service<Schema>,
@@ -47,21 +47,45 @@ export async function runService<Schema extends z.ZodObject>(
     const log = createLog({ service: name, level: logSettings.level });
     const resources = new AsyncDisposableStack();
     const context: ServiceContext = { log, metrics: createMetrics(name), resources, signal };
-    try {
-      const { urls } = await service.start(settings, context);
-      log.info({ urls }, "ready");
-      process.send?.({ type: "ready", urls });
-      await aborted(signal);
-      log.info({ cause: String(signal.reason) }, "stopping");
-    } finally {
-      await within(`stopping ${name}`, shutdown.graceMs, resources.disposeAsync());
-    }
+    const startError = await serve(service, settings, context);
+    await within(`stopping ${name}`, shutdown.graceMs, resources.disposeAsync()).catch((error: unknown) => {
+      if (startError === undefined) throw error;
+      log.error({ err: error }, "not stopped cleanly");
+    });
+    if (startError !== undefined) throw startError;
     log.info("stopped");
     return 0;
   } catch (error) {
     process.stderr.write(`${startFailure(name, error)}\n`);
     return 1;
   }
+}
+
+/** Starts the service and waits for the stop; returns why it could not start, if so. */
+async function serve<Schema extends z.ZodObject>(
+  service: Service<Schema>,
+  settings: z.output<Schema>,
+  context: ServiceContext,
+): Promise<Error | undefined> {
+  const { log, signal } = context;
+  const stopped = aborted(signal);
+  const start = async (): Promise<void> => {
+    const { urls } = await service.start(settings, context);
+    if (signal.aborted) return;
+    log.info({ urls }, "ready");
+    process.send?.({ type: "ready", urls });
+  };
+  const started = start();
+  try {
+    await Promise.race([started, stopped]);
+    await stopped;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+  // A start that is cut off may still fail, because what it works with is being closed.
+  started.catch((error: unknown) => log.debug({ err: error }, "start cut off"));
+  log.info({ cause: String(signal.reason) }, "stopping");
+  return undefined;
 }
 
 function startFailure(service: string, error: unknown): string {

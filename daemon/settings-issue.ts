@@ -58,7 +58,8 @@ function inFile(file: string | undefined, path: readonly string[]): string {
   return file === undefined ? key : `${file}: ${key}`;
 }
 
-function valueAt(raw: unknown, path: readonly string[]): unknown {
+/** The value at a path of keys, undefined where the path breaks off. */
+export function valueAt(raw: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, key) => (typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined),
     raw,

@@ -114,6 +114,14 @@ describe("readSettings", () => {
     ]);
   });
 
+  it("refuses a secret in the settings file and says where it belongs", () => {
+    const file = temporaryFile(`{ signer: { privateKey: "${key}" }, chain: { rpcUrl: "http://a" } }`);
+    expect(problemsOf({}, file)).toEqual([
+      `till: ${file}: signer.privateKey: is a secret, which may not stand in a settings file; remove it.`,
+      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: give the secret here, or the path of a file that holds it in GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE.",
+    ]);
+  });
+
   it("shows line and column of a settings file that is no JSON5", () => {
     const file = temporaryFile("{\n  listen: { port: ]\n}");
     expect(problemsOf(right, file)).toEqual([

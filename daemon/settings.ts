@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { readJson5File } from "./json5-file.ts";
 import { readEnvironment, unknownVariables, type Environment } from "./settings-environment.ts";
-import { describeIssues } from "./settings-issue.ts";
-import { environmentName, settingsLeaves } from "./settings-leaf.ts";
+import { describeIssues, valueAt } from "./settings-issue.ts";
+import { environmentName, settingsLeaves, type SettingsLeaf } from "./settings-leaf.ts";
 import { SettingsError, type SettingsProblem } from "./settings-problem.ts";
 
 /** What one service can be told: its name and the schema of its settings. The deployment uses the same object to check. */
@@ -56,7 +56,7 @@ export type SettingsSources = Readonly<{
 
 /**
  * Reads a service's settings once: defaults, then the JSON5 file, then the environment. An empty environment variable counts
- * as absent. A secret may also stand in the file that `<NAME>_FILE` names.
+ * as absent. A secret comes from the environment or from the file that `<NAME>_FILE` names, never from the settings file.
  *
  * @throws {SettingsError} with every problem found, each with its name, what was found and what was expected.
  */
@@ -68,7 +68,7 @@ export function readSettings<Schema extends z.ZodObject>(
   const problems: SettingsProblem[] = [...unknownVariables(definition.service, leaves, sources.env)];
   const raw: Record<string, unknown> = {};
   const file = sources.file ?? (sources.env[environmentName(definition.service, ["settingsPath"])] || undefined);
-  if (file !== undefined) Object.assign(raw, readSettingsFile(file, problems));
+  if (file !== undefined) Object.assign(raw, withoutSecrets(readSettingsFile(file, problems), leaves, file, problems));
   const fromEnvironment = new Set<string>();
   for (const { leaf, value } of readEnvironment(leaves, sources.env, problems)) {
     fromEnvironment.add(leaf.env);
@@ -93,6 +93,26 @@ function readSettingsFile(path: string, problems: SettingsProblem[]): Record<str
     return {};
   }
   return structuredClone(result.value) as Record<string, unknown>;
+}
+
+/** Takes secrets out of what a settings file says: they belong in no file of settings (specification, "Authentication"). */
+function withoutSecrets(
+  values: Record<string, unknown>,
+  leaves: readonly SettingsLeaf[],
+  file: string,
+  problems: SettingsProblem[],
+): Record<string, unknown> {
+  for (const { path, env } of leaves.filter((leaf) => leaf.secret && valueAt(values, leaf.path) !== undefined)) {
+    problems.push(
+      {
+        name: `${file}: ${path.join(".")}`,
+        message: `is a secret, which may not stand in a settings file; remove it.`,
+      },
+      { name: env, message: `give the secret here, or the path of a file that holds it in ${env}_FILE.` },
+    );
+    assign(values, path, undefined);
+  }
+  return values;
 }
 
 function assign(target: Record<string, unknown>, path: readonly string[], value: unknown): void {

@@ -1,15 +1,18 @@
+/** Signals that end a service, with the exit status that a second one gives (128 and the signal's number). */
+const stopStatuses = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
 /**
- * One signal for everything that ends a service: SIGINT, SIGTERM, or the loss of the parent that started it with an IPC
- * channel. A second SIGINT or SIGTERM ends the process at once with exit status 130 or 143.
+ * One signal for everything that ends a service: SIGINT, SIGTERM, SIGHUP (a closed terminal), or the loss of the parent that
+ * started it with an IPC channel. A second of these signals ends the process at once, with exit status 129, 130 or 143.
  */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
-  const stop = (name: "SIGINT" | "SIGTERM", status: number) => {
-    if (controller.signal.aborted) process.exit(status);
-    controller.abort(name);
-  };
-  process.on("SIGINT", () => stop("SIGINT", 130));
-  process.on("SIGTERM", () => stop("SIGTERM", 143));
+  for (const [name, status] of Object.entries(stopStatuses)) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(status);
+      controller.abort(name);
+    });
+  }
   if (process.connected) {
     process.once("disconnect", () => controller.abort("parent process gone"));
     // Listening for the parent's end must not keep a service alive that has nothing left to do.

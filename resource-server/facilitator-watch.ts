@@ -1,8 +1,7 @@
-import { setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/readiness.ts";
-import { aborted } from "#daemon/stop-signal.ts";
 import type { SupportedKinds } from "./facilitator-answer.ts";
+import { pause } from "./pause.ts";
 
 /** Pause between two looks while the facilitator is fit, and while it is not. */
 const fitPauseMs = 10_000;
@@ -39,10 +38,7 @@ export function watchFacilitator(
         );
       }
       state = next;
-      await Promise.race([
-        pause(state.ok ? fitPauseMs : unfitPauseMs, undefined, { ref: false }),
-        aborted(stop.signal),
-      ]);
+      await pause(state.ok ? fitPauseMs : unfitPauseMs, stop.signal);
     }
   }
 

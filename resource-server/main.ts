@@ -53,7 +53,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   app.get("/health", (c) => c.json({ status: "ok" }));
   paidRoutes(
     app,
-    { routes, publicUrl: settings.publicUrl },
+    { routes, publicUrl: settings.publicUrl, deliveryTimeoutMs: settings.payment.deliveryTimeoutMs },
     {
       sell: boundedSale(settings.payment.inFlightMax, (request) => sell(request, sale)),
       upstream: createUpstream(settings.upstream, { fetch, signal }),

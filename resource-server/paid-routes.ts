@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { finished } from "node:stream/promises";
 import type { Context } from "hono";
+import { within } from "#daemon/deadline.ts";
 import type { App, AppVariables } from "#daemon/http-app.ts";
 import type { Logger } from "#daemon/log.ts";
 import { paymentRequired, saleAnswer } from "./payment-answers.ts";
@@ -20,6 +21,14 @@ export type PaidRoutesDependencies = Readonly<{
   log: Logger;
 }>;
 
+/** What is sold, and how it is delivered. */
+export type PaidRoutesOptions = Readonly<{
+  routes: readonly Route[];
+  publicUrl: string | undefined;
+  /** How long a client may take to receive a response that it bought. */
+  deliveryTimeoutMs: number;
+}>;
+
 /** The parts of `node:http` that the listener hands to each request. */
 type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerResponse }>;
 
@@ -27,28 +36,25 @@ type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerRespon
  * Adds the routes that are sold. A request is served only when method and path, byte for byte as they came, are those of a
  * route; the upstream is reached from here alone, so that no other spelling of a path gets around the payment.
  */
-export function paidRoutes(
-  app: App,
-  options: Readonly<{ routes: readonly Route[]; publicUrl: string | undefined }>,
-  dependencies: PaidRoutesDependencies,
-): void {
+export function paidRoutes(app: App, options: PaidRoutesOptions, dependencies: PaidRoutesDependencies): void {
+  const { deliveryTimeoutMs } = options;
   for (const route of options.routes) {
     app.on(route.method, route.path, async (c) => {
       const { incoming } = bindingsOf(c);
       const target = incoming.url ?? "";
       if (incoming.method !== route.method || target.split("?", 1)[0] !== route.path) return c.notFound();
       const url = new URL(target, options.publicUrl ?? c.req.url).href;
-      const response = await serve(c, { route, target, url }, dependencies);
+      const response = await serve(c, { route, target, url, deliveryTimeoutMs }, dependencies);
       return response;
     });
   }
 }
 
-type Ordered = Readonly<{ route: Route; target: string; url: string }>;
+type Ordered = Readonly<{ route: Route; target: string; url: string; deliveryTimeoutMs: number }>;
 
 async function serve(
   c: Context<AppVariables>,
-  { route, target, url }: Ordered,
+  { route, target, url, deliveryTimeoutMs }: Ordered,
   dependencies: PaidRoutesDependencies,
 ): Promise<Response> {
   const { sell, upstream, metrics, log } = dependencies;
@@ -60,8 +66,6 @@ async function serve(
   if (header === undefined) return refuse("unpaid", "PAYMENT-SIGNATURE header is required");
   const reading = readPayment(header);
   if (!reading.ok) return refuse("invalid", `invalid_payload: ${reading.message}`);
-  const requirements = acceptedOffer(reading.payment, route.accepts);
-  if (requirements === undefined) return refuse("invalid", "No matching payment requirements");
 
   const body = route.method === "GET" ? undefined : new Uint8Array(await c.req.arrayBuffer());
   const origin = {
@@ -72,7 +76,7 @@ async function serve(
   };
   const outcome = await sell({
     payment: reading.payment,
-    requirements,
+    requirements: acceptedOffer(reading.payment, route.accepts),
     route: route.key,
     fingerprint: requestFingerprint({ method: route.method, target, body }),
     work: () =>
@@ -81,18 +85,22 @@ async function serve(
   metrics.count(route, outcome.kind);
   logOutcome(log.child({ route: route.key, requestId: c.get("requestId") }), reading.payment.payer, outcome);
   if (outcome.kind === "sold") {
-    void conclude(outcome.delivery, bindingsOf(c).outgoing, log);
+    void conclude(outcome.delivery, { outgoing: bindingsOf(c).outgoing, deliveryTimeoutMs }, log);
   }
   return saleAnswer(route, url, outcome);
 }
 
-/** Ends a delivery when all of the response was handed to the network, or the connection is gone. */
-async function conclude(delivery: Delivery, outgoing: ServerResponse, log: Logger): Promise<void> {
+type Sending = Readonly<{ outgoing: ServerResponse; deliveryTimeoutMs: number }>;
+
+/** Ends a delivery when all of the response was handed to the network, the connection is gone, or the time is over. */
+async function conclude(delivery: Delivery, sending: Sending, log: Logger): Promise<void> {
+  const { outgoing, deliveryTimeoutMs } = sending;
   try {
-    await finished(outgoing, { readable: false });
+    await within("the delivery", deliveryTimeoutMs, finished(outgoing, { readable: false }));
   } catch (error) {
+    outgoing.destroy();
     delivery.undelivered();
-    log.warn({ err: error }, "the client left before its response; the same payment gets it again");
+    log.warn({ err: error }, "the client did not take its response; the same payment gets it again");
     return;
   }
   try {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { openClaimLedger, type ClaimLedger } from "./claim-ledger.ts";
 import { FacilitationError } from "./facilitation.ts";
 import { createPaymentOwners } from "./payment-owners.ts";
-import type { Payment } from "./payment.ts";
+import { acceptedOffer, type Payment } from "./payment.ts";
 import { resumeSettlement, sell, type SaleDependencies, type SaleRequest } from "./sale.ts";
 import { facilitationStub, pendingAnswer, settledAnswer, transaction } from "./testing/facilitation-stub.ts";
 import { offer, payload, payment } from "./testing/payments.ts";
@@ -19,6 +19,7 @@ function shop(result: () => Promise<UpstreamResult> = async () => resource) {
   const ledger = openClaimLedger(":memory:", { clock: Date.now });
   ledgers.push(ledger);
   const charged: string[] = [];
+  const offers = [offer];
   const dependencies: SaleDependencies = {
     ledger,
     facilitation,
@@ -27,7 +28,7 @@ function shop(result: () => Promise<UpstreamResult> = async () => resource) {
   };
   const request = (paid: Payment, fingerprint = "request"): SaleRequest => ({
     payment: paid,
-    requirements: offer,
+    requirements: acceptedOffer(paid, offers),
     route: "GET /data",
     fingerprint,
     async work() {
@@ -36,7 +37,12 @@ function shop(result: () => Promise<UpstreamResult> = async () => resource) {
     },
   });
   const buy = (paid: Payment, fingerprint?: string) => sell(request(paid, fingerprint), dependencies);
-  return { facilitation, ledger, dependencies, buy, charged, asked: facilitation.asked };
+  return { facilitation, ledger, dependencies, buy, charged, offers, asked: facilitation.asked };
+}
+
+/** What a facilitator answers when the token has taken the nonce; `named` is a transaction of its own that failed. */
+function nonceUsed(named: string) {
+  return { ...pendingAnswer, transaction: named, errorReason: "invalid_exact_evm_nonce_already_used" };
 }
 
 async function deliver(outcome: Awaited<ReturnType<typeof sell>>) {
@@ -98,6 +104,24 @@ describe("sell", () => {
     const paid = payment();
     await buy(paid);
     expect(await buy(paid)).toEqual({ kind: "in-progress" });
+  });
+
+  it.each(["settled", "settling"])("gives a %s payment what it is owed although its offer is gone", async (state) => {
+    const { buy, facilitation, ledger, offers } = shop();
+    if (state === "settling") facilitation.settlements.unshift(pendingAnswer);
+    const paid = payment();
+    const first = await buy(paid);
+    if (first.kind === "sold") first.delivery.undelivered();
+    expect(await ledger.count()).toEqual({ [state]: 1 });
+    offers.splice(0, 1, { ...offer, amount: "20000" });
+    expect(await buy(paid)).toMatchObject({ kind: "sold", response, settlement: settledAnswer });
+  });
+
+  it("asks nobody about a payment that accepts no offer of the route", async () => {
+    const { buy, asked, offers } = shop();
+    offers.length = 0;
+    expect(await buy(payment())).toEqual({ kind: "invalid", reason: "No matching payment requirements" });
+    expect(asked).toEqual([]);
   });
 
   it("gives an undelivered response to the request that paid for it, and to no other", async () => {
@@ -163,13 +187,28 @@ describe("sell, when the facilitator does not settle at once", () => {
     expect(await buy(paid)).toMatchObject({ kind: "sold" });
   });
 
-  it("takes a nonce that is used by now for the settlement that was sent", async () => {
+  it("takes a nonce that is used by now for the transaction that was named before", async () => {
     const { buy, facilitation } = shop();
-    const used = { ...pendingAnswer, transaction: "", errorReason: "invalid_exact_evm_nonce_already_used" };
-    facilitation.settlements.unshift(new FacilitationError("unknown", "cut off"), used);
+    facilitation.settlements.unshift(pendingAnswer, nonceUsed(""));
     const paid = payment();
     expect(await buy(paid)).toMatchObject({ kind: "pending" });
-    expect(await buy(paid)).toMatchObject({ kind: "sold", settlement: { success: true, payer: paid.payer } });
+    expect(await buy(paid)).toMatchObject({
+      kind: "sold",
+      settlement: { success: true, transaction, payer: paid.payer },
+    });
+  });
+
+  it.each([
+    ["no transaction was ever named", new FacilitationError("failed", "503"), nonceUsed("")],
+    ["the transaction failed that was named", pendingAnswer, nonceUsed(transaction)],
+    ["another transaction failed", pendingAnswer, nonceUsed(`0x${"cd".repeat(32)}`)],
+  ])("delivers nothing for a nonce that the payer spent otherwise: %s", async (_name, first, second) => {
+    const { buy, facilitation, ledger, charged } = shop();
+    facilitation.settlements.unshift(first, second);
+    const paid = payment();
+    expect(await buy(paid)).toMatchObject({ kind: "pending" });
+    expect(await buy(paid)).toMatchObject({ kind: "invalid", settlement: { success: false } });
+    expect([await ledger.count(), charged]).toEqual([{}, []]);
   });
 
   it("refuses a payment that settlement refuses, and forgets it", async () => {

@@ -11,12 +11,16 @@ import type { UpstreamResult } from "./upstream.ts";
 /** One payment for one request. */
 export type SaleRequest = Readonly<{
   payment: Payment;
-  requirements: PaymentRequirements;
+  /** The offer that the payment accepts; none when the route has no such offer, or has it no more. */
+  requirements: PaymentRequirements | undefined;
   route: string;
   fingerprint: string;
   /** Does what is paid for. Called at most once. */
   work: () => Promise<UpstreamResult>;
 }>;
+
+/** A request whose payment accepts an offer of the route. */
+type Order = SaleRequest & Readonly<{ requirements: PaymentRequirements }>;
 
 /** What a sale works with. */
 export type SaleDependencies = Readonly<{
@@ -29,7 +33,7 @@ export type SaleDependencies = Readonly<{
 
 /**
  * Sells a response for a payment by the states of `payment-claim.ts`, in the specification's order: verify, work, settle; the
- * caller delivers. A payment that was claimed before gets what it is owed, and nothing is charged again.
+ * caller delivers. A payment that was claimed before gets what it is owed, and nothing is charged again, whatever is offered now.
  */
 export async function sell(request: SaleRequest, dependencies: SaleDependencies): Promise<SaleOutcome> {
   const key = keyOf(request);
@@ -37,8 +41,11 @@ export async function sell(request: SaleRequest, dependencies: SaleDependencies)
   if (claim?.digest === request.payment.digest) {
     return owning(key, dependencies, () => collect(key, request, dependencies));
   }
-  const refusal = await verify(request, dependencies);
-  return refusal ?? owning(key, dependencies, () => buy(key, request, dependencies));
+  const { requirements } = request;
+  if (requirements === undefined) return { kind: "invalid", reason: "No matching payment requirements" };
+  const order = { ...request, requirements };
+  const refusal = await verify(order, dependencies);
+  return refusal ?? owning(key, dependencies, () => buy(key, order, dependencies));
 }
 
 /** Takes up a settlement whose outcome is not known. Leaves it alone while a request works on the same payment. */
@@ -70,7 +77,7 @@ async function owning(
 }
 
 async function verify(
-  { payment, requirements }: SaleRequest,
+  { payment, requirements }: Order,
   { facilitation }: SaleDependencies,
 ): Promise<SaleOutcome | undefined> {
   try {
@@ -83,7 +90,7 @@ async function verify(
   }
 }
 
-async function buy(key: ClaimKey, request: SaleRequest, dependencies: SaleDependencies): Promise<SaleOutcome> {
+async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies): Promise<SaleOutcome> {
   const { ledger, facilitation } = dependencies;
   const { payment, requirements, route, fingerprint } = request;
   const { payload, digest, validBefore } = payment;
@@ -174,7 +181,7 @@ async function claimOf(key: ClaimKey, ledger: ClaimLedger): Promise<PaymentClaim
   return claim;
 }
 
-function keyOf({ payment, requirements }: SaleRequest): ClaimKey {
-  const { network, asset } = requirements;
+function keyOf({ payment }: SaleRequest): ClaimKey {
+  const { network, asset } = payment.payload.accepted;
   return { network, asset: asset.toLowerCase(), payer: payment.payer, nonce: payment.nonce };
 }

@@ -65,6 +65,9 @@ export const resourceServerSettings = defineSettings("resource-server", {
     inFlightMax: positiveInteger
       .default(256)
       .describe("Payments that are worked on at one time; more are answered 503"),
+    deliveryTimeoutMs: milliseconds
+      .default(120_000)
+      .describe("How long a client may take to receive a response that it bought; the same payment gets it again"),
     resumeIntervalMs: milliseconds
       .default(2_000)
       .describe("Pause between two looks for settlements whose outcome is not known yet"),

@@ -34,16 +34,17 @@ export async function settleClaim(claim: PaymentClaim, facilitation: Facilitatio
 }
 
 /**
- * Settles a claim again whose settlement was sent before with an unknown outcome. A nonce that is used by now is taken for that
- * settlement: facilitators that missed their own receipt say so. Should the payer have spent the nonce otherwise in just that
- * moment, one response is given away; to charge without delivering would be worse.
+ * Settles a claim again whose settlement may have been sent before, with an unknown outcome. A facilitator that says by now that
+ * the nonce is used is taken to have missed its own receipt only when it named a transaction before and names none now. One that
+ * never named a transaction may have sent none, and one that it names now has failed: then the payer spent the nonce otherwise.
  */
 export async function resumeClaim(claim: PaymentClaim, facilitation: Facilitation): Promise<SettlementOutcome> {
   const outcome = await settleClaim(claim, facilitation);
   if (outcome.kind === "not-sent") return { kind: "pending", settlement: pendingSettlement(claim) };
   if (outcome.kind !== "refused" || outcome.settlement.errorReason !== nonceAlreadyUsed) return outcome;
+  const transaction = claim.settlement?.transaction ?? "";
+  if (transaction === "" || outcome.settlement.transaction !== "") return outcome;
   const { network, payer } = claim.key;
-  const transaction = outcome.settlement.transaction || (claim.settlement?.transaction ?? "");
   return {
     kind: "settled",
     settlement: { success: true, transaction, network: network as SettleResponse["network"], payer },

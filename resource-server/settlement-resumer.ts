@@ -1,7 +1,6 @@
-import { setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "#daemon/log.ts";
-import { aborted } from "#daemon/stop-signal.ts";
 import type { ClaimLedger } from "./claim-ledger.ts";
+import { pause } from "./pause.ts";
 import { resumeSettlement, type SaleDependencies } from "./sale.ts";
 
 /** How settlements are taken up again. */
@@ -49,7 +48,7 @@ export function resumeSettlements(
       } catch (error) {
         log.error({ err: error }, "settlements can't be taken up; trying again");
       }
-      await Promise.race([pause(options.intervalMs, undefined, { ref: false }), aborted(stop.signal)]);
+      await pause(options.intervalMs, stop.signal);
     }
   }
 

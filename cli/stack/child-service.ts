@@ -1,9 +1,11 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createStream } from "rotating-file-stream";
 import { within } from "#daemon/deadline.ts";
 import { StartupError } from "#daemon/startup-error.ts";
+import { aborted } from "#daemon/stop-signal.ts";
+import { openLogFile, trimLogFile } from "./log-file.ts";
 
 /** One service of the embedded stack: a `gatehouse` subcommand in a process of its own. */
 export type ChildServiceSpec = Readonly<{
@@ -19,6 +21,8 @@ export type ChildServiceOptions = Readonly<{
   logDirectory: string;
   readyDeadlineMs: number;
   stopDeadlineMs: number;
+  /** Cuts the start off. */
+  signal: AbortSignal;
 }>;
 
 /** A running child. Disposing of it sends SIGTERM, waits for its grace period, then SIGKILL. */
@@ -32,31 +36,24 @@ export type ChildService = AsyncDisposable &
     exited: Promise<string>;
   }>;
 
-const logFileLimit = { size: "10M", maxFiles: 2 } as const;
-const lastWordsBytesMax = 2_000;
+const logTrimIntervalMs = 30_000;
+const lastWordsCharactersMax = 2_000;
 
 /**
- * Starts a service and waits until it takes requests. Its output goes to `<logDirectory>/<name>.log`, which is kept under
- * 30 MB. The child ends by itself when this process dies, because it watches the IPC channel.
+ * Starts a service and waits until it takes requests. Its output goes to `<logDirectory>/<name>.log`, which is kept small.
+ * The child ends by itself when this process dies, because it watches the IPC channel.
  *
  * @throws {StartupError} when it ends before it is ready, with its last words, or is not ready within the deadline.
  */
 export async function startChildService(spec: ChildServiceSpec, options: ChildServiceOptions): Promise<ChildService> {
   const startedAt = performance.now();
-  const child = fork(options.program, [spec.name], {
-    env: spec.env,
-    // A group of its own, so that Ctrl-C reaches this process alone and it decides the order of the stop.
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-  });
-  const exited = exit(child);
-  const words = keepOutput(child, spec.name, options.logDirectory);
+  const logPath = join(options.logDirectory, `${spec.name}.log`);
+  const child = forkService(spec, options.program, logPath);
+  const trimming = setInterval(trimLogFile, logTrimIntervalMs, logPath).unref();
+  const exited = exit(child).finally(() => clearInterval(trimming));
   try {
-    const urls = await within(
-      `${spec.name} becoming ready`,
-      options.readyDeadlineMs,
-      ready(child, spec.name, exited, words),
-    );
+    const started = Promise.race([ready(child), endedEarly(spec.name, exited, logPath), cutOff(options.signal)]);
+    const urls = await within(`${spec.name} becoming ready`, options.readyDeadlineMs, started);
     return {
       name: spec.name,
       pid: child.pid ?? 0,
@@ -71,42 +68,40 @@ export async function startChildService(spec: ChildServiceSpec, options: ChildSe
   }
 }
 
+function forkService({ name, env }: ChildServiceSpec, program: string, logPath: string): ChildProcess {
+  const log = openLogFile(logPath);
+  try {
+    // A group of its own, so that Ctrl-C reaches this process alone and it decides the order of the stop.
+    return fork(program, [name], { env: { ...env }, detached: true, stdio: ["ignore", log, log, "ipc"] });
+  } finally {
+    closeSync(log);
+  }
+}
+
 async function exit(child: ChildProcess): Promise<string> {
   const [status, signal] = (await once(child, "exit")) as [number | null, string | null];
   return signal === null ? `status ${status}` : signal;
 }
 
-/** Writes the child's output to its log file and remembers the end of it. */
-function keepOutput(child: ChildProcess, name: string, directory: string): () => string {
-  const file = createStream(`${name}.log`, { path: directory, ...logFileLimit });
-  let tail = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on("data", (chunk: Buffer) => {
-      tail = (tail + chunk.toString("utf8")).slice(-lastWordsBytesMax);
-      file.write(chunk);
-    });
-  }
-  child.once("close", () => file.end());
-  return () => tail.trim() || `nothing; see ${join(directory, `${name}.log`)}`;
-}
-
 type ReadyMessage = Readonly<{ type: "ready"; urls: Record<string, string> }>;
 
-async function ready(
-  child: ChildProcess,
-  name: string,
-  exited: Promise<string>,
-  lastWords: () => string,
-): Promise<Record<string, string>> {
-  const message = new Promise<ReadyMessage>((resolve) => {
+async function ready(child: ChildProcess): Promise<Record<string, string>> {
+  return new Promise((resolve) => {
     child.on("message", (value: ReadyMessage) => {
-      if (value.type === "ready") resolve(value);
+      if (value.type === "ready") resolve(value.urls);
     });
   });
-  const ended = exited.then((how) => {
-    throw new StartupError(`${name} ended with ${how} before it was ready. It said: ${lastWords()}`);
-  });
-  return (await Promise.race([message, ended])).urls;
+}
+
+async function endedEarly(name: string, exited: Promise<string>, logPath: string): Promise<never> {
+  const how = await exited;
+  const said = readFileSync(logPath, "utf8").trim().slice(-lastWordsCharactersMax);
+  throw new StartupError(`${name} ended with ${how} before it was ready; the end of ${logPath}:\n${said}`);
+}
+
+async function cutOff(signal: AbortSignal): Promise<never> {
+  await aborted(signal);
+  throw new StartupError("the start was cut off");
 }
 
 async function stop(child: ChildProcess, exited: Promise<string>, deadlineMs: number): Promise<void> {

@@ -1,8 +1,6 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
-import { StartupError } from "#daemon/startup-error.ts";
-
-const run = promisify(execFile);
+import { existsSync, globSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { runOps } from "./run-ops.ts";
 
 /** How the node is started and stopped. */
 export type NodeProcessOptions = Readonly<{
@@ -10,6 +8,8 @@ export type NodeProcessOptions = Readonly<{
   binDirectory: string;
   startDeadlineMs: number;
   stopDeadlineMs: number;
+  /** Cuts the start off. */
+  signal: AbortSignal;
 }>;
 
 /** A node that its own `ops` started. Disposing of it runs `./ops stop --force`. */
@@ -22,20 +22,29 @@ export type NodeProcess = AsyncDisposable & Readonly<{ readyAfterMs: number }>;
  * @throws {StartupError} with what `ops` printed.
  */
 export async function startNode(options: NodeProcessOptions): Promise<NodeProcess> {
+  const { binDirectory, startDeadlineMs, signal } = options;
   const startedAt = performance.now();
-  await ops(options.binDirectory, ["start", "--config", "./node.conf"], options.startDeadlineMs);
-  return {
-    readyAfterMs: Math.round(performance.now() - startedAt),
-    [Symbol.asyncDispose]: () => ops(options.binDirectory, ["stop", "--force"], options.stopDeadlineMs),
-  };
+  const stop = () => stopNode(binDirectory, options.stopDeadlineMs);
+  try {
+    await runOps(["start", "--config", "./node.conf"], {
+      directory: binDirectory,
+      deadlineMs: startDeadlineMs,
+      signal,
+    });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { readyAfterMs: Math.round(performance.now() - startedAt), [Symbol.asyncDispose]: stop };
 }
 
-async function ops(directory: string, args: readonly string[], deadlineMs: number): Promise<void> {
-  try {
-    await run("./ops", args, { cwd: directory, timeout: deadlineMs, maxBuffer: 1_000_000 });
-  } catch (cause) {
-    const { stdout = "", stderr = "" } = cause as { stdout?: string; stderr?: string };
-    const said = `${stdout}${stderr}`.trim() || (cause as Error).message;
-    throw new StartupError(`./ops ${args.join(" ")} in ${directory} failed: ${said}`, { cause });
-  }
+/** Stops the node that a killed stack left running in a workspace, if there is one, so that its ports are free again. */
+export async function stopLeftNode(workspace: string, stopDeadlineMs: number): Promise<void> {
+  if (!existsSync(join(workspace, "run", "node.pid"))) return;
+  const [ops] = globSync(["bin/ops", "*/domain/client/bin/ops"], { cwd: workspace });
+  if (ops !== undefined) await stopNode(join(workspace, dirname(ops)), stopDeadlineMs);
+}
+
+async function stopNode(directory: string, deadlineMs: number): Promise<void> {
+  await runOps(["stop", "--force"], { directory, deadlineMs });
 }

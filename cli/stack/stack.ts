@@ -9,12 +9,13 @@ import type { Variables } from "./child-environment.ts";
 import type { ChildService } from "./child-service.ts";
 import { requireFreePorts } from "./free-ports.ts";
 import { partGroup } from "./part-group.ts";
-import { startNode } from "./node-process.ts";
+import { startNode, stopLeftNode } from "./node-process.ts";
 import { purchase } from "./purchase.ts";
 import { readyTable, type ReadyRow } from "./ready-table.ts";
 import { routesFile } from "./routes-file.ts";
 import { planStack, type ChildName, type StackPlan } from "./stack-plan.ts";
-import { clearStateDirectory, makeStateDirectory, stateDirectory, type StateDirectory } from "./state-directory.ts";
+import { clearStateDirectory, lockStateDirectory } from "./stack-lock.ts";
+import { makeStateDirectory, stateDirectory, type StateDirectory } from "./state-directory.ts";
 import { supervise } from "./supervisor.ts";
 import { thingsToTry } from "./things-to-try.ts";
 
@@ -46,9 +47,12 @@ const limits = {
 const maxPrice = "$0.05";
 const purchaseTimeoutMs = 30_000;
 
+/** What a shell expects of a command that Ctrl-C ended before its work was done. */
+const interruptedStatus = 130;
+
 /**
  * Runs the embedded stack: every part a process of its own, one paid request, then up until SIGINT or SIGTERM. Returns the
- * exit status: 0, or 1 when a step failed, which `stderr` names.
+ * exit status: 0, 1 when a step failed, which `stderr` names, or 130 when it was stopped before the payment.
  */
 export async function runStack(options: StackOptions, dependencies: StackDependencies): Promise<number> {
   const startedAt = performance.now();
@@ -56,6 +60,8 @@ export async function runStack(options: StackOptions, dependencies: StackDepende
   await using resources = new AsyncDisposableStack();
   try {
     const directory = stateDirectory(options.stateDirectory);
+    resources.use(await lockStateDirectory(directory, options.fresh));
+    await stopLeftNode(directory.node, limits.backStopDeadlineMs);
     if (options.fresh) await clearStateDirectory(directory);
     await makeStateDirectory(directory);
     const hints = await startAndBuy({ directory, startedAt, env: options.env }, resources, { ...dependencies, signal });
@@ -65,7 +71,7 @@ export async function runStack(options: StackOptions, dependencies: StackDepende
     dependencies.stdout.write("\nstopping\n");
     return 0;
   } catch (error) {
-    if (signal.aborted) return 0;
+    if (signal.aborted) return interruptedStatus;
     dependencies.stderr.write(`${failure(error)}\n`);
     return 1;
   }
@@ -125,14 +131,14 @@ async function startParts(
   const child = (name: ChildName, stopDeadlineMs: number): Promise<ChildService> =>
     supervise(
       { name, env: { NODE_COMPILE_CACHE: directory.compileCache, ...plan.environments[name] } },
-      { program, logDirectory: directory.logs, stopDeadlineMs, ...limits },
-      { announce, signal },
+      { program, logDirectory: directory.logs, stopDeadlineMs, signal, ...limits },
+      { announce },
     );
   const { workspace } = await prepareNode(plan.devnet);
   const { readyDeadlineMs: startDeadlineMs, backStopDeadlineMs, frontStopDeadlineMs } = limits;
   const back = resources.use(partGroup());
   const [node, pushgateway, upstream] = await back.start([
-    startNode({ binDirectory: workspace.binDirectory, startDeadlineMs, stopDeadlineMs: backStopDeadlineMs }),
+    startNode({ binDirectory: workspace.binDirectory, startDeadlineMs, stopDeadlineMs: backStopDeadlineMs, signal }),
     child("pushgateway", backStopDeadlineMs),
     child("upstream", backStopDeadlineMs),
   ]);

@@ -1,4 +1,4 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 /** Where the embedded stack keeps what it knows: all of it under one folder. */
@@ -29,11 +29,6 @@ export function stateDirectory(root: string): StateDirectory {
     claimsLedger: join(at, "resource-server.sqlite"),
     routes: join(at, "routes.json5"),
   };
-}
-
-/** Forgets everything that an earlier stack left. */
-export async function clearStateDirectory({ root }: StateDirectory): Promise<void> {
-  await rm(root, { recursive: true, force: true });
 }
 
 /** Makes the folders that the stack's processes write to. */

@@ -19,17 +19,18 @@ export type Announce = (line: string) => void;
 export async function supervise(
   spec: ChildServiceSpec,
   options: ChildServiceOptions & RestartLimits,
-  { announce, signal }: Readonly<{ announce: Announce; signal: AbortSignal }>,
+  { announce }: Readonly<{ announce: Announce }>,
 ): Promise<ChildService> {
   const first = await startChildService(spec, options);
   const stopping = new AbortController();
+  const signal = AbortSignal.any([stopping.signal, options.signal]);
   let current: ChildService | undefined = first;
   const watch = async (): Promise<void> => {
     const restarts: number[] = [];
     while (current !== undefined) {
       const how = await current.exited;
       current = undefined;
-      if (stopping.signal.aborted || signal.aborted) return;
+      if (signal.aborted) return;
       const now = performance.now();
       restarts.push(now);
       if (restarts.filter((at) => now - at < options.windowMs).length > options.restartsMax) {
@@ -40,19 +41,20 @@ export async function supervise(
       }
       announce(`${spec.name} ended with ${how}; starting it again`);
       await sleep(options.pauseMs);
-      if (stopping.signal.aborted || signal.aborted) return;
-      current = await startChildService(spec, options);
+      if (signal.aborted) return;
+      current = await startChildService(spec, { ...options, signal });
       announce(`${spec.name} is ready again after ${current.readyAfterMs} ms`);
     }
   };
-  const watching = watch().catch((error: unknown) => announce(error instanceof Error ? error.message : String(error)));
+  const watching = watch().catch((error: unknown) => {
+    if (!signal.aborted) announce(error instanceof Error ? error.message : String(error));
+  });
   return {
     ...first,
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
       await current?.[Symbol.asyncDispose]();
       await watching;
-      await current?.[Symbol.asyncDispose]();
     },
   };
 }

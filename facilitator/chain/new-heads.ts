@@ -1,3 +1,4 @@
+import { WebSocket } from "ws";
 import { z } from "zod";
 import type { Logger } from "#daemon/log.ts";
 import { createPause } from "../pause.ts";
@@ -13,6 +14,9 @@ export type NewHeadsDependencies = Readonly<{
 }>;
 
 const reconnectAfterMs = 1_000;
+const handshakeDeadlineMs = 10_000;
+/** How long the node may take to agree to the end of the connection before it is cut. */
+const closeDeadlineMs = 500;
 const notification = z.object({ method: z.literal("eth_subscription") });
 
 /**
@@ -26,7 +30,7 @@ export function followNewHeads({ url }: NewHeadsOptions, { onHead, log }: NewHea
 
   const connectOnce = async (): Promise<void> => {
     const { promise: closed, resolve } = Promise.withResolvers<void>();
-    const connection = new WebSocket(url);
+    const connection = new WebSocket(url, { handshakeTimeout: handshakeDeadlineMs });
     socket = connection;
     connection.addEventListener("open", () =>
       connection.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newHeads"] })),
@@ -34,6 +38,7 @@ export function followNewHeads({ url }: NewHeadsOptions, { onHead, log }: NewHea
     connection.addEventListener("message", ({ data }) => {
       if (isNotification(data)) onHead();
     });
+    connection.addEventListener("error", ({ error }) => log.debug({ err: error }, "the newHeads connection failed"));
     connection.addEventListener("close", () => resolve());
     await closed;
   };
@@ -53,7 +58,9 @@ export function followNewHeads({ url }: NewHeadsOptions, { onHead, log }: NewHea
       stop.abort();
       pause.end();
       socket?.close();
+      const cut = setTimeout(() => socket?.terminate(), closeDeadlineMs);
       await following;
+      clearTimeout(cut);
     },
   };
 }

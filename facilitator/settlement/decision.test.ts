@@ -51,7 +51,7 @@ function entry(attempts: readonly Attempt[] = [attempt()], changes: object = { s
   return Object.assign(createInFlightBook().add(settlement, attempts), changes);
 }
 
-const options = { confirmations: 1, bumpAfterMs: 15_000 };
+const options = { confirmations: 1, bumpAfterMs: 15_000, bumpPercent: 25, maxFeePerGasGwei: 1 };
 const transaction = attempt().hash;
 
 test("a receipt with the transfer is a settlement", () => {
@@ -115,6 +115,18 @@ test("only the transaction that is next in line is worth a higher fee", () => {
   expect(decide(entry([attempt({ ...old, nonce: 6 })]), seen(), options)).toEqual({ kind: "wait" });
   const twenty = Array.from({ length: 20 }, () => attempt(old));
   expect(decide(entry(twenty), seen(), options)).toEqual({ kind: "wait" });
+});
+
+test("a fee that may not rise any more stays, and the same bytes are sent again", () => {
+  const atLimit = attempt({ signedAtMs: nowMs - 20_000, maxFeePerGas: 800_000_001n });
+  expect(decide(entry([atLimit]), seen(), options)).toEqual({ kind: "wait" });
+  expect(decide(entry([atLimit], { sentAtMs: nowMs - 5_000 }), seen(), options)).toEqual({ kind: "resend" });
+  expect(decide(entry([{ ...atLimit, maxFeePerGas: 800_000_000n }]), seen(), options)).toEqual({ kind: "replace" });
+});
+
+test("wanting a higher fee does not keep the same bytes from being sent again", () => {
+  const old = attempt({ signedAtMs: nowMs - 20_000 });
+  expect(decide(entry([old], { sentAtMs: nowMs - 5_000 }), seen(), options)).toEqual({ kind: "resend" });
 });
 
 test("a transaction of an earlier signing key is sent again, and never replaced", () => {

@@ -1,9 +1,10 @@
 import type { Head, Receipt } from "../chain/chain.ts";
+import { feeLimit, raisedFees } from "../chain/fees.ts";
 import type { Hex } from "../payment/hex.ts";
 import { reason } from "../payment/reason.ts";
 import type { Cause } from "./examination.ts";
 import type { InFlight } from "./in-flight.ts";
-import type { Outcome } from "./settlement.ts";
+import type { Attempt, Outcome } from "./settlement.ts";
 import { showsTransfer } from "./transfer-proof.ts";
 
 /** What the chain showed at one moment. */
@@ -16,8 +17,13 @@ export type Observation = Readonly<{
   nowMs: number;
 }>;
 
-/** When to do what. */
-export type DecisionOptions = Readonly<{ confirmations: number; bumpAfterMs: number }>;
+/** When to do what, and how far a fee may rise. */
+export type DecisionOptions = Readonly<{
+  confirmations: number;
+  bumpAfterMs: number;
+  bumpPercent: number;
+  maxFeePerGasGwei: number;
+}>;
 
 /**
  * What to do about one settlement.
@@ -62,14 +68,21 @@ export function decide(entry: InFlight, seen: Observation, options: DecisionOpti
     const lostForMs = entry.lostSinceMs === undefined ? 0 : seen.nowMs - entry.lostSinceMs;
     return lostForMs >= lostAfterMs ? { kind: "examine", cause: "lost" } : wait;
   }
+  // Comes before `replace`, so that a fee that can't be had just now does not keep the node from getting the bytes again.
+  if (seen.nowMs - entry.sentAtMs >= resendAfterMs) return { kind: "resend" };
   const isNextInLine = newest.signer === seen.signer && newest.nonce === seen.nextNonce;
   const isOld = seen.nowMs - newest.signedAtMs >= options.bumpAfterMs;
-  if (isNextInLine && isOld && entry.attempts.length < attemptsMax && entry.sentAtMs > 0) return { kind: "replace" };
-  return seen.nowMs - entry.sentAtMs >= resendAfterMs ? { kind: "resend" } : wait;
+  const isReplaced = isNextInLine && isOld && entry.attempts.length < attemptsMax && canPayMore(newest, options);
+  return isReplaced ? { kind: "replace" } : wait;
+}
+
+function canPayMore(newest: Attempt, { bumpPercent, maxFeePerGasGwei }: DecisionOptions): boolean {
+  // The limit holds for quotes as well, so the older fee alone decides whether there is room.
+  return raisedFees(newest, newest, { percent: bumpPercent, limit: feeLimit(maxFeePerGasGwei) }) !== undefined;
 }
 
 /** Whether a transaction could still get into a block: nothing has used its nonce yet. */
-export function isOpen({ signer, nonce, hash }: InFlight["attempts"][number], seen: Observation): boolean {
+export function isOpen({ signer, nonce, hash }: Attempt, seen: Observation): boolean {
   if (seen.receipts.has(hash)) return false;
   return signer !== seen.signer || nonce >= seen.nextNonce;
 }

@@ -59,8 +59,11 @@ export function createInFlightBook(): InFlightBook {
       return entry;
     },
     end: (entry, ending) => {
-      byId.delete(entry.settlement.id);
-      idByAuthorization.delete(authorizationKey(entry.settlement));
+      // One that was given up may end a second time, when its payment is under way again.
+      if (byId.get(entry.settlement.id) === entry) {
+        byId.delete(entry.settlement.id);
+        idByAuthorization.delete(authorizationKey(entry.settlement));
+      }
       entry.end(ending);
     },
     all: () => byId.values(),

@@ -25,6 +25,15 @@ test("after a restart the nonces of journalled transactions are not given out", 
   expect([nonces.take(), nonces.take()]).toEqual([8, 10]);
 });
 
+test("what a pool counts stays held until the chain has it", () => {
+  const nonces = createNonces();
+  for (const nonce of [5, 6, 7]) nonces.hold(nonce);
+  nonces.startFrom(8);
+  expect(nonces.take()).toBe(8);
+  nonces.rebase(5);
+  expect(nonces.take()).toBe(9);
+});
+
 test("a chain that went back starts over", () => {
   const nonces = createNonces();
   nonces.rebase(7);
@@ -37,7 +46,7 @@ test("a chain that went back starts over", () => {
 test("whatever happens, no nonce is given out that is held or gone", () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant("take" as const) }),
-    fc.record({ do: fc.constantFrom("hold" as const, "release" as const, "rebase" as const), nonce: fc.nat(30) }),
+    fc.record({ do: fc.constantFrom("hold", "release", "rebase", "startFrom"), nonce: fc.nat(30) }),
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -54,6 +63,7 @@ test("whatever happens, no nonce is given out that is held or gone", () => {
         nonces[next.do](next.nonce);
         if (next.do === "hold") held.add(next.nonce);
         if (next.do === "release") held.delete(next.nonce);
+        if (next.do === "startFrom") floor = next.nonce;
         if (next.do === "rebase") {
           floor = next.nonce;
           for (const nonce of held) if (nonce < floor) held.delete(nonce);

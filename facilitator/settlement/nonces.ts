@@ -11,6 +11,8 @@ export type Nonces = Readonly<{
   release: (nonce: number) => void;
   /** Sets the chain's next nonce. Nonces below it are gone; a chain that went back makes lower ones free again. */
   rebase: (next: number) => void;
+  /** Sets the next nonce of the chain and its pool. None held below it is given up: a pool may yet lose what has it. */
+  startFrom: (next: number) => void;
   /** Sets the chain's next nonce and frees all from there on: what had them is to be signed anew. */
   reset: (next: number) => void;
   /** Whether any transaction may be on its way. */
@@ -40,6 +42,9 @@ export function createNonces(): Nonces {
     rebase: (chainNext) => {
       floor = chainNext;
       for (const nonce of held) if (nonce < floor) held.delete(nonce);
+    },
+    startFrom: (poolNext) => {
+      floor = poolNext;
     },
     reset: (chainNext) => {
       floor = chainNext;

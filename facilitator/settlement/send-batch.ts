@@ -11,26 +11,29 @@ import { signBatch, type Job, type SignedJob, type SigningDependencies, type Sig
 export type SendDependencies = SigningDependencies &
   Readonly<{ chain: Chain; ledger: Ledger; fees: FeeQuotes; book: InFlightBook; log: Logger }>;
 
+/** What became of a batch: how many transactions were signed, and the jobs that need another one at once. */
+export type SentBatch = Readonly<{ signed: number; again: readonly Job[] }>;
+
 /** A settlement may meet foreign transactions at its nonce this often before it is left to the tracker. */
 const foreignNoncesMax = 5;
 
 /**
  * Makes the function that signs, journals and sends a batch, in this order: whatever the process dies of afterwards, the journal
- * knows each transaction that may be on its way. It returns the jobs whose nonce turned out to be taken.
+ * knows each transaction that may be on its way. It asks for another transaction where the nonce turned out to be taken.
  *
  * @throws {ChainError} from the function when fees or nonce can't be had; nothing was signed then.
  */
 export function createSendBatch(
   options: SigningOptions,
   dependencies: SendDependencies,
-): (jobs: readonly Job[]) => Promise<readonly Job[]> {
+): (jobs: readonly Job[]) => Promise<SentBatch> {
   const { chain, ledger, nonces, fees, signer, clock } = dependencies;
   let noncesAreStale = true;
   return async (jobs) => {
     const nextNonce =
       noncesAreStale || !nonces.anyHeld() ? chain.transactionCount(signer.address, "pending") : undefined;
     const [now, next] = await Promise.all([fees.quote(), nextNonce]);
-    if (next !== undefined) nonces.rebase(next);
+    if (next !== undefined) nonces.startFrom(next);
     noncesAreStale = false;
     const signed = signBatch(jobs, now, options, dependencies);
     journal(signed, ledger, nonces);
@@ -45,7 +48,7 @@ export function createSendBatch(
       return outcome !== undefined && outcome.kind !== "accepted" && isForeignNonce(sent, outcome, dependencies);
     });
     noncesAreStale = again.length > 0;
-    return again.map(({ job }) => job);
+    return { signed: signed.length, again: again.map(({ job }) => job) };
   };
 }
 

@@ -1,13 +1,13 @@
 import type { Logger } from "#daemon/log.ts";
 import { unsent, type InFlight, type InFlightBook } from "./in-flight.ts";
+import type { SentBatch } from "./send-batch.ts";
 import type { Job } from "./sign-batch.ts";
 
 /** What the submitter works with. */
 export type SubmitterDependencies = Readonly<{
   book: InFlightBook;
   log: Logger;
-  /** Sends a batch and returns the jobs that need another transaction at once. */
-  sendBatch: (jobs: readonly Job[]) => Promise<readonly Job[]>;
+  sendBatch: (jobs: readonly Job[]) => Promise<SentBatch>;
   /** Told when transactions were sent, so that somebody looks for their receipts. */
   onSent: () => void;
 }>;
@@ -33,17 +33,23 @@ export function createSubmitter(
   const queue: Job[] = [];
   let isRunning = false;
   let running = Promise.resolve();
+  let fault: string | undefined;
 
   const send = async (jobs: readonly Job[]): Promise<void> => {
     try {
-      const again = await sendBatch(jobs);
+      const { signed, again } = await sendBatch(jobs);
       for (const { entry } of jobs) entry.queued = false;
       for (const job of again) enqueue(job);
-      onSent();
+      fault = undefined;
+      // Without a transaction there is nothing new to look for, and a look at once would only queue the same again.
+      if (signed > 0) onSent();
     } catch (error) {
       for (const { entry } of jobs) entry.queued = false;
-      log.error({ err: error, settlements: jobs.length }, "settlements could not be sent");
       const failure = error instanceof Error ? error : new Error(String(error));
+      // A replacement that fails is tried again at each poll; saying so once is enough.
+      if (fault !== failure.message)
+        log.error({ err: error, settlements: jobs.length }, "settlements could not be sent");
+      fault = failure.message;
       for (const { entry } of jobs) if (entry.attempts.length === 0) book.end(entry, unsent(failure));
     }
   };

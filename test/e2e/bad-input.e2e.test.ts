@@ -81,7 +81,7 @@ describe("the facilitator answers", () => {
 describe("the resource server answers", () => {
   it("a payment signed for another chain", async () => {
     const response = await pay(await paymentHeader(await offer(), { chainId: 1 }));
-    expect([response.status, required(response).error]).toEqual([402, expect.any(String)]);
+    expect([response.status, required(response).error]).toEqual([402, "No matching payment requirements"]);
   });
 
   it("an expired payment", async () => {
@@ -101,7 +101,10 @@ describe("the resource server answers", () => {
 
   it("a header that is no payment", async () => {
     const response = await pay("not base64 at all");
-    expect([response.status, required(response).error]).toEqual([402, expect.any(String)]);
+    expect([response.status, required(response).error]).toEqual([
+      402,
+      "invalid_payload: PAYMENT-SIGNATURE is not base64 of JSON",
+    ]);
   });
 });
 
@@ -117,11 +120,10 @@ describe("the sidecar", () => {
     const whole = await readFile(path, "utf8");
     const half = whole.slice(0, Math.floor(whole.length / 2));
     await writeFile(path, half);
-    const invalid = await until("the condition", 20_000, async () => {
+    await until("a condition that names line and column", 20_000, async () => {
       const found = await condition("ConfigValid");
-      return found?.status === "False" && found;
+      return found?.status === "False" && /node\.conf:\d+:\d+ is not complete JSON/.test(found.message);
     });
-    expect(invalid.message).toMatch(/node\.conf:\d+:\d+ is not complete JSON/);
     expect(await readFile(path, "utf8")).toBe(half);
     await writeFile(path, whole);
     await until("the file is valid again", 20_000, async () => (await condition("ConfigValid"))?.status === "True");

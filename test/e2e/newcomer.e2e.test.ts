@@ -3,8 +3,13 @@ import { isListening } from "../support/free-ports.ts";
 import { spawnStack, startStack } from "../support/running-stack.ts";
 import { createServer } from "node:http";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, readFile, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stackProcesses } from "../support/stack-processes.ts";
+import { until } from "../support/until.ts";
 
 describe("gatehouse stack --once", () => {
   it("brings everything up, pays for one request, shows each step and leaves nothing behind", async () => {
@@ -38,10 +43,44 @@ describe("gatehouse stack --once", () => {
 describe("gatehouse stack", () => {
   it("stops everything within 5 s of Ctrl-C", async () => {
     await using stack = await startStack();
+    const pids = [...stackProcesses(stack).values()];
     const pressed = performance.now();
     expect(await stack.stop()).toBe(0);
     expect(performance.now() - pressed).toBeLessThan(5_000);
+    // An ended process may stand in the table until its parent, or init, takes note.
+    await until("no process is left", 2_000, () => pids.every((pid) => !existsSync(`/proc/${pid}`)));
     expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
+  });
+
+  it("stops at once when Ctrl-C comes while it starts", async () => {
+    await using stack = await spawnStack();
+    await until("the start is under way", 20_000, () => existsSync(`${stack.stateDirectory}/routes.json5`));
+    expect(await stack.stop()).toBe(130);
+    expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
+  });
+
+  it("leaves no service behind when it is killed, and takes over the node at its next start", async () => {
+    await using killed = await startStack();
+    const pids = stackProcesses(killed);
+    killed.process.kill("SIGKILL");
+    await killed.exited;
+    const services = [...pids].filter(([name]) => name !== "node").map(([, pid]) => pid);
+    await until("every service has ended", 15_000, () => services.every((pid) => !existsSync(`/proc/${pid}`)));
+    const env = { ...killed.env };
+    await using next = await spawnStack(["--once", "--state-dir", killed.stateDirectory], env);
+    expect(await next.exited, next.output()).toBe(0);
+    await until("the left node is gone", 2_000, () => !existsSync(`/proc/${pids.get("node")}`));
+  });
+
+  it("never empties a folder that is not its own, nor one that another stack runs on", async () => {
+    await using running = await startStack();
+    await using second = await spawnStack(["--once", "--fresh", "--state-dir", running.stateDirectory]);
+    expect([await second.exited, second.output()]).toEqual([1, expect.stringContaining("another stack runs on")]);
+    const foreign = await mkdtemp(join(tmpdir(), "gatehouse-foreign-"));
+    await writeFile(join(foreign, "thesis.txt"), "irreplaceable");
+    await using third = await spawnStack(["--once", "--fresh", "--state-dir", foreign]);
+    expect([await third.exited, third.output()]).toEqual([1, expect.stringContaining("was not made by a stack")]);
+    expect(await readFile(join(foreign, "thesis.txt"), "utf8")).toBe("irreplaceable");
   });
 
   it("names a taken port and its setting before anything starts", async () => {

@@ -101,6 +101,32 @@ describe("kill -9 of the resource server", () => {
   });
 });
 
+describe("a client that does not read its response", () => {
+  it("is cut off after the time for delivery; the same payment then gets the response, and is charged once", async () => {
+    await using shop = await market.openShop(folder.path, {
+      GATEHOUSE_RESOURCE_SERVER_PAYMENT_DELIVERY_TIMEOUT_MS: "1000",
+    });
+    const { port, host } = new URL(urlOf(shop));
+    const url = `${urlOf(shop)}/data`;
+    const header = await paymentFor(url);
+    market.upstream.behave("large");
+    const reader = connect(Number(port), "127.0.0.1").pause();
+    reader.on("error", () => undefined);
+    await once(reader, "connect");
+    reader.write(`GET /data HTTP/1.1\r\nHost: ${host}\r\nPAYMENT-SIGNATURE: ${header}\r\n\r\n`);
+    await until("the payment is settled", 10_000, () => metric(shop, 'gatehouse_payment_claims{state="settled"} 1'));
+    expect((await buy(url, header)).status).toBe(409);
+    let response: Response | undefined;
+    await until("the delivery is given up", 10_000, async () => {
+      response = await buy(url, header);
+      return response.status !== 409;
+    });
+    expect([response?.status, (await response?.text())?.length]).toEqual([200, largeBytes + 2]);
+    reader.destroy();
+    expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
+  });
+});
+
 describe("a client of this project", () => {
   it("gets what it paid for although the server is killed and started again meanwhile", async () => {
     const [port = 0] = await freePorts(1);

@@ -18,6 +18,8 @@ export type StackPorts = Readonly<
 export type RunningStack = AsyncDisposable &
   Readonly<{
     ports: StackPorts;
+    /** The environment variables that name the ports. */
+    env: Readonly<Record<string, string>>;
     stateDirectory: string;
     process: ChildProcess;
     output: () => string;
@@ -69,6 +71,7 @@ export async function spawnStack(
   };
   return {
     ports,
+    env: portsEnv,
     stateDirectory,
     process: child,
     output: () => output,

@@ -6,9 +6,12 @@ export function stackProcesses({ process: { pid }, stateDirectory }: RunningStac
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean),
   );
-  const subcommand = (child: string) => readFileSync(`/proc/${child}/cmdline`, "utf8").split("\0").at(-2) ?? "";
   const node = JSON.parse(readFileSync(`${stateDirectory}/node/run/node.pid`, "utf8")) as { pid: number };
   return new Map([...children.map((child) => [subcommand(child), Number(child)] as const), ["node", node.pid]]);
+}
+
+function subcommand(pid: string): string {
+  return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").at(-2) ?? "";
 }
 
 /** The resident memory of a process in MiB, without that of its children. */

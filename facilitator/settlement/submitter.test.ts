@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { createLog } from "#daemon/log.ts";
+import { createInFlightBook } from "./in-flight.ts";
+import type { SentBatch } from "./send-batch.ts";
+import type { Settlement } from "./settlement.ts";
+import { createSubmitter } from "./submitter.ts";
+
+const settlement: Settlement = {
+  id: `0x${"1d".repeat(32)}`,
+  asset: `0x${"a5".repeat(20)}`,
+  payer: `0x${"01".repeat(20)}`,
+  payTo: `0x${"02".repeat(20)}`,
+  amount: 10_000n,
+  authorizationNonce: `0x${"0c".repeat(32)}`,
+  validBefore: 1_800_000_300n,
+  callData: "0xe3ee160e",
+};
+
+const attempt = {
+  hash: `0x${"aa".repeat(32)}`,
+  signer: `0x${"51".repeat(20)}`,
+  nonce: 5,
+  rawTransaction: "0x02",
+  maxFeePerGas: 2n,
+  maxPriorityFeePerGas: 1n,
+  signedAtMs: 0,
+} as const;
+
+/** A submitter with one settlement that was sent before, and what came of each of its batches. */
+function submitterWith(sendBatch: () => Promise<SentBatch>) {
+  const lines: string[] = [];
+  const log = createLog({ service: "test", level: "error" }, { write: (line) => void lines.push(line) });
+  const book = createInFlightBook();
+  let wakes = 0;
+  const submitter = createSubmitter({ batchMax: 8 }, { book, log, sendBatch, onSent: () => (wakes += 1) });
+  const entry = book.add(settlement, [attempt]);
+  const replace = async () => {
+    submitter.replace(entry);
+    await submitter.idle();
+  };
+  return { replace, wakes: () => wakes, errors: () => lines.length };
+}
+
+test("receipts are looked for at once only when there is a new transaction", async () => {
+  let signed = 0;
+  const { replace, wakes } = submitterWith(async () => ({ signed, again: [] }));
+  await replace();
+  expect(wakes()).toBe(0);
+  signed = 1;
+  await replace();
+  expect(wakes()).toBe(1);
+});
+
+test("a fault is told of once while it lasts, and again when it comes back", async () => {
+  let fault: string | undefined = "the chain asks too much";
+  const { replace, errors } = submitterWith(async () => {
+    if (fault !== undefined) throw new Error(fault);
+    return { signed: 1, again: [] };
+  });
+  for (let polls = 0; polls < 3; polls += 1) await replace();
+  expect(errors()).toBe(1);
+  fault = "the node is away";
+  await replace();
+  expect(errors()).toBe(2);
+  fault = undefined;
+  await replace();
+  fault = "the node is away";
+  await replace();
+  expect(errors()).toBe(3);
+});
