@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { byHand, startFakeNode } from "./testing/fake-node.ts";
 import { call, startTestGateway, until } from "./testing/test-gateway.ts";
@@ -33,5 +35,25 @@ describe("a gateway that stops", () => {
     clearInterval(pump);
     expect(answers.filter(({ result }) => result !== "late")).toEqual([]);
     await expect(call(gateway.url, "eth_coinbase")).rejects.toThrow("fetch failed");
+  });
+
+  it("does not wait for clients that leave their side of an idle connection open", async () => {
+    await using node = await startFakeNode();
+    const gateway = await startTestGateway(node);
+    const { hostname, port } = new URL(gateway.url);
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    socket.on("error", () => socket.destroy());
+    const body = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
+    socket.write(
+      `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await once(socket, "data");
+    const started = performance.now();
+    const stopped = gateway[Symbol.asyncDispose]();
+    const late = setTimeout(() => socket.destroy(), 4_000);
+    await stopped;
+    clearTimeout(late);
+    socket.destroy();
+    expect(performance.now() - started).toBeLessThan(3_000);
   });
 });

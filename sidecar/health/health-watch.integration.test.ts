@@ -178,3 +178,18 @@ test("a WebSocket that freezes while HTTP answers", async () => {
   );
   expect(health.board.get("RpcAnswering")?.status).toBe("True");
 });
+
+test("credentials in the URL are sent and never shown", async () => {
+  const answer = rpc({ ...good, eth_blockNumber: rising });
+  await using node = await serve((request, response) => {
+    if (request.headers.authorization === `Basic ${btoa("user:secret")}`) answer(request, response);
+    else response.writeHead(302, { Location: "/elsewhere" }).end();
+  });
+  const withPassword = (password: string) => node.url.replace("//", `//user:${password}@`);
+  await using health = watch(withPassword("secret"));
+  expect(await health.words("RpcAnswering", "Answering")).not.toContain("secret");
+  await using refused = watch(withPassword("other"));
+  expect(await refused.words("RpcAnswering", "Refused")).toBe(
+    "http://node can't be reached (no usable HTTP answer); is the node running, and is this its address?",
+  );
+});

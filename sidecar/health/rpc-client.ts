@@ -1,3 +1,5 @@
+import { fetchFailureCode, httpEndpoint } from "../http-endpoint.ts";
+
 /** Why a JSON-RPC endpoint gave no usable answer. */
 export type RpcFailureReason = "Refused" | "TimedOut" | "NotJsonRpc" | "RpcError" | "TooLarge";
 
@@ -24,13 +26,14 @@ const responseLimitBytes = 65_536;
 /** Makes a JSON-RPC client of one HTTP endpoint. Its calls throw {@link RpcFailure}. */
 export function createRpcClient(options: RpcClientOptions, dependencies: Readonly<{ fetch: typeof fetch }>): RpcClient {
   const where = new URL(options.url).origin;
+  const endpoint = httpEndpoint(options.url);
   return async (method, params, signal) => {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
     let text: string;
     try {
-      const response = await dependencies.fetch(options.url, {
+      const response = await dependencies.fetch(endpoint.url, {
         method: "POST",
-        headers: { "Content-Type": "application/json" },
+        headers: { ...endpoint.headers, "Content-Type": "application/json" },
         body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
         signal: deadline,
         redirect: "error",
@@ -64,11 +67,9 @@ function unreachable(where: string, timeoutMs: number, deadline: AbortSignal, ca
       cause,
     );
   }
-  const inner = (cause as Error).cause as NodeJS.ErrnoException | undefined;
-  const why = inner?.code ?? (cause as Error).message;
   return new RpcFailure(
     "Refused",
-    `${where} can't be reached (${why}); is the node running, and is this its address?`,
+    `${where} can't be reached (${fetchFailureCode(cause)}); is the node running, and is this its address?`,
     cause,
   );
 }

@@ -7,11 +7,10 @@ import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 /** What came of it: `again` when the file is another one now, `wakeInMs` when it is to be judged again by then. */
 export type Judgement = Readonly<{ again: boolean; wakeInMs?: number }>;
 
-/** Problems that the last good content mends; an unreadable file is left to who owns it. */
+/** Problems that the last good content mends; one that is unreadable or too large to keep a copy of is left to who owns it. */
 const mendable: ReadonlySet<ConfigProblemReason> = new Set([
   "Vanished",
   "Empty",
-  "TooLarge",
   "NotText",
   "HalfWritten",
   "NotAnObject",
@@ -29,8 +28,11 @@ export async function judgeConfig(
 ): Promise<Judgement> {
   const { board, clock, metrics } = parts;
   const nowMs = clock.monotonicMs();
-  if (reading.contentHash !== memory.contentHash || memory.contentSinceMs === 0) {
+  const problemReason = reading.ok ? undefined : reading.problem.reason;
+  const isAnother = reading.contentHash !== memory.contentHash || problemReason !== memory.problemReason;
+  if (isAnother || memory.contentSinceMs === 0) {
     memory.contentHash = reading.contentHash;
+    memory.problemReason = problemReason;
     memory.contentSinceMs = nowMs;
   }
   metrics.configValid(reading.ok);
@@ -59,7 +61,7 @@ async function mend(
   const { contentHash: expectedHash } = reading;
   state.nodeHas.set("unknown");
   const written = await writeConfig(
-    { path, limitBytes: configLimitBytes, expectedHash, content: good },
+    { path, limitBytes: configLimitBytes, expectedHash, expectedProblem: reading.problem.reason, content: good },
     { lock: parts.place.lock(), versions },
   );
   if (written.ok) {

@@ -124,3 +124,20 @@ test("a second writer that disagrees ends in a condition, and in no restart", as
   await upkeep.reason("RestartSettled", "Contested");
   expect((await node.starts()) - restarts).toBeLessThanOrEqual(6);
 });
+
+test("a file that is larger than the limit is never replaced", async () => {
+  await using node = await createFakeNode();
+  await using upkeep = await runUpkeep(node, {
+    ...noRestart,
+    GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "100",
+    GATEHOUSE_SIDECAR_UPKEEP_CONFIG_LIMIT_BYTES: "10000",
+    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
+  });
+  const large = `${await corrected(node, upkeep)}//${"x".repeat(10_000)}\n`;
+  await writeFile(node.configPath, large);
+  await upkeep.reason("ConfigValid", "TooLarge");
+  const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const before = await passes();
+  await until(passes, (count) => count > before + 5);
+  expect(await node.config()).toBe(large);
+});

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -135,4 +135,18 @@ test("an upgrade under the sidecar's eyes migrates the keys, values kept", async
   expect(await node.config()).toContain('"pamir_cetina_job_name": "node-7"');
   await cli("0.16.0-rc.1");
   expect(await until(node.config, (text) => !text.includes("pamir"))).toContain('"storage_cetina_job_name": "node-7"');
+});
+
+test("a state directory that can't keep the healthy configuration has a restart verified once", async () => {
+  await using node = await createFakeNode();
+  await started(node);
+  const stateDirectory = join(node.workspace, "state");
+  await mkdir(join(stateDirectory, "healthy.conf"), { recursive: true });
+  await using upkeep = await runUpkeep(node, {}, { stateDirectory });
+  await until(node.starts, (starts) => starts === 2);
+  const told = () => upkeep.events.list().filter(({ message }) => message.includes("could not be kept"));
+  await until(told, (events) => events.length === 1);
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(upkeep.state.restartInFlight.get()).toBeUndefined();
+  expect(await upkeep.metrics.metrics()).not.toContain('cause="unverified"');
 });

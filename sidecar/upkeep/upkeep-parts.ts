@@ -10,11 +10,13 @@ import type { CorrectionRate } from "./apply/correction-rate.ts";
 import type { MaintenanceWindow } from "./apply/maintenance-window.ts";
 import type { NodeDriver } from "./drivers/driver.ts";
 import type { ConfigDocument } from "./observe/config-document.ts";
+import type { ConfigProblemReason } from "./observe/config-problem.ts";
 import type { NodeCli } from "./observe/node-cli.ts";
 import type { NodePlace } from "./node-place.ts";
 import type { NodeObserver } from "./observe/node-observer.ts";
 import type { PruneInfo } from "./observe/prune-info.ts";
 import type { PruneProgress } from "./observe/prune-progress.ts";
+import type { PushWatch } from "./observe/push-watch.ts";
 import type { RestartBudget } from "./state/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import type { UpkeepMetrics } from "./upkeep-metrics.ts";
@@ -28,8 +30,8 @@ export type UpkeepParts = Readonly<{
   nodeCli: NodeCli | undefined;
   /** Absent when the node may not be restarted. */
   driver: NodeDriver | undefined;
-  /** Time of the node's last push, when it is checked. */
-  lastPush: ((signal: AbortSignal) => Promise<number | undefined>) | undefined;
+  /** Asks for the node's last push, when it is checked. */
+  lastPush: PushWatch["lastPush"] | undefined;
   state: UpkeepState;
   versions: ConfigVersions;
   budget: RestartBudget;
@@ -51,6 +53,8 @@ export type UpkeepMemory = {
   /** What node.conf held at the last pass, and since when (monotonic). */
   contentHash: string | undefined;
   contentSinceMs: number;
+  /** What was wrong with it then: contents that can't be read all have no hash. */
+  problemReason: ConfigProblemReason | undefined;
   /** The last document that could be used. */
   document: ConfigDocument | undefined;
   pruneProgress: PruneProgress | undefined;

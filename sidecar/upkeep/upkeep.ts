@@ -104,6 +104,7 @@ function emptyMemory(): UpkeepMemory {
   return {
     contentHash: undefined,
     contentSinceMs: 0,
+    problemReason: undefined,
     document: undefined,
     pruneProgress: undefined,
     goodHash: undefined,

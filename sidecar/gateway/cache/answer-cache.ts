@@ -17,8 +17,10 @@ export type AnswerCache = Readonly<{
   get: (key: string, generation: number) => string | undefined;
   /** Keeps a result while the head's generation is this one. */
   putForHead: (key: string, json: string, generation: number) => void;
-  /** Keeps a result that can't change. */
-  putForEver: (key: string, json: string) => void;
+  /** Counts how often the cache was cleared: what was asked for in one epoch is not kept in another. */
+  epoch: () => number;
+  /** Keeps a result that can't change, unless the cache was cleared since the epoch in which it was asked for. */
+  putForEver: (key: string, json: string, askedIn: number) => void;
   clear: () => void;
   bytes: () => number;
   entries: () => number;
@@ -28,6 +30,7 @@ export type AnswerCache = Readonly<{
 export function makeAnswerCache(options: AnswerCacheOptions): AnswerCache {
   const entries = new Map<string, Entry>();
   let bytes = 0;
+  let epoch = 0;
 
   const remove = (key: string, entry: Entry) => {
     entries.delete(key);
@@ -63,8 +66,12 @@ export function makeAnswerCache(options: AnswerCacheOptions): AnswerCache {
       return entry.json;
     },
     putForHead: put,
-    putForEver: (key, json) => put(key, json, ever),
+    epoch: () => epoch,
+    putForEver: (key, json, askedIn) => {
+      if (askedIn === epoch) put(key, json, ever);
+    },
     clear: () => {
+      epoch += 1;
       entries.clear();
       bytes = 0;
     },

@@ -75,6 +75,23 @@ describe("saved reads", () => {
     expect(await gateway.metrics.metrics()).toContain("calls_in_flight 0");
   });
 
+  it("reach every reader whole when they are too large to be shared", async () => {
+    const size = 12_000_000;
+    let finish: (() => void) | undefined;
+    node.answer(({ id }, response) => {
+      const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"${"z".repeat(size)}"}`;
+      const send = () => response.writeHead(200, { "Content-Length": text.length }).end(text);
+      if (finish === undefined) finish = send;
+      else send();
+      return byHand;
+    });
+    const reads = Array.from({ length: 3 }, (_, id) => read(id, "eth_call", [{ to: null }, "latest"]));
+    await until("all are waiting", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 3"));
+    finish?.();
+    for (const { text } of await Promise.all(reads)) expect(text.length).toBeGreaterThan(size);
+    expect(await gateway.metrics.metrics()).toContain("calls_in_flight 0");
+  });
+
   it("are not kept over the loss of the node", async () => {
     node.answer(() => "0x1");
     await read(1, "eth_chainId");
@@ -82,6 +99,23 @@ describe("saved reads", () => {
     node.cutLink();
     await until("the cache is empty", async () => (await gateway.metrics.metrics()).includes("cache_entries 0"));
     expect((await read(1, "eth_chainId")).source).toBe("node");
+  });
+
+  it("are not kept when the node was lost while they were under way", async () => {
+    let finish: (() => void) | undefined;
+    node.answer(({ id }, response) => {
+      finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x1"}`);
+      return byHand;
+    });
+    const early = read(1, "eth_chainId");
+    await until("the call is at the node", () => finish !== undefined);
+    node.cutLink();
+    await until("the link is lost", () => node.subscriptions() === 0);
+    await until("the link is back", () => node.subscriptions() === 1);
+    finish?.();
+    expect((await early).text).toContain("0x1");
+    node.answer(() => "0x2");
+    expect((await read(2, "eth_chainId")).text).toContain("0x2");
   });
 
   it("still answer what can't change while the node is away, and the rest gets an error at once", async () => {

@@ -1,6 +1,6 @@
 import { callText, errorText, resultText } from "../envelope/answer-text.ts";
 import { readAnswer, type NodeAnswer } from "../envelope/read-answer.ts";
-import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
+import type { AnswerFlow, AnswerSink, AnswerSource } from "../dispatch/answer-sink.ts";
 import { collectAnswer } from "../dispatch/collected-answer.ts";
 import { passThrough, type NodeOutcome } from "../dispatch/pass-through.ts";
 import { failureError } from "../upstream/failure-error.ts";
@@ -31,8 +31,8 @@ export type SharedReadEvents = Readonly<{
   closed: () => void;
   /** The node's result, for the cache. */
   result: (json: string) => void;
-  /** A reader who must be served by a call of its own, because the answer is too long to be shared. */
-  alone: (reader: Reader) => void;
+  /** Serves a reader by a call of its own, because the answer is too long to be shared. */
+  alone: (reader: Reader) => AnswerFlow;
 }>;
 
 /** One call to the node that answers several equal reads. */
@@ -48,6 +48,7 @@ export function startSharedRead(
   { pool, events }: Readonly<{ pool: NodePool; events: SharedReadEvents }>,
 ): SharedRead & Readonly<{ flow: AnswerFlow }> {
   const readers = new Set<Reader>();
+  const ownFlows = new Map<Reader, AnswerFlow>();
   const carriedId = first.id;
   let streamsTo: Reader | undefined;
   let flow: NodeFlow | undefined;
@@ -58,24 +59,20 @@ export function startSharedRead(
     readers.clear();
     return all;
   };
-  const answer = (reader: Reader, text: string, outcome: NodeOutcome, source: "node" | "coalesced" | "gateway") => {
-    reader.done(outcome);
-    reader.sink.text(text, source);
-  };
   const whole = (text: string) => {
     const read = readAnswer(text, carriedId);
     if (read?.kind === "result") events.result(read.json);
     for (const reader of close()) {
-      if (reader === first) answer(reader, text, "answered", "node");
-      else answer(reader, retold(read, reader.id), "coalesced", "coalesced");
+      if (reader === first) tell(reader, text, "answered", "node");
+      else tell(reader, retold(read, reader.id), "coalesced", "coalesced");
     }
   };
   const fail = (failure: NodeFailure) => {
-    for (const reader of close()) answer(reader, errorText(reader.id, failureError(failure)), failure, "gateway");
+    for (const reader of close()) tell(reader, errorText(reader.id, failureError(failure)), failure, "gateway");
   };
   const tooLong = (sofar: readonly Buffer[], lengthBytes: number | undefined) => {
     const all = close();
-    for (const reader of all) if (reader !== first) events.alone(reader);
+    for (const reader of all) if (reader !== first) ownFlows.set(reader, events.alone(reader));
     if (!all.includes(first)) {
       flow?.cancel();
       return undefined;
@@ -89,8 +86,12 @@ export function startSharedRead(
   const join = (reader: Reader): AnswerFlow => {
     readers.add(reader);
     return {
-      resume: () => (streamsTo === reader ? flow?.resume() : undefined),
+      resume: () => {
+        ownFlows.get(reader)?.resume();
+        if (streamsTo === reader) flow?.resume();
+      },
       cancel: () => {
+        ownFlows.get(reader)?.cancel();
         if (!readers.delete(reader) && streamsTo !== reader) return;
         streamsTo = undefined;
         reader.done("cancelled");
@@ -110,6 +111,11 @@ export function startSharedRead(
     sink: collectAnswer(options.limitBytes, { whole, fail, tooLong }),
   });
   return { join, flow: firstFlow };
+}
+
+function tell({ done, sink }: Reader, text: string, outcome: NodeOutcome, source: AnswerSource): void {
+  done(outcome);
+  sink.text(text, source);
 }
 
 function retold(answer: NodeAnswer | undefined, id: string): string {

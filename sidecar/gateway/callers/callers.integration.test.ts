@@ -79,6 +79,20 @@ describe("callers", () => {
     expect((await call(gateway.urls["internal"]!, "debug_getBlockReadStates")).error).toBeUndefined();
   });
 
+  it("reach no tracer by an unlisted name, and make no series of metrics by one", async () => {
+    await using forwarding = await startTestGateway(node, {
+      internal: { enabled: true },
+      unknownMethods: { internal: "forward" },
+    });
+    const url = forwarding.urls["internal"]!;
+    expect((await call(url, "my_secretName")).error).toBeUndefined();
+    expect((await call(url, "debug_traceEverything")).error?.code).toBe(-32601);
+    expect((await call(url, "trace_everything")).error?.code).toBe(-32601);
+    const metrics = await forwarding.metrics.metrics();
+    expect(metrics).not.toContain("my_secretName");
+    expect(metrics).toContain('method="unlisted"');
+  });
+
   it("are refused by the internal listener when their Host or Origin is foreign", async () => {
     const url = gateway.urls["internal"]!;
     expect((await post(url, chainId)).status).toBe(200);

@@ -1,5 +1,5 @@
 import { errorText } from "../envelope/answer-text.ts";
-import { isBad, type BadCall, type Call } from "../envelope/call.ts";
+import type { BadCall, Call } from "../envelope/call.ts";
 import { rpcErrors } from "../envelope/rpc-error.ts";
 import type { AnswerFlow, AnswerSink } from "./answer-sink.ts";
 import { makeBatchWriter } from "./batch-writer.ts";
@@ -16,7 +16,7 @@ export type BatchLimits = Readonly<{ parallel: number; responseBytes: number }>;
 export function runBatch(
   calls: readonly (Call | BadCall)[],
   limits: BatchLimits,
-  { handle, sink }: Readonly<{ handle: (call: Call, sink: AnswerSink) => AnswerFlow; sink: AnswerSink }>,
+  { handle, sink }: Readonly<{ handle: (call: Call | BadCall, sink: AnswerSink) => AnswerFlow; sink: AnswerSink }>,
 ): AnswerFlow {
   const writer = makeBatchWriter(calls.length, limits.responseBytes, sink);
   const flows = new Map<number, AnswerFlow>();
@@ -30,8 +30,7 @@ export function runBatch(
     run();
   };
   const start = (place: number, call: Call | BadCall) => {
-    if (isBad(call)) settle(place, call, errorText(call.id, call.error));
-    else if (writer.bytes() >= limits.responseBytes) settle(place, call, entryText(call.id, "tooLong"));
+    if (writer.bytes() >= limits.responseBytes) settle(place, call, entryText(call.id, "tooLong"));
     else {
       const itemSink = textSink(limits.responseBytes, (answer) => settle(place, call, entryText(call.id, answer)));
       const flow = handle(call, itemSink);

@@ -3,7 +3,7 @@ import { goneTier, type Caller, type ListenerName } from "../callers/caller.ts";
 import { methodFor } from "../callers/method-for-caller.ts";
 import type { Head } from "../cache/head.ts";
 import { errorText, resultText } from "../envelope/answer-text.ts";
-import type { Call } from "../envelope/call.ts";
+import { isBad, type BadCall, type Call } from "../envelope/call.ts";
 import { limitExceeded, methodNotFound, rpcErrors, type RpcError } from "../envelope/rpc-error.ts";
 import { checkParams } from "../limits/check-params.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
@@ -41,26 +41,27 @@ export type CallContext = Readonly<{
   subscriptions?: Subscriptions | undefined;
 }>;
 
-/** Answers one call: the catalogue, then limits, then constants, cache and node. Never throws. */
-export type CallHandler = (call: Call, context: CallContext, sink: AnswerSink) => AnswerFlow;
+/** Answers one call: the catalogue, then limits, then constants, cache and node. What is no call is charged, too. Never throws. */
+export type CallHandler = (call: Call | BadCall, context: CallContext, sink: AnswerSink) => AnswerFlow;
 
 /** Makes the handler of all listeners' calls. */
 export function makeCallHandler(dependencies: CallDependencies): CallHandler {
   return (call, context, sink) => {
     const policy = dependencies.policy();
     const tier = policy.tiers.get(context.caller.tierName) ?? goneTier;
+    const asking = { ...dependencies, context, sink, rules: policy, tier, id: call.id ?? "null" };
+    if (isBad(call)) {
+      const work = { ...asking, method: undefined };
+      return charged(work, 1, () => failed(work, call.error));
+    }
     const method = methodFor(policy, tier, call.method, context.caller);
-    const work: Work = { ...dependencies, call, context, sink, rules: policy, tier, method, id: call.id ?? "null" };
-    const decision = policy.settings.rateLimit.enabled
-      ? dependencies.limiter.take(context.caller.key, method?.costUnits ?? 1, tier)
-      : undefined;
-    return decision instanceof Promise ? later(work, decision) : admit(work, decision);
+    const work: Work = { ...asking, call, method };
+    return charged(work, method?.costUnits ?? 1, () => admit(work));
   };
 }
 
-type Work = CallDependencies &
+type Asking = CallDependencies &
   Readonly<{
-    call: Call;
     id: string;
     context: CallContext;
     sink: AnswerSink;
@@ -69,11 +70,25 @@ type Work = CallDependencies &
     method: Method | undefined;
   }>;
 
-function later(work: Work, decision: Promise<RateDecision>): AnswerFlow {
+type Work = Asking & Readonly<{ call: Call }>;
+
+/** Goes on when the caller's rate allows so many units more. */
+function charged(work: Asking, costUnits: number, proceed: () => AnswerFlow): AnswerFlow {
+  const decided = (waitMs: RateDecision) => {
+    if (waitMs === undefined) return proceed();
+    const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
+    return limited(work, `rate limit exceeded; try again in ${seconds} s`, seconds, "limited");
+  };
+  if (!work.rules.settings.rateLimit.enabled) return proceed();
+  const decision = work.limiter.take(work.context.caller.key, costUnits, work.tier);
+  return decision instanceof Promise ? later(decision, decided) : decided(decision);
+}
+
+function later(decision: Promise<RateDecision>, decided: (waitMs: RateDecision) => AnswerFlow): AnswerFlow {
   let flow: AnswerFlow | undefined;
   let cancelled = false;
   const goOn = (waitMs: RateDecision) => {
-    if (!cancelled) flow = admit(work, waitMs);
+    if (!cancelled) flow = decided(waitMs);
   };
   decision.then(goOn, () => goOn(undefined));
   return {
@@ -85,12 +100,8 @@ function later(work: Work, decision: Promise<RateDecision>): AnswerFlow {
   };
 }
 
-function admit(work: Work, waitMs: RateDecision): AnswerFlow {
+function admit(work: Work): AnswerFlow {
   const { call, method, id } = work;
-  if (waitMs !== undefined) {
-    const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
-    return limited(work, `rate limit exceeded; try again in ${seconds} s`, seconds, "limited");
-  }
   if (method === undefined) return failed(work, methodNotFound(call.method));
   const { subscriptions } = work.context;
   if (method.webSocketOnly === true && subscriptions === undefined) {
@@ -112,7 +123,9 @@ function admit(work: Work, waitMs: RateDecision): AnswerFlow {
     case "refuse":
       return failed(work, checked.error);
     case "split":
-      return splitRead(work, method, checked.pieces);
+      return charged(work, method.costUnits * (checked.pieces.length - 1), () =>
+        splitRead(work, method, checked.pieces),
+      );
     case "pass":
       return readOne(work, method, checked.params);
   }
@@ -140,7 +153,7 @@ function readOne(work: Work, method: Method, params: string): AnswerFlow {
     if (isDone) return;
     isDone = true;
     work.gate.leave(key, method.costUnits, overload);
-    work.meter.node(method.name, (work.now() - context.startedAt) / 1_000);
+    work.meter.node(labelOf(work), (work.now() - context.startedAt) / 1_000);
     ended(work, callOutcome(outcome));
   };
   return reads.read({ method, params, traceparent: context.traceparent }, { id, sink, done });
@@ -163,16 +176,10 @@ async function tellSubscription(work: Work, pending: Promise<SubscriptionAnswer>
   else answered(work, `{"jsonrpc":"2.0","id":${work.id},"error":${answer.json}}`);
 }
 
-/** A range in pieces is charged as that many calls and takes one place among those under way. */
+/** A range in pieces, which is charged as that many calls, takes one place among those under way. */
 function splitRead(work: Work, method: Method, pieces: readonly string[]): AnswerFlow {
   const { key } = work.context.caller;
-  const { overload, ranges, limits, rateLimit } = work.rules.settings;
-  const units = method.costUnits * (pieces.length - 1);
-  const wait = rateLimit.enabled ? work.limiter.take(key, units, work.tier) : undefined;
-  if (typeof wait === "number") {
-    const seconds = Math.max(1, Math.ceil(wait / 1_000));
-    return limited(work, `rate limit exceeded; try again in ${seconds} s`, seconds, "limited");
-  }
+  const { overload, ranges, limits } = work.rules.settings;
   const refusal = work.gate.enter(key, work.tier, method.costUnits, overload);
   if (refusal !== undefined) {
     return limited(work, "too much load; try again later", overload.retryAfterSeconds, "overload");
@@ -187,9 +194,16 @@ function splitRead(work: Work, method: Method, pieces: readonly string[]): Answe
   );
 }
 
-function ended({ meter, method, context, now }: Work, outcome: CallOutcome): void {
+/** The method as metrics name it. A name that only the client knows is never a label, or clients would make series. */
+function labelOf({ rules, method }: Asking): string {
+  if (method === undefined) return "unknown";
+  return rules.catalogue.has(method.name) ? method.name : "unlisted";
+}
+
+function ended(work: Asking, outcome: CallOutcome): void {
+  const { meter, context, now } = work;
   meter.call({
-    method: method?.name ?? "unknown",
+    method: labelOf(work),
     tier: context.caller.tierName,
     outcome,
     seconds: (now() - context.startedAt) / 1_000,
@@ -203,13 +217,13 @@ function answered(work: Work, text: string): AnswerFlow {
   return finishedFlow;
 }
 
-function failed(work: Work, error: RpcError): AnswerFlow {
+function failed(work: Asking, error: RpcError): AnswerFlow {
   ended(work, "refused");
   work.sink.text(errorText(work.id, error), "gateway");
   return finishedFlow;
 }
 
-function limited(work: Work, message: string, seconds: number, outcome: "limited" | "overload"): AnswerFlow {
+function limited(work: Asking, message: string, seconds: number, outcome: "limited" | "overload"): AnswerFlow {
   ended(work, outcome);
   work.sink.refused(errorText(work.id, limitExceeded(message)), seconds);
   return finishedFlow;

@@ -1,6 +1,4 @@
 import { goneTier, type Caller } from "../callers/caller.ts";
-import { errorText } from "../envelope/answer-text.ts";
-import { isBad } from "../envelope/call.ts";
 import { readMessage } from "../envelope/read-message.ts";
 import type { Policy, PolicySource } from "../policy/policy.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
@@ -52,10 +50,6 @@ export function makeMessageHandler({ policy, handle, now }: MessageDependencies)
       );
     }
     const { call } = message;
-    if (isBad(call)) {
-      sink.text(errorText(call.id, call.error), "gateway");
-      return finishedFlow;
-    }
     if (call.id !== undefined) return handle(call, context, sink);
     handle(call, context, discard);
     sink.text("", "gateway");

@@ -35,6 +35,9 @@ export type NodeReads = Readonly<{
   read: (read: NodeRead, reader: Reader) => AnswerFlow;
 }>;
 
+/** When a read began: what was known of the head and of the node then. */
+type Moment = Readonly<{ generation: number; epoch: number }>;
+
 /** Ids that every node gives back byte for byte: plain integers and plain strings. Others travel under another id. */
 const plainId = /^(?:0|[1-9]\d{0,14}|"[\x20\x21\x23-\x5b\x5d-\x7e]{0,128}")$/;
 
@@ -66,14 +69,15 @@ export function makeNodeReads(
       },
     };
   };
-  const keep = (key: string, json: string, scope: CacheScope, generation: number) => {
+  const keep = (key: string, json: string, scope: CacheScope, { generation, epoch }: Moment) => {
     if (!options.cache || isEmptyResult(json)) return;
-    if (scope === "ever") cache.putForEver(key, json);
+    if (scope === "ever") cache.putForEver(key, json, epoch);
     // A head that changed meanwhile leaves open which of the two the answer belongs to.
     else if (scope === "head" && head.generation() === generation) cache.putForHead(key, json, generation);
   };
   const share = (read: NodeRead, key: string, scope: CacheScope, reader: Reader): AnswerFlow => {
-    const generation = head.generation();
+    const moment = { generation: head.generation(), epoch: cache.epoch() };
+    const { generation } = moment;
     const running = underWay.get(key);
     if (running !== undefined && running.generation === generation) return running.shared.join(reader);
     const { method, params, traceparent } = read;
@@ -89,7 +93,7 @@ export function makeNodeReads(
             isOver = true;
             if (shared !== undefined && underWay.get(key)?.shared === shared) underWay.delete(key);
           },
-          result: (json) => keep(key, json, scope, generation),
+          result: (json) => keep(key, json, scope, moment),
           alone: (left) => alone(read, left),
         },
       },

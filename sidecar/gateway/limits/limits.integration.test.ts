@@ -45,6 +45,15 @@ describe("limits", () => {
     expect(await client.ask(syncing)).toContain("-32005");
   });
 
+  it("count what is no call, alone, in a batch, and for a batch that is too large", async () => {
+    await using running = await startAll({ tiers: { public: tier }, limits: { batchItems: 3 } });
+    const { url } = running.gateway;
+    expect((await post(url, "[1,{},[]]")).text).not.toContain("-32005");
+    expect((await post(url, "[1,1,1,1]")).text).toContain("batch too large");
+    expect((await post(url, "{")).text).toContain("parse error");
+    expect((await post(url, "{}")).status).toBe(429);
+  });
+
   it("keep the calls of one caller that are under way, and let go of those whose client is gone", async () => {
     await using running = await startAll({
       tiers: { public: { ...tier, requestsPerSecond: 1_000, requestBurst: 10_000 } },

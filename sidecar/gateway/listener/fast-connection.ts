@@ -4,15 +4,16 @@ import type { Identify } from "../callers/identify.ts";
 import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { FastAnswerHeads } from "./fast-answer.ts";
+import { makeFastSink } from "./fast-sink.ts";
 import { fastHeadBytes, readFastHead, type FastHead } from "./fast-head.ts";
 
 const headEnd = Buffer.from("\r\n\r\n");
 /** Bytes that may come while an answer is under way before the connection is no longer read. */
 const earlyBytes = 65_536;
-/** Answers up to this size go out in one piece with their head. */
-const joinedBytes = 16_384;
 /** Time in which a new connection has to send its first bytes, as node:http has it. */
 const firstBytesMs = 10_000;
+/** Time without progress after which a connection that is being closed is no longer waited for. */
+const closingMs = 1_000;
 
 /** What a fast connection answers with. */
 export type FastConnectionDependencies = Readonly<{
@@ -41,7 +42,6 @@ export class FastConnection {
   #lastHead: Buffer | undefined;
   #lastRead: FastHead | undefined;
   #isBusy = false;
-  #isChunked = false;
   #flow: AnswerFlow | undefined;
   /** What was read and is not answered: whole requests that came at once, or the start of one while an answer is under way. */
   #unread: Buffer | undefined;
@@ -52,7 +52,11 @@ export class FastConnection {
     this.#socket = socket;
     this.#dependencies = dependencies;
     this.#remoteAddress = socket.remoteAddress ?? "";
-    this.#sink = this.#makeSink();
+    this.#sink = makeFastSink(socket, {
+      heads: dependencies.heads,
+      isDraining: dependencies.isDraining,
+      finish: () => this.#finish(),
+    });
     socket.setTimeout(Math.min(firstBytesMs, dependencies.idleTimeoutMs));
     socket.on("data", this.#receive);
     socket.on("drain", this.#drained);
@@ -64,25 +68,33 @@ export class FastConnection {
 
   /** Ends the connection unless an answer is under way, which ends it itself while the listener drains. */
   closeIfIdle(): void {
-    if (!this.#isBusy) this.#socket.end();
+    if (!this.#isBusy) this.#leave();
   }
 
   readonly #receive = (bytes: Buffer): void => {
     this.#unread = this.#unread === undefined ? bytes : Buffer.concat([this.#unread, bytes]);
     if (this.#isBusy) {
       if (this.#unread.length > earlyBytes) this.#socket.pause();
-    } else this.#serve();
+    } else if (this.#socket.writableNeedDrain) this.#socket.pause();
+    else this.#serve();
   };
 
-  /** Answers what has been read, one request after another; a request that waits for its answer ends the loop. */
+  /**
+   * Answers what has been read, one request after another. A request that waits for its answer ends the loop, and so does a
+   * client that does not take the answers it has.
+   */
   #serve(): void {
     if (this.#isServing) return;
     this.#isServing = true;
-    for (let bytes = this.#unread; bytes !== undefined && !this.#isBusy && !this.#isGone; bytes = this.#unread) {
+    for (let bytes = this.#unread; bytes !== undefined && this.#mayServe(); bytes = this.#unread) {
       this.#unread = undefined;
       this.#serveOne(bytes);
     }
     this.#isServing = false;
+  }
+
+  #mayServe(): boolean {
+    return !this.#isBusy && !this.#isGone && !this.#socket.writableNeedDrain;
   }
 
   #serveOne(bytes: Buffer): void {
@@ -145,60 +157,23 @@ export class FastConnection {
     if (this.#isBusy) this.#flow = flow;
   }
 
-  #makeSink(): AnswerSink {
-    const socket = this.#socket;
-    const { heads, isDraining } = this.#dependencies;
-    return {
-      text: (json, source) => {
-        socket.write(heads.whole(source, json.length, isDraining()) + json, "latin1");
-        this.#finish();
-      },
-      bytes: (body, source) => {
-        const head = heads.whole(source, body.length, isDraining());
-        if (body.length <= joinedBytes) socket.write(joined(head, body));
-        else {
-          socket.cork();
-          socket.write(head, "latin1");
-          socket.write(body);
-          socket.uncork();
-        }
-        this.#finish();
-      },
-      refused: (json, retryAfterSeconds) => {
-        socket.write(heads.refused(retryAfterSeconds, json.length, isDraining()) + json, "latin1");
-        this.#finish();
-      },
-      begin: (lengthBytes, source) => {
-        this.#isChunked = lengthBytes === undefined;
-        socket.write(heads.stream(source, lengthBytes, isDraining()), "latin1");
-      },
-      chunk: (bytes) => {
-        if (!this.#isChunked) return socket.write(bytes);
-        socket.cork();
-        socket.write(`${bytes.length.toString(16)}\r\n`, "latin1");
-        socket.write(bytes);
-        const hasRoom = socket.write("\r\n", "latin1");
-        socket.uncork();
-        return hasRoom;
-      },
-      end: () => {
-        if (this.#isChunked) socket.write("0\r\n\r\n", "latin1");
-        this.#finish();
-      },
-      broken: () => socket.destroy(),
-    };
-  }
-
   #finish(): void {
     this.#isBusy = false;
     this.#flow = undefined;
-    if (this.#dependencies.isDraining()) {
-      this.#isGone = true;
-      this.#socket.end();
-      return;
-    }
+    if (this.#dependencies.isDraining()) this.#leave();
+    else this.#goOn();
+  }
+
+  #goOn(): void {
     if (this.#unread !== undefined) this.#serve();
-    if (!this.#isGone && this.#socket.isPaused()) this.#socket.resume();
+    if (!this.#isGone && !this.#socket.writableNeedDrain && this.#socket.isPaused()) this.#socket.resume();
+  }
+
+  /** Closes both sides when what was written is out: a client need not answer the end of a connection with its own. */
+  #leave(): void {
+    this.#isGone = true;
+    this.#socket.setTimeout(closingMs);
+    this.#socket.destroySoon();
   }
 
   #handOver(unread: Buffer): void {
@@ -216,14 +191,18 @@ export class FastConnection {
     this.#dependencies.handOver(socket, unread);
   }
 
-  readonly #drained = (): void => this.#flow?.resume();
+  readonly #drained = (): void => {
+    if (this.#isBusy) this.#flow?.resume();
+    else this.#goOn();
+  };
 
   readonly #ended = (): void => {
     this.#socket.end();
   };
 
   readonly #timedOut = (): void => {
-    if (!this.#isBusy) this.#socket.destroy();
+    // While bytes are on their way out, only a client that has taken none of them lets the time pass.
+    if (!this.#isBusy || this.#socket.writableNeedDrain) this.#socket.destroy();
   };
 
   // Followed by "close".
@@ -236,11 +215,4 @@ export class FastConnection {
     this.#flow?.cancel();
     this.#flow = undefined;
   };
-}
-
-function joined(head: string, body: Buffer): Buffer {
-  const all = Buffer.allocUnsafe(head.length + body.length);
-  all.write(head, 0, "latin1");
-  body.copy(all, head.length);
-  return all;
 }

@@ -8,7 +8,7 @@ const answerBytes = 8_388_608;
 
 /** Asks the node something for the gateway itself; undefined when it does not answer or answers with an error. */
 export function askNode(
-  pool: NodePool,
+  pool: Pick<NodePool, "send">,
   question: Readonly<{ method: string; params: string; timeoutMs: number }>,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {

@@ -15,12 +15,23 @@ const missedHeads = 3;
 /** Follows the node's head: by one newHeads subscription, by asking while there is none or it says nothing. */
 export type HeadWatch = Disposable & Readonly<{ linkOpened: () => void; linkLost: () => void }>;
 
-/** Starts to follow; `resetLink` is called when the subscription is open and misses heads. */
+/** What following the head takes. */
+export type HeadWatchDependencies = Readonly<{
+  pool: Pick<NodePool, "send">;
+  hub: Pick<SubscriptionHub, "subscribe">;
+  head: Head;
+  /** The subscription is open and misses heads. */
+  resetLink: () => void;
+  /** The node answers again after it did not, and no connection was there to tell whether it is the same one. */
+  returned: () => void;
+}>;
+
+/** Starts to follow. */
 export function startHeadWatch(
   options: HeadWatchOptions,
-  { pool, hub, head, resetLink }: Readonly<{ pool: NodePool; hub: SubscriptionHub; head: Head; resetLink: () => void }>,
+  { pool, hub, head, resetLink, returned }: HeadWatchDependencies,
 ): HeadWatch {
-  const state = { isSubscribed: false, missed: 0, isAsking: false, finalizedFor: -1 };
+  const state = { isSubscribed: false, missed: 0, isAway: false, isAsking: false, finalizedFor: -1 };
 
   const ask = (block: "latest" | "finalized") =>
     askNode(pool, { method: "eth_getBlockByNumber", params: `["${block}",false]`, timeoutMs: options.timeoutMs });
@@ -38,10 +49,18 @@ export function startHeadWatch(
     }
     const before = head.generation();
     const block = readBlock(await ask("latest"));
-    if (block === undefined) return;
+    if (block === undefined) {
+      state.isAway = !state.isSubscribed;
+      return;
+    }
+    if (state.isAway) returned();
+    state.isAway = false;
     head.advance(block);
-    state.missed = state.isSubscribed && head.generation() !== before ? state.missed + 1 : 0;
-    if (state.missed >= missedHeads) resetLink();
+    if (state.isSubscribed && head.generation() !== before) state.missed += 1;
+    if (state.missed >= missedHeads) {
+      state.missed = 0;
+      resetLink();
+    }
     await finalize();
   };
   const look = () => {
@@ -65,10 +84,13 @@ export function startHeadWatch(
   look();
   return {
     linkOpened: () => {
+      // From here on the connection tells whether the node was away.
+      state.isAway = false;
       void subscribeHeads();
     },
     linkLost: () => {
       state.isSubscribed = false;
+      state.missed = 0;
       head.lose();
       look();
     },

@@ -34,7 +34,7 @@ export function startNode(
   let link: NodeLink | undefined;
   const hub = makeSubscriptionHub(() => link ?? { call: async () => unlinked });
   const resetLink = () => link?.reset();
-  const watch = stack.use(startHeadWatch(headSettings, { pool, hub, head, resetLink }));
+  const watch = stack.use(startHeadWatch(headSettings, { pool, hub, head, resetLink, returned: cache.clear }));
   const events = {
     opened: () => {
       // It may be another node, or the same one with another chain. While it was away, constants still answered.

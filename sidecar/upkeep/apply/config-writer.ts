@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { replaceFile } from "#daemon/atomic-file.ts";
 import { readConfigFile } from "../observe/config-file.ts";
+import type { ConfigProblemReason } from "../observe/config-problem.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { WriterLock } from "./writer-lock.ts";
 
@@ -10,6 +11,8 @@ export type ConfigWrite = Readonly<{
   limitBytes: number;
   /** What the file has to hold right before it is replaced; absent when it has to be missing or unusable. */
   expectedHash: string | undefined;
+  /** What has to be wrong with it right then; absent when it has to be usable. */
+  expectedProblem?: ConfigProblemReason | undefined;
   content: Uint8Array;
 }>;
 
@@ -41,7 +44,8 @@ export async function writeConfig(
       mode: 0o600,
       beforeRename: async () => {
         const now = await readConfigFile(write.path, write.limitBytes);
-        if (now.contentHash !== write.expectedHash) throw new ChangedMeanwhile();
+        const problem = now.ok ? undefined : now.problem.reason;
+        if (now.contentHash !== write.expectedHash || problem !== write.expectedProblem) throw new ChangedMeanwhile();
       },
     });
     return { ok: true };

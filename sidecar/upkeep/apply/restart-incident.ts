@@ -44,7 +44,7 @@ export type RestartIncidentDependencies = VerificationDependencies &
  * killed at any point goes on where it was.
  */
 export async function runRestart(incident: RestartIncident, dependencies: RestartIncidentDependencies): Promise<void> {
-  const { state, budget, events, versions } = dependencies;
+  const { state, budget, events } = dependencies;
   const before = await readConfigFile(incident.configPath, incident.configLimitBytes);
   if (!incident.isMade) {
     enter("commanded", incident, dependencies);
@@ -55,13 +55,31 @@ export async function runRestart(incident: RestartIncident, dependencies: Restar
   const verified = await attempt(incident, incident.isMade, dependencies);
   if (incident.signal.aborted) return;
   if (verified.ok) {
-    if (before.ok) await versions.remember("healthy", before.bytes);
+    // The proof is made: a state directory that can't be written must not have it made again and again.
+    state.restartInFlight.set(undefined);
     events.add("restart", `The node is back and advances after ${Math.round(verified.tookMs)} ms.`);
-  } else {
-    await rollBack(incident, verified.message, dependencies);
-    if (incident.signal.aborted) return;
+    if (before.ok) await rememberHealthy(before.bytes, dependencies);
+    return;
   }
+  await rollBack(incident, verified.message, dependencies);
+  if (incident.signal.aborted) return;
   state.restartInFlight.set(undefined);
+}
+
+async function rememberHealthy(
+  bytes: Uint8Array,
+  { versions, events, log }: RestartIncidentDependencies,
+): Promise<void> {
+  try {
+    await versions.remember("healthy", bytes);
+  } catch (error) {
+    log.error({ err: error }, "the healthy configuration could not be kept; look at upkeep.stateDirectory");
+    const why = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+    events.add(
+      "restart",
+      `The healthy configuration could not be kept (${why}): a roll-back would restore an earlier one. Make upkeep.stateDirectory writable.`,
+    );
+  }
 }
 
 function enter(
@@ -129,6 +147,7 @@ async function restoreHealthy(incident: RestartIncident, dependencies: RestartIn
       path: incident.configPath,
       limitBytes: incident.configLimitBytes,
       expectedHash: now.contentHash,
+      expectedProblem: now.ok ? undefined : now.problem.reason,
       content: healthy,
     },
     dependencies,

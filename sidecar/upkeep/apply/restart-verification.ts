@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { pause } from "../../poll.ts";
 import type { NodeHealth } from "../../health/node-health.ts";
+import type { PushLook } from "../observe/push-watch.ts";
 
 /** Whether a node came back. */
 export type Verification = Readonly<{ ok: true; tookMs: number } | { ok: false; message: string }>;
@@ -17,8 +18,8 @@ export type VerificationOptions = Readonly<{
 export type VerificationDependencies = Readonly<{
   clock: Clock;
   look: (signal: AbortSignal) => Promise<NodeHealth>;
-  /** Time of the node's last push (seconds since 1970); undefined when metrics are not desired or not checked. */
-  lastPush: ((signal: AbortSignal) => Promise<number | undefined>) | undefined;
+  /** Asks for the node's last push; undefined when metrics are not checked. */
+  lastPush: ((signal: AbortSignal) => Promise<PushLook>) | undefined;
 }>;
 
 /** Looks are close together at first, because a node may be back within a second, and then less so. */
@@ -28,7 +29,8 @@ const quickForMs = 5_000;
 
 /**
  * Restarts a node and proves that it came back: the RPC answers, the height is above the last one that the old process
- * answered (or, when it was never seen down, above the first one after the restart), and metrics arrive again.
+ * answered (or, when it was never seen down, above the first one after the restart), and metrics arrive again. Metrics that the node
+ * is not to push, or that a Pushgateway that can't be asked may have, say nothing against it.
  */
 export async function restartAndVerify(
   restart: () => Promise<void>,
@@ -50,7 +52,7 @@ export async function restartAndVerify(
     ended.abort();
     await watching;
   }
-  if (lastPush !== undefined && !(await pushArrives(pushBefore, lastPush, options))) {
+  if (lastPush !== undefined && (await pushIsMissing(pushBefore, lastPush, options))) {
     return { ok: false, message: `no metrics reached the Pushgateway within ${options.metricsWithinMs} ms` };
   }
   return { ok: true, tookMs: clock.monotonicMs() - beganMs };
@@ -108,16 +110,22 @@ async function watchHeight(
   }
 }
 
-async function pushArrives(
-  before: number | undefined,
-  lastPush: (signal: AbortSignal) => Promise<number | undefined>,
+/** Whether the last answer within the time limit was that of a Pushgateway without a new push of the node. */
+async function pushIsMissing(
+  before: PushLook | undefined,
+  lastPush: (signal: AbortSignal) => Promise<PushLook>,
   options: VerificationOptions,
 ): Promise<boolean> {
   const deadline = AbortSignal.any([options.signal, AbortSignal.timeout(options.metricsWithinMs)]);
+  const beforeSeconds = before?.state === "pushed" ? before.lastPushSeconds : 0;
+  let isMissing = false;
   while (!deadline.aborted) {
     const now = await lastPush(deadline);
-    if (now !== undefined && now > (before ?? 0)) return true;
+    if (now.state === "notPushing") return false;
+    if (now.state === "pushed" && now.lastPushSeconds > beforeSeconds) return false;
+    // A look that the time limit cut off tells nothing.
+    if (!deadline.aborted) isMissing = now.state !== "unreachable";
     await pause(slowLookMs, deadline);
   }
-  return false;
+  return isMissing;
 }

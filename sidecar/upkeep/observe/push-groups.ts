@@ -1,3 +1,5 @@
+import { fetchFailureCode, httpEndpoint } from "../../http-endpoint.ts";
+
 /** One group at a Pushgateway: its job and when it was last pushed to (seconds since 1970). */
 type PushGroup = Readonly<{ job: string; labels: string; pushTimeSeconds: number }>;
 
@@ -13,24 +15,27 @@ export async function readPushGroups(
   signal: AbortSignal,
   dependencies: Readonly<{ fetch: typeof fetch }>,
 ): Promise<PushGroupsResult> {
-  const url = `${options.url.replace(/\/$/, "")}/metrics`;
+  const { url, headers } = httpEndpoint(`${options.url.replace(/\/$/, "")}/metrics`);
   const shown = new URL(url);
   const where = `${shown.origin}${shown.pathname}`;
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
   try {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
-    const response = await dependencies.fetch(url, { signal: deadline });
+    const response = await dependencies.fetch(url, { headers, signal: deadline });
     if (response.status !== 200) {
       await response.body?.cancel();
       return { ok: false, message: `${where} answered ${response.status}; is pushgateway.url a Pushgateway?` };
     }
-    return { ok: true, groups: await parseGroups(response, options.responseLimitBytes) };
+    const groups = await parseGroups(response, options.responseLimitBytes);
+    if (groups !== "too-large") return { ok: true, groups };
+    const limit = `${options.responseLimitBytes} bytes (pushgateway.responseLimitBytes)`;
+    return { ok: false, message: `${where} answered more than ${limit}; raise the limit, or is it no Pushgateway?` };
   } catch (error) {
-    const code = ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code ?? (error as Error).message;
-    return { ok: false, message: `${where} can't be read (${code}); is the Pushgateway running?` };
+    const why = deadline.aborted ? `no answer within ${options.timeoutMs} ms` : fetchFailureCode(error);
+    return { ok: false, message: `${where} can't be read (${why}); is the Pushgateway running?` };
   }
 }
 
-async function parseGroups(response: Response, limitBytes: number): Promise<readonly PushGroup[]> {
+async function parseGroups(response: Response, limitBytes: number): Promise<readonly PushGroup[] | "too-large"> {
   const groups: PushGroup[] = [];
   const decoder = new TextDecoder();
   let rest = "";
@@ -38,7 +43,7 @@ async function parseGroups(response: Response, limitBytes: number): Promise<read
   for await (const chunk of response.body ?? []) {
     const bytes = chunk as Uint8Array;
     length += bytes.length;
-    if (length > limitBytes) throw new Error(`more than ${limitBytes} bytes, pushgateway.responseLimitBytes`);
+    if (length > limitBytes) return "too-large";
     const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     groups.push(...lines.flatMap((line) => parseLine(line) ?? []));

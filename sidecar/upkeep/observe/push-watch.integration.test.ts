@@ -76,3 +76,9 @@ test("a Pushgateway that is down is said to be down, not the node", async () => 
     "http://gateway/metrics can't be read (ECONNREFUSED); is the Pushgateway running?",
   );
 });
+
+test("credentials in the URL of a Pushgateway are sent and never shown", async () => {
+  await using gateway = await pushgateway(() => line(Date.now() / 1_000));
+  await using pushes = watch(gateway.url.replace("//", "//user:secret@"));
+  expect(await pushes.words("Fresh")).not.toContain("secret");
+});

@@ -20,10 +20,15 @@ export type PushWatchDependencies = Readonly<{
   log: Logger;
 }>;
 
+/** One look at the Pushgateway. `unreachable`: it could not be asked; `missing`: it has no group of the node. */
+export type PushLook = Readonly<
+  { state: "notPushing" | "unreachable" | "missing" } | { state: "pushed"; lastPushSeconds: number }
+>;
+
 /** The node's metrics under watch. */
 export type PushWatch = Readonly<{
   /** Asks now when the node last pushed (seconds since 1970). */
-  lastPush: (signal: AbortSignal) => Promise<number | undefined>;
+  lastPush: (signal: AbortSignal) => Promise<PushLook>;
   done: Promise<void>;
 }>;
 
@@ -36,16 +41,16 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
   let seen: PushesSeen | undefined;
   let job: string | undefined;
 
-  const look = async (signal: AbortSignal): Promise<number | undefined> => {
+  const look = async (signal: AbortSignal): Promise<PushLook> => {
     const pushes = identity();
     if (pushes === undefined) {
       board.set(notChecked("NotPushing", "The node is not configured to push metrics."));
-      return undefined;
+      return { state: "notPushing" };
     }
     if (pushes.job !== job) seen = undefined;
     job = pushes.job;
     const found = await readPushGroups(options, signal, dependencies);
-    if (signal.aborted) return undefined;
+    if (signal.aborted) return { state: "unreachable" };
     if (!found.ok) {
       board.set({
         type: "MetricsArriving",
@@ -53,7 +58,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
         reason: "PushgatewayUnreachable",
         message: found.message,
       });
-      return undefined;
+      return { state: "unreachable" };
     }
     const times = found.groups.flatMap((group) => (group.job === job ? [group.pushTimeSeconds] : []));
     const last = times.length === 0 ? undefined : Math.max(...times);
@@ -65,7 +70,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
     board.set(
       judge(pushes, last === undefined ? undefined : seen, nowMs, options.staleAfterMs, board.get("MetricsArriving")),
     );
-    return last;
+    return last === undefined ? { state: "missing" } : { state: "pushed", lastPushSeconds: last };
   };
 
   const run = async () => {
