@@ -2,6 +2,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { StartupError } from "./startup-error.ts";
+import { urlAuthority } from "./url-authority.ts";
 
 /** Where and how to listen. */
 export type ListenOptions = Readonly<{
@@ -45,8 +46,12 @@ export async function listen(server: Server, options: Omit<ListenOptions, "reque
     server.listen(options.port, options.host, () => resolve());
   });
   const { port } = server.address() as AddressInfo;
-  const name = options.host.includes(":") ? `[${options.host}]` : options.host;
-  return { url: `http://${name}:${port}`, port, server, [Symbol.asyncDispose]: () => close(server) };
+  return {
+    url: `http://${urlAuthority(options.host, port)}`,
+    port,
+    server,
+    [Symbol.asyncDispose]: () => close(server),
+  };
 }
 
 function listenFailure(

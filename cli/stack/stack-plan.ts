@@ -1,4 +1,6 @@
+import { environmentName } from "#daemon/settings-leaf.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings.ts";
+import { urlAuthority } from "#daemon/url-authority.ts";
 import type { DevnetSettings } from "#devnet/prepared-node.ts";
 import { pushgatewaySettings } from "#devnet/pushgateway/settings.ts";
 import { devnetSettings } from "#devnet/settings.ts";
@@ -56,8 +58,8 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
   const chain: ChainFacts = {
     chainId: devnet.chain.id,
     token: tokenAddress,
-    httpUrl: `http://${authority({ host: node.listenHost, port: node.httpPort })}`,
-    webSocketUrl: `ws://${authority({ host: node.listenHost, port: node.webSocketPort })}`,
+    httpUrl: `http://${urlAuthority(node.listenHost, node.httpPort)}`,
+    webSocketUrl: `ws://${urlAuthority(node.listenHost, node.webSocketPort)}`,
     version: node.version,
   };
   const sidecarEnv = childEnvironment(sidecarEnvironment(directory, chain, url(pushgateway)), env);
@@ -77,16 +79,14 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
       resourceServer: url(resourceServer),
     },
     ports: [
-      want("node", { host: node.listenHost, port: node.httpPort }, devnetSettings, "NODE_HTTP_PORT"),
-      want(
-        "node's WebSocket",
-        { host: node.listenHost, port: node.webSocketPort },
-        devnetSettings,
-        "NODE_WEB_SOCKET_PORT",
-      ),
+      want("node", { host: node.listenHost, port: node.httpPort }, devnetSettings, ["node", "httpPort"]),
+      want("node's WebSocket", { host: node.listenHost, port: node.webSocketPort }, devnetSettings, [
+        "node",
+        "webSocketPort",
+      ]),
       want("Pushgateway", pushgateway, pushgatewaySettings),
       want("sample upstream", upstream, upstreamSettings),
-      want("gateway", sidecar.gateway.public, sidecarSettings, "GATEWAY_PUBLIC_PORT"),
+      want("gateway", sidecar.gateway.public, sidecarSettings, ["gateway", "public", "port"]),
       want("sidecar", sidecar.listen, sidecarSettings),
       want("facilitator", facilitator, facilitatorSettings),
       want("resource server", resourceServer, resourceServerSettings),
@@ -107,15 +107,11 @@ function want(
   owner: string,
   { host, port }: Listener,
   { service }: SettingsDefinition,
-  key = "LISTEN_PORT",
+  path = ["listen", "port"],
 ): WantedPort {
-  return { owner, host, port, setting: `GATEHOUSE_${service.replaceAll("-", "_").toUpperCase()}_${key}` };
+  return { owner, host, port, setting: environmentName(service, path) };
 }
 
-function url(listener: Listener): string {
-  return `http://${authority(listener)}`;
-}
-
-function authority({ host, port }: Listener): string {
-  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+function url({ host, port }: Listener): string {
+  return `http://${urlAuthority(host, port)}`;
 }

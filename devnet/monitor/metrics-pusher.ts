@@ -1,5 +1,6 @@
 import { Counter, type Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
+import { urlAuthority } from "#daemon/url-authority.ts";
 import type { MonitorSettings } from "./monitor-settings.ts";
 
 /** How long one push may take, unless the interval is shorter: so that one push is over before the next begins. */
@@ -51,11 +52,10 @@ export function startMetricsPusher(
  * Pushgateway's API defines ("URL", `job@base64`).
  */
 export function pushUrl({ jobName, pushAddress, pushPort }: MonitorSettings): string {
-  const host = pushAddress.includes(":") ? `[${pushAddress}]` : pushAddress;
   const job = jobName.includes("/")
     ? `job@base64/${Buffer.from(jobName).toString("base64url")}`
     : `job/${encodeURIComponent(jobName)}`;
-  return `http://${host}:${pushPort}/metrics/${job}`;
+  return `http://${urlAuthority(pushAddress, pushPort)}/metrics/${job}`;
 }
 
 /** Replaces the job's group by the metrics as they are now; returns why that did not work, if it did not. */

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { listen } from "#daemon/http-listener.ts";
 import { StartupError } from "#daemon/startup-error.ts";
+import { urlAuthority } from "#daemon/url-authority.ts";
 import { guardedByParent } from "../parent-guard.ts";
 
 /** How the real Pushgateway is run. */
@@ -34,7 +35,7 @@ const stopDeadlineMs = 3_000;
  */
 export async function startRealPushgateway(options: RealPushgatewayOptions): Promise<RealPushgateway> {
   const { program, host, port, persistenceFile } = options;
-  const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const address = urlAuthority(host, port);
   const [command, ...args] = guardedByParent([
     program,
     `--web.listen-address=${address}`,

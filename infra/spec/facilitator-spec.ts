@@ -1,5 +1,6 @@
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+import { daemonHealth } from "./daemon-health.ts";
 import type { DeploymentSecret } from "./deployment-secret.ts";
 import { stateDirectory } from "./service-spec.ts";
 import type { Token } from "./token.ts";
@@ -37,14 +38,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
       ports: [{ name: "http", number: facilitatorPort, audience: "system" }],
       volumes: [{ name: "facilitator-ledger", path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 5 }],
       edges: [{ to: "node", port: "http" }],
-      health: {
-        kind: "http",
-        port: "http",
-        readyPath: "/readyz",
-        livePath: "/livez",
-        startupPath: "/livez",
-        startWithinSeconds: 60,
-      },
+      health: daemonHealth,
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,
     },

@@ -1,5 +1,6 @@
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+import { daemonHealth } from "./daemon-health.ts";
 import { filesDirectory, stateDirectory } from "./service-spec.ts";
 import type { Token } from "./token.ts";
 
@@ -47,14 +48,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         { name: "resource-server-ledger", path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 5 },
       ],
       edges: [{ to: "facilitator", port: "http" }, { to: "upstream", port: "http" }, { to: "internet" }],
-      health: {
-        kind: "http",
-        port: "http",
-        readyPath: "/readyz",
-        livePath: "/livez",
-        startupPath: "/livez",
-        startWithinSeconds: 60,
-      },
+      health: daemonHealth,
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,
     },

@@ -1,5 +1,6 @@
 import { upstreamSettings } from "#devnet/upstream/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+import { daemonHealth } from "./daemon-health.ts";
 
 /** Port of the sample upstream. */
 export const upstreamPort = 4_022;
@@ -14,14 +15,7 @@ export function upstreamSpec(args: CommonArgs): BuiltService {
       tree: { listen: { host: "0.0.0.0", port: upstreamPort } },
       ports: [{ name: "http", number: upstreamPort, audience: "system" }],
       volumes: [],
-      health: {
-        kind: "http",
-        port: "http",
-        readyPath: "/readyz",
-        livePath: "/livez",
-        startupPath: "/livez",
-        startWithinSeconds: 60,
-      },
+      health: daemonHealth,
       limits: { cpus: 0.5, memoryMebibytes: 256 },
       stopGraceSeconds: 10,
     },

@@ -1,21 +1,11 @@
 import { encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
+import { authorizationTypes } from "@x402/evm";
 import { toHex, type Hex } from "viem";
 import { client } from "./paying.ts";
 
 /** What differs from a good payment. Times in Unix seconds. */
 export type PaymentDeviation = Readonly<{ chainId?: number; validBefore?: bigint }>;
-
-const authorizationTypes = {
-  TransferWithAuthorization: [
-    { name: "from", type: "address" },
-    { name: "to", type: "address" },
-    { name: "value", type: "uint256" },
-    { name: "validAfter", type: "uint256" },
-    { name: "validBefore", type: "uint256" },
-    { name: "nonce", type: "bytes32" },
-  ],
-} as const;
 
 /** A PAYMENT-SIGNATURE header for the requirements, signed by the embedded stack's client (EIP-3009). */
 export async function paymentHeader(accepted: PaymentRequirements, deviation: PaymentDeviation = {}): Promise<string> {
