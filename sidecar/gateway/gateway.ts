@@ -51,6 +51,7 @@ export async function startGateway(
   const cache = makeAnswerCache(settings.cache);
   const upstream = starting.use(startNode(settings, { ...node, head, cache, policy, log, now }));
   const gate = makeLoadGate({ loopDelayMs: starting.use(watchLoopDelay()).delayMs });
+  const meter = withAccessLog(prometheusMeter(metrics), settings.accessLog, { log, random: Math.random });
   const handle = makeCallHandler({
     policy,
     limiter: starting.use(startRateLimiter(settings.rateStore, { log, now })),
@@ -60,7 +61,7 @@ export async function startGateway(
       { ...settings.cache, cache: settings.cache.enabled, responseBytes: () => policy().settings.limits.responseBytes },
       { pool: upstream.pool, cache, head },
     ),
-    meter: withAccessLog(prometheusMeter(metrics), settings.accessLog, { log, random: Math.random }),
+    meter,
     openRpc: openRpcTexts(),
     now,
   });
@@ -69,6 +70,7 @@ export async function startGateway(
     handle: makeMessageHandler({ policy, handle, now }),
     hub: upstream.hub,
     metrics,
+    limited: meter.limited,
     log,
   });
   starting.use(listeners);

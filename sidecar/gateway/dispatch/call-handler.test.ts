@@ -37,7 +37,7 @@ describe("a range in pieces", () => {
           return finishedFlow;
         },
       },
-      meter: { call: () => undefined, node: () => undefined },
+      meter: { call: () => undefined, node: () => undefined, limited: () => undefined },
       openRpc: openRpcTexts(),
       now,
     });

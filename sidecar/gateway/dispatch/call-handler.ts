@@ -8,7 +8,7 @@ import { limitExceeded, methodNotFound, rpcErrors, type RpcError } from "../enve
 import { checkParams } from "../limits/check-params.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
 import type { RateDecision, RateLimiter } from "../limits/rate-limiter.ts";
-import type { CallOutcome, Meter } from "../observe/meter.ts";
+import type { CallOutcome, LimitName, Meter } from "../observe/meter.ts";
 import { logsCap, traceCap, type Policy, type PolicySource } from "../policy/policy.ts";
 import type { Tier } from "../policy/settings.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
@@ -52,7 +52,9 @@ export function makeCallHandler(dependencies: CallDependencies): CallHandler {
     const asking = { ...dependencies, context, sink, rules: policy, tier, id: call.id ?? "null" };
     if (isBad(call)) {
       const work = { ...asking, method: undefined };
-      return charged(work, 1, () => failed(work, call.error));
+      return charged(work, 1, () =>
+        failed(work, call.error, call.error === rpcErrors.batchTooLarge ? "batch" : undefined),
+      );
     }
     const method = methodFor(policy, tier, call.method, context.caller);
     const work: Work = { ...asking, call, method };
@@ -77,7 +79,7 @@ function charged(work: Asking, costUnits: number, proceed: () => AnswerFlow): An
   const decided = (waitMs: RateDecision) => {
     if (waitMs === undefined) return proceed();
     const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
-    return limited(work, `rate limit exceeded; try again in ${seconds} s`, seconds, "limited");
+    return limited(work, `rate limit exceeded; try again in ${seconds} s`, seconds, "rate");
   };
   if (!work.rules.settings.rateLimit.enabled) return proceed();
   const decision = work.limiter.take(work.context.caller.key, costUnits, work.tier);
@@ -121,7 +123,7 @@ function admit(work: Work): AnswerFlow {
   });
   switch (checked.kind) {
     case "refuse":
-      return failed(work, checked.error);
+      return failed(work, checked.error, checked.limit);
     case "split":
       return charged(work, method.costUnits * (checked.pieces.length - 1), () =>
         splitRead(work, method, checked.pieces),
@@ -143,17 +145,21 @@ function readOne(work: Work, method: Method, params: string): AnswerFlow {
   const { key } = context.caller;
   const refusal = work.gate.enter(key, work.tier, method.costUnits, overload);
   if (refusal === "concurrency") {
-    return limited(work, `more than ${work.tier.concurrency} calls at a time; try again later`, 1, "limited");
+    return limited(work, `more than ${work.tier.concurrency} calls at a time; try again later`, 1, "concurrency");
   }
   if (refusal === "overload") {
     return limited(work, "too much load; try again later", overload.retryAfterSeconds, "overload");
   }
   let isDone = false;
+  const askedAt = work.now();
   const done = (outcome: NodeOutcome) => {
     if (isDone) return;
     isDone = true;
     work.gate.leave(key, method.costUnits, overload);
-    work.meter.node(labelOf(work), (work.now() - context.startedAt) / 1_000);
+    // A reader that shared another's call has no time of the node's own, and one that went leaves it unknown.
+    if (outcome !== "coalesced" && outcome !== "cancelled") {
+      work.meter.node(labelOf(work), (work.now() - askedAt) / 1_000);
+    }
     ended(work, callOutcome(outcome));
   };
   return reads.read({ method, params, traceparent: context.traceparent }, { id, sink, done });
@@ -182,7 +188,7 @@ function splitRead(work: Work, method: Method, pieces: readonly string[]): Answe
   const { overload, ranges, limits } = work.rules.settings;
   const refusal = work.gate.enter(key, work.tier, method.costUnits, overload);
   if (refusal !== undefined) {
-    return limited(work, "too much load; try again later", overload.retryAfterSeconds, "overload");
+    return limited(work, "too much load; try again later", overload.retryAfterSeconds, refusal);
   }
   return readSplit(
     { method, pieces, parallel: ranges.splitParallel, limitBytes: limits.batchResponseBytes },
@@ -217,14 +223,21 @@ function answered(work: Work, text: string): AnswerFlow {
   return finishedFlow;
 }
 
-function failed(work: Asking, error: RpcError): AnswerFlow {
+function failed(work: Asking, error: RpcError, limit?: LimitName): AnswerFlow {
+  if (limit !== undefined) work.meter.limited(limit, work.context.caller.tierName);
   ended(work, "refused");
   work.sink.text(errorText(work.id, error), "gateway");
   return finishedFlow;
 }
 
-function limited(work: Asking, message: string, seconds: number, outcome: "limited" | "overload"): AnswerFlow {
-  ended(work, outcome);
+function limited(
+  work: Asking,
+  message: string,
+  seconds: number,
+  limit: "rate" | "concurrency" | "overload",
+): AnswerFlow {
+  work.meter.limited(limit, work.context.caller.tierName);
+  ended(work, limit === "overload" ? "overload" : "limited");
   work.sink.refused(errorText(work.id, limitExceeded(message)), seconds);
   return finishedFlow;
 }

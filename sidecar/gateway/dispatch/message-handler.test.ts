@@ -41,7 +41,7 @@ function startHandler() {
         return finishedFlow;
       },
     },
-    meter: { call: () => undefined, node: () => undefined },
+    meter: { call: () => undefined, node: () => undefined, limited: () => undefined },
     openRpc: openRpcTexts(),
     now,
   });

@@ -6,7 +6,7 @@ import type { RpcError } from "../envelope/rpc-error.ts";
  */
 export type CheckedParams =
   | Readonly<{ kind: "pass"; params: string }>
-  | Readonly<{ kind: "refuse"; error: RpcError }>
+  | Readonly<{ kind: "refuse"; error: RpcError; limit: "blockRange" | "tracer" | undefined }>
   | Readonly<{ kind: "split"; pieces: readonly string[] }>;
 
 /** How a range is limited. */
@@ -17,9 +17,9 @@ export function pass(value: unknown): CheckedParams {
   return { kind: "pass", params: asBinary(JSON.stringify(value)) };
 }
 
-/** Refuses parameters. */
-export function refuse(error: RpcError): CheckedParams {
-  return { kind: "refuse", error };
+/** Refuses parameters; `limit` names the limit that they are over, when they are good but for that. */
+export function refuse(error: RpcError, limit?: "blockRange" | "tracer"): CheckedParams {
+  return { kind: "refuse", error, limit };
 }
 
 /** Parses parameters that the scanner has found to be JSON. */

@@ -66,7 +66,8 @@ export function checkLogParams(params: string, head: KnownHead | undefined, limi
   if (blocks <= BigInt(limit.capBlocks)) {
     return pass([{ fromBlock: from ?? "latest", toBlock: to ?? "latest", ...selection }]);
   }
-  if (blocks > BigInt(limit.splitBlocks)) return refuse(rangeTooLarge(range, limit.capBlocks, limit.errorCode));
+  if (blocks > BigInt(limit.splitBlocks))
+    return refuse(rangeTooLarge(range, limit.capBlocks, limit.errorCode), "blockRange");
   return {
     kind: "split",
     pieces: pieces(range, limit.capBlocks).map((piece) =>

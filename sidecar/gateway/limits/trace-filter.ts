@@ -48,7 +48,7 @@ export function checkTraceParams(params: string, head: KnownHead | undefined, li
   }
   const paged = selection["count"] !== undefined || selection["after"] !== undefined;
   if (paged || blocks > BigInt(limit.splitBlocks)) {
-    return refuse(rangeTooLarge(range, limit.capBlocks, limit.errorCode));
+    return refuse(rangeTooLarge(range, limit.capBlocks, limit.errorCode), "blockRange");
   }
   return {
     kind: "split",

@@ -25,7 +25,7 @@ export function checkTracerParams(params: string, at: number): CheckedParams {
       return refuse(invalidParams("unknown tracer option: only tracer, tracerConfig and timeout are supported"));
   }
   const tracer = fields.get("tracer") ?? "callTracer";
-  if (tracer !== "callTracer") return refuse(refusal);
+  if (tracer !== "callTracer") return refuse(refusal, "tracer");
   const config = fields.get("tracerConfig") ?? undefined;
   const switches = config === undefined ? new Map<string, unknown>() : ownFields(config);
   if (switches === undefined) return refuse(invalidParams("invalid tracerConfig: expected an object"));

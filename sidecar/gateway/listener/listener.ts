@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { listen } from "#daemon/http-listener.ts";
 import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
+import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
 import { makeWebSocketClients, refuseUpgrade } from "../websocket/websocket-clients.ts";
@@ -34,6 +35,7 @@ export type ListenerDependencies = Readonly<{
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
   isAllowedHost: (host: string | undefined) => boolean;
   dropped: (reason: "slow" | "lost" | "silent") => void;
+  limited: Meter["limited"];
 }>;
 
 /** A listener at work. Disposing of it lets calls under way finish and closes WebSockets with 1001. */

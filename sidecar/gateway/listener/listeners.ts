@@ -7,6 +7,7 @@ import { identifyByAddress, identifyByCredential, type Identify } from "../calle
 import { makeTokens } from "../callers/tokens.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import { dropCounter } from "../observe/call-metrics.ts";
+import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import { watchFile } from "../policy/watched-file.ts";
 import type { GatewaySettings } from "../settings.ts";
@@ -20,6 +21,7 @@ export type ListenersDependencies = Readonly<{
   handle: MessageHandler;
   hub: SubscriptionHub;
   metrics: Registry;
+  limited: Meter["limited"];
   log: Logger;
 }>;
 
@@ -34,7 +36,7 @@ export type Listeners = AsyncDisposable &
  */
 export async function startListeners(
   settings: GatewaySettings,
-  { policy, handle, hub, metrics, log }: ListenersDependencies,
+  { policy, handle, hub, metrics, limited, log }: ListenersDependencies,
 ): Promise<Listeners> {
   await using starting = new AsyncDisposableStack();
   const address = clientAddress(settings.callers.trustedProxies);
@@ -57,6 +59,7 @@ export async function startListeners(
         handle,
         hub,
         dropped,
+        limited,
         corsHeaders: corsHeaders(isInternal ? [] : settings.callers.corsOrigins),
         isAllowedHost: allowedHost(isInternal ? settings.internal.allowedHosts : []),
       },

@@ -12,7 +12,7 @@ export function withAccessLog(
   { log, random }: Readonly<{ log: Logger; random: () => number }>,
 ): Meter {
   return {
-    node: meter.node,
+    ...meter,
     call: (ended) => {
       meter.call(ended);
       if (slowMs > 0 && ended.seconds * 1_000 >= slowMs) log.warn(entryOf(ended), "slow call");

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { makeDurations, type DurationSeries } from "./durations.ts";
-import type { Meter } from "./meter.ts";
+import type { CallOutcome, Meter } from "./meter.ts";
 
 /** Seconds by which calls are told apart. */
 const durationBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -22,20 +22,27 @@ export function prometheusMeter(metrics: Registry): Meter {
   const node = makeDurations(
     {
       name: "gatehouse_gateway_node_duration_seconds",
-      help: "Time that the node took to answer a call, by method of the catalogue.",
+      help: "Time from asking the node to the end of its answer, by method of the catalogue; shared and cached reads have none.",
       labelNames: ["method"],
       buckets: durationBuckets,
     },
     metrics,
   );
-  const callSeries = new Map<string, DurationSeries>();
+  const refusals = new Counter({
+    name: "gatehouse_gateway_limited_total",
+    help: "What a limit refused, by limit and tier.",
+    labelNames: ["limit", "tier"],
+    registers: [metrics],
+  });
+  const callSeries = new Map<string, CallSeries>();
+  countReads(metrics, () => callSeries.values());
   const nodeSeries = new Map<string, DurationSeries>();
   return {
     call: ({ method, tier, outcome, seconds }) => {
       const key = `${method} ${tier} ${outcome}`;
       let series = callSeries.get(key);
       if (series === undefined && callSeries.size < seriesLimit) {
-        series = calls.series({ method, tier, outcome });
+        series = { ...calls.series({ method, tier, outcome }), method, outcome };
         callSeries.set(key, series);
       }
       series?.observe(seconds);
@@ -48,7 +55,30 @@ export function prometheusMeter(metrics: Registry): Meter {
       }
       series?.observe(seconds);
     },
+    limited: (limit, tier) => refusals.inc({ limit, tier }),
   };
+}
+
+type CallSeries = DurationSeries & Readonly<{ method: string; outcome: CallOutcome }>;
+
+/** Shows where reads were answered from, by method. Summed up from the calls when it is asked for, so that no call pays for it. */
+function countReads(metrics: Registry, series: () => Iterable<CallSeries>): void {
+  metrics.registerMetric(
+    new Counter({
+      name: "gatehouse_gateway_reads_total",
+      help: "Reads answered from the cache, by sharing an equal call under way (coalesced), and by the node, by method.",
+      labelNames: ["method", "source"],
+      registers: [],
+      collect() {
+        this.reset();
+        for (const { method, outcome, count } of series()) {
+          if (outcome === "cache" || outcome === "coalesced" || outcome === "node") {
+            this.inc({ method, source: outcome }, count());
+          }
+        }
+      },
+    }),
+  );
 }
 
 /** What the gateway's gauges read. */

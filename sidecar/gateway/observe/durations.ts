@@ -1,7 +1,7 @@
 import { Histogram, type Registry } from "prom-client";
 
 /** Counts and times of one combination of labels. */
-export type DurationSeries = Readonly<{ observe: (seconds: number) => void }>;
+export type DurationSeries = Readonly<{ observe: (seconds: number) => void; count: () => number }>;
 
 /** A histogram whose observations cost less than a tenth of a microsecond: counters in place, turned into text when asked. */
 export type Durations = Readonly<{ series: (labels: Readonly<Record<string, string>>) => DurationSeries }>;
@@ -49,6 +49,7 @@ export function makeDurations(options: DurationsOptions, metrics: Registry): Dur
           recorded.counts[bucket] = (recorded.counts[bucket] ?? 0) + 1;
           recorded.sum += seconds;
         },
+        count: () => recorded.counts.reduce((sum, inBucket) => sum + inBucket, 0),
       };
     },
   };

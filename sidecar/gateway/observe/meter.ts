@@ -3,6 +3,18 @@ import type { AnswerSource } from "../dispatch/answer-sink.ts";
 /** How a call ended, for the metrics: where its answer came from, or why it has none. */
 export type CallOutcome = AnswerSource | "refused" | "limited" | "overload" | "failed" | "cancelled";
 
+/** A limit that can refuse something, as the metrics name it. */
+export type LimitName =
+  | "rate"
+  | "concurrency"
+  | "overload"
+  | "blockRange"
+  | "tracer"
+  | "batch"
+  | "webSockets"
+  | "clients"
+  | "subscriptions";
+
 /** One call that ended. */
 export type EndedCall = Readonly<{
   /** A name of the catalogue, or `unknown`. */
@@ -17,6 +29,8 @@ export type EndedCall = Readonly<{
 /** Counts and times what the gateway does. */
 export type Meter = Readonly<{
   call: (ended: EndedCall) => void;
-  /** The node answered, or failed to. */
+  /** The node answered, or failed to; counted from when it was asked, so that the gateway's own part can be told apart. */
   node: (method: string, seconds: number) => void;
+  /** A limit refused a call, a batch, a subscription or a connection. */
+  limited: (limit: LimitName, tier: string) => void;
 }>;

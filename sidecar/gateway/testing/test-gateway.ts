@@ -22,10 +22,11 @@ export function testSettings(given: Record<string, object | string> = {}): Gatew
 export async function startTestGateway(
   node: Readonly<{ httpUrl: string; webSocketUrl: string }>,
   given: Record<string, object | string> = {},
+  log = createLog({ service: "test", level: "silent" }),
 ): Promise<TestGateway> {
   const metrics = new Registry();
   const gateway = await startGateway(testSettings(given), {
-    log: createLog({ service: "test", level: "silent" }),
+    log,
     metrics,
     node,
     signal: new AbortController().signal,

@@ -4,6 +4,7 @@ import type { AnswerFlow } from "../dispatch/answer-sink.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import { textSink, type NoText, type TextAnswer } from "../dispatch/text-sink.ts";
 import { goneTier } from "../callers/caller.ts";
+import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import { makeClientSubscriptions } from "./client-subscriptions.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
@@ -18,6 +19,7 @@ export type ClientSessionDependencies = Readonly<{
   hub: SubscriptionHub;
   /** The client was dropped, and why. */
   dropped: (reason: "slow" | "lost" | "silent") => void;
+  limited: Meter["limited"];
 }>;
 
 /** A WebSocket client being served. */
@@ -37,7 +39,7 @@ const slowGraceMs = 1_000;
 export function serveClient(
   { socket, caller }: Readonly<{ socket: WebSocket; caller: Caller }>,
   options: ClientSessionOptions,
-  { policy, handle, hub, dropped }: ClientSessionDependencies,
+  { policy, handle, hub, dropped, limited }: ClientSessionDependencies,
 ): ClientSession {
   const flows = new Set<AnswerFlow>();
   const state = { calls: 0, isAlive: true };
@@ -55,6 +57,7 @@ export function serveClient(
     hub,
     send,
     limit: () => (policy().tiers.get(caller.tierName) ?? goneTier).subscriptions,
+    limited: () => limited("subscriptions", caller.tierName),
     lost: () => {
       dropped("lost");
       socket.close(serviceRestart, "the node's connection was lost; subscribe again");

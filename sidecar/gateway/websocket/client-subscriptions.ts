@@ -24,6 +24,8 @@ export type ClientSubscriptionDependencies = Readonly<{
   lost: () => void;
   /** Most subscriptions that the client may have now. */
   limit: () => number;
+  /** The limit refused a subscription. */
+  limited: () => void;
 }>;
 
 /** Makes the subscriptions of a client: ids of 16 random bytes, `newHeads` and `logs` (specification, Limits). */
@@ -35,6 +37,7 @@ export function makeClientSubscriptions(dependencies: ClientSubscriptionDependen
     const canonical = canonicalParams(params);
     if (canonical.kind !== "params") return canonical;
     if (ends.size + state.pending >= dependencies.limit()) {
+      dependencies.limited();
       return error(limitExceeded(`more than ${dependencies.limit()} subscriptions; end one first`));
     }
     const id = `"0x${randomBytes(16).toString("hex")}"`;

@@ -66,8 +66,12 @@ export function makeWebSocketClients(
       if (identity.kind === "refused") return refuseUpgrade(socket, "401 Unauthorized", identity.message);
       const { caller } = identity;
       const tier = dependencies.policy().tiers.get(caller.tierName) ?? goneTier;
-      if (sessions.size >= options.clients) return refuseUpgrade(socket, "503 Service Unavailable", "too many clients");
+      if (sessions.size >= options.clients) {
+        dependencies.limited("clients", caller.tierName);
+        return refuseUpgrade(socket, "503 Service Unavailable", "too many clients");
+      }
       if ((byCaller.get(caller.key) ?? 0) >= tier.webSockets) {
+        dependencies.limited("webSockets", caller.tierName);
         return refuseUpgrade(
           socket,
           "429 Too Many Requests",
