@@ -115,26 +115,27 @@ describe("the metrics of the gateway", () => {
   });
 });
 
-describe("the log of the gateway", () => {
-  async function withLog(settings: Record<string, object>) {
-    const lines: string[] = [];
-    const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
-    const node = await startFakeNode();
-    const gateway = await startTestGateway(node, settings, log);
-    const entries = (message: string) =>
-      lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === message);
-    return {
-      node,
-      gateway,
-      lines,
-      entries,
-      [Symbol.asyncDispose]: async () => {
-        await gateway[Symbol.asyncDispose]();
-        await node[Symbol.asyncDispose]();
-      },
-    };
-  }
+/** A gateway whose log is kept. */
+async function withLog(settings: Record<string, object>) {
+  const lines: string[] = [];
+  const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
+  const node = await startFakeNode();
+  const gateway = await startTestGateway(node, settings, log);
+  const entries = (message: string) =>
+    lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === message);
+  return {
+    node,
+    gateway,
+    lines,
+    entries,
+    [Symbol.asyncDispose]: async () => {
+      await gateway[Symbol.asyncDispose]();
+      await node[Symbol.asyncDispose]();
+    },
+  };
+}
 
+describe("the log of the gateway", () => {
   it("shows calls with their request's id and without parameters", async () => {
     await using running = await withLog({ accessLog: { sampleRatio: 1 } });
     const { url } = running.gateway;
