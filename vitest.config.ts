@@ -2,7 +2,8 @@ import { defineConfig } from "vitest/config";
 
 /**
  * A test file's name tells its cost: `*.test.ts` is a unit test and stands beside its code, `*.integration.test.ts`
- * starts real services on free ports, `*.e2e.test.ts` runs the commands that a person types.
+ * starts real services on free ports, `*.e2e.test.ts` runs the commands that a person types, `*.docker.test.ts` needs a Docker
+ * engine and is no part of `npm test`.
  */
 export default defineConfig({
   test: {
@@ -12,7 +13,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["**/*.test.ts"],
-          exclude: ["node_modules/**", ".gatehouse/**", "**/*.{integration,e2e}.test.ts"],
+          exclude: ["node_modules/**", ".gatehouse/**", "**/*.{integration,e2e,docker}.test.ts"],
           testTimeout: 10_000,
         },
       },
@@ -32,6 +33,16 @@ export default defineConfig({
           exclude: ["node_modules/**", ".gatehouse/**"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: "docker",
+          include: ["**/*.docker.test.ts"],
+          exclude: ["node_modules/**", ".gatehouse/**"],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           fileParallelism: false,
         },
       },

@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { dockerDriver } from "#sidecar/upkeep/drivers/docker-driver.ts";
+import { dockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
+import { until } from "../support/until.ts";
+import { startContainer, uniqueName } from "../support/engine/container.ts";
+import { docker } from "../support/engine/docker.ts";
+import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+
+const found = await findEngine();
+const engine = found.ok ? found : { url: "", nodeImage: "" };
+const signal = new AbortController().signal;
+
+/** A process that says when it is up, and ends on SIGTERM after saying so. */
+const obedient =
+  'process.on("SIGTERM", () => { console.log("stopping"); process.exit(0); }); setInterval(() => {}, 1000); console.log("up");';
+/** One that hears SIGTERM and goes on. */
+const deaf = 'process.on("SIGTERM", () => console.log("no")); setInterval(() => {}, 1000); console.log("up");';
+
+async function startNode(program: string) {
+  const container = await startContainer({
+    image: engine.nodeImage,
+    options: ["--network", "none"],
+    command: ["node", "-e", program],
+  });
+  await until("the process is up", 20_000, async () => (await container.logs()).includes("up"));
+  return container;
+}
+
+function driverOf(container: string, stopTimeoutSeconds: number) {
+  const connection = dockerEngine({ engine: engine.url, timeoutMs: 60_000 });
+  const driver = dockerDriver({ container, stopTimeoutSeconds }, connection);
+  return { ...driver, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]() };
+}
+
+describe.skipIf(!found.ok)(`the docker driver over a real engine${skipReason(found)}`, () => {
+  test("a restart stops the process with SIGTERM and starts another", async () => {
+    await using container = await startNode(obedient);
+    await using driver = driverOf(container.name, 30);
+    const before = { pid: await container.inspect("{{.State.Pid}}"), startedAt: await driver.startedAt?.(signal) };
+    await driver.restart(signal);
+    const startedAt = await driver.startedAt?.(signal);
+    expect(await container.inspect("{{.State.Pid}}")).not.toBe(before.pid);
+    expect(Number(startedAt)).toBeGreaterThan(Number(before.startedAt));
+    expect(startedAt).toBe(Date.parse(await container.inspect("{{.State.StartedAt}}")));
+    expect(await container.logs()).toMatch(/^up\nstopping\n/);
+  });
+
+  test("a process that does not end on SIGTERM is killed after the time it has", async () => {
+    await using container = await startNode(deaf);
+    await using driver = driverOf(container.name, 1);
+    const pid = await container.inspect("{{.State.Pid}}");
+    await driver.restart(signal);
+    expect(await container.inspect("{{.State.Pid}}")).not.toBe(pid);
+    expect(await container.logs()).toMatch(/^up\nno\n/);
+  });
+
+  test("a container that was stopped does not run, and a restart starts it", async () => {
+    await using container = await startNode(obedient);
+    await docker("stop", container.name);
+    await using driver = driverOf(container.name, 30);
+    expect(await driver.startedAt?.(signal)).toBe("not-running");
+    await driver.restart(signal);
+    expect(await container.inspect("{{.State.Running}}")).toBe("true");
+  });
+
+  test("a container that is not there is named in the engine's words", async () => {
+    const name = uniqueName("gone");
+    await using driver = driverOf(name, 1);
+    const words = `404: No such container: ${name}`;
+    await expect(driver.restart(signal)).rejects.toThrow(`container ${name} was not restarted: ${words}`);
+    await expect(driver.startedAt?.(signal)).rejects.toThrow(`container ${name} can't be inspected: ${words}`);
+  });
+});

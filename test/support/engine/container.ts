@@ -1,0 +1,32 @@
+import { randomUUID } from "node:crypto";
+import { docker } from "./docker.ts";
+
+/** A container of a test's own, removed with its volumes when disposed of. */
+export type TestContainer = AsyncDisposable &
+  Readonly<{
+    name: string;
+    /** One field of `docker inspect`, as a Go template. */
+    inspect: (template: string) => Promise<string>;
+    /** What its process has printed. */
+    logs: () => Promise<string>;
+  }>;
+
+/** What to run; `options` are those of `docker run`. */
+export type ContainerOptions = Readonly<{ image: string; options?: readonly string[]; command: readonly string[] }>;
+
+/** A name that no other run of the tests takes. */
+export function uniqueName(what: string): string {
+  return `gatehouse-test-${what}-${randomUUID().slice(0, 8)}`;
+}
+
+/** Starts a container in the background. */
+export async function startContainer({ image, options = [], command }: ContainerOptions): Promise<TestContainer> {
+  const name = uniqueName("container");
+  await docker("run", "--detach", "--name", name, ...options, image, ...command);
+  return {
+    name,
+    inspect: (template) => docker("inspect", "--format", template, name),
+    logs: () => docker("logs", name),
+    [Symbol.asyncDispose]: async () => void (await docker("rm", "--force", "--volumes", name)),
+  };
+}

@@ -1,0 +1,43 @@
+import { docker } from "./docker.ts";
+
+/** An engine to test against, or why there is none and what to do. */
+export type TestEngine = Readonly<
+  | {
+      ok: true;
+      /** As the setting `docker.engine` takes it. */
+      url: string;
+      /** An image with this project's Node as `node` on its path. */
+      nodeImage: string;
+    }
+  | { ok: false; message: string }
+>;
+
+/** Finds the engine that `DOCKER_HOST` names, else the one at the standard socket, and an image to make containers of. */
+export async function findEngine(): Promise<TestEngine> {
+  const host = process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock";
+  const nodeImage = process.env["GATEHOUSE_TEST_NODE_IMAGE"] ?? "node:26-bookworm-slim";
+  try {
+    await docker("version", "--format", "{{.Server.Version}}");
+  } catch (error) {
+    const message = `no Docker engine at ${host} (${firstLine(error)}); start one, or set DOCKER_HOST, or run .ci/engine npm run test:docker`;
+    return { ok: false, message };
+  }
+  try {
+    await docker("image", "inspect", nodeImage).catch(() => docker("pull", "--quiet", nodeImage));
+  } catch (error) {
+    const message = `no image ${nodeImage} (${firstLine(error)}); set GATEHOUSE_TEST_NODE_IMAGE to one with Node 24 or later`;
+    return { ok: false, message };
+  }
+  return { ok: true, url: host.replace(/^tcp:/, "http:"), nodeImage };
+}
+
+/** What stands behind the name of a group of tests: nothing, or why it is skipped. */
+export function skipReason(engine: TestEngine): string {
+  return engine.ok ? "" : ` (skipped: ${engine.message})`;
+}
+
+function firstLine(error: unknown): string {
+  const { code, stderr, message } = error as { code?: unknown; stderr?: string; message: string };
+  if (code === "ENOENT") return "the command docker is not there";
+  return (stderr?.trim() || message).split("\n")[0] ?? "";
+}
