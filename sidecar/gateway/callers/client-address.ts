@@ -37,7 +37,7 @@ function plain(address: string): string {
 /** What limits count by: an IPv4 address, or the /64 that an IPv6 client has to itself (RFC 4291, section 2.5.4). */
 function network(address: string): string {
   const own = plain(address);
-  if (!isIPv6(own)) return own;
+  if (!own.includes(":")) return own;
   const [head = "", tail = ""] = own.split("%", 1)[0]?.split("::") ?? [];
   const left = head === "" ? [] : head.split(":");
   const right = tail === "" ? [] : tail.split(":");

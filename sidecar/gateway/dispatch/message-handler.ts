@@ -40,7 +40,8 @@ const discard: AnswerSink = {
 export function makeMessageHandler({ policy, handle, now }: MessageDependencies): MessageHandler {
   return (body, origin, sink) => {
     const { limits } = policy().settings;
-    const context = { ...origin, startedAt: now() };
+    const { caller, traceparent, requestId, subscriptions } = origin;
+    const context = { caller, startedAt: now(), traceparent, requestId, subscriptions };
     const message = readMessage(body, limits);
     if (message.kind === "batch") {
       return runBatch(

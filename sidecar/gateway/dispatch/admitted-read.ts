@@ -1,0 +1,66 @@
+import type { Method } from "../catalogue/method.ts";
+import { resultText } from "../envelope/answer-text.ts";
+import type { CallOutcome } from "../observe/meter.ts";
+import { finishedFlow, type AnswerFlow } from "./answer-sink.ts";
+import { ended, labelOf, limited } from "./call-end.ts";
+import type { Work } from "./call-work.ts";
+import type { NodeOutcome } from "./pass-through.ts";
+import { readSplit } from "./split-read.ts";
+
+/** Answers a checked call from the cache, or lets it to the node when there is room. */
+export function readOne(work: Work, method: Method, params: string): AnswerFlow {
+  const { id, sink, context, dependencies } = work;
+  const { reads, gate } = dependencies;
+  const cached = reads.cached(method.name, params);
+  if (cached !== undefined) {
+    ended(work, "cache");
+    sink.text(resultText(id, cached), "cache");
+    return finishedFlow;
+  }
+  const { overload } = work.policy.settings;
+  const { key } = context.caller;
+  const refusal = gate.enter(key, work.tier, method.costUnits, overload);
+  if (refusal === "concurrency") {
+    return limited(work, `more than ${work.tier.concurrency} calls at a time; try again later`, 1, "concurrency");
+  }
+  if (refusal === "overload") {
+    return limited(work, "too much load; try again later", overload.retryAfterSeconds, "overload");
+  }
+  let isDone = false;
+  const askedAt = dependencies.now();
+  const done = (outcome: NodeOutcome) => {
+    if (isDone) return;
+    isDone = true;
+    gate.leave(key, method.costUnits, overload);
+    // A reader that shared another's call has no time of the node's own, and one that went leaves it unknown.
+    if (outcome !== "coalesced" && outcome !== "cancelled") {
+      dependencies.meter.node(labelOf(work), (dependencies.now() - askedAt) / 1_000);
+    }
+    ended(work, callOutcome(outcome));
+  };
+  return reads.read({ method, params, traceparent: context.traceparent }, { id, sink, done });
+}
+
+function callOutcome(outcome: NodeOutcome): CallOutcome {
+  if (outcome === "answered") return "node";
+  return outcome === "coalesced" || outcome === "cancelled" ? outcome : "failed";
+}
+
+/** Reads a range in pieces. It is charged as that many calls, and takes one place among those under way. */
+export function readInPieces(work: Work, method: Method, pieces: readonly string[]): AnswerFlow {
+  const { key } = work.context.caller;
+  const { reads, gate } = work.dependencies;
+  const { overload, ranges, limits } = work.policy.settings;
+  const refusal = gate.enter(key, work.tier, method.costUnits, overload);
+  if (refusal !== undefined) {
+    return limited(work, "too much load; try again later", overload.retryAfterSeconds, refusal);
+  }
+  return readSplit(
+    { method, pieces, parallel: ranges.splitParallel, limitBytes: limits.batchResponseBytes },
+    { id: work.id, sink: work.sink, reads, traceparent: work.context.traceparent },
+    (outcome) => {
+      gate.leave(key, method.costUnits, overload);
+      ended(work, outcome);
+    },
+  );
+}

@@ -1,0 +1,34 @@
+import type { RateDecision } from "../limits/rate-limiter.ts";
+import type { AnswerFlow } from "./answer-sink.ts";
+import { limited } from "./call-end.ts";
+import type { Work } from "./call-work.ts";
+
+/** Goes on with a call when its caller's rate allows so many units more. */
+export function charged(work: Work, costUnits: number, proceed: (work: Work) => AnswerFlow): AnswerFlow {
+  if (!work.policy.settings.rateLimit.enabled) return proceed(work);
+  const decision = work.dependencies.limiter.take(work.context.caller.key, costUnits, work.tier);
+  if (decision === undefined) return proceed(work);
+  if (typeof decision === "number") return refused(work, decision);
+  return later(decision, (waitMs) => (waitMs === undefined ? proceed(work) : refused(work, waitMs)));
+}
+
+function refused(work: Work, waitMs: number): AnswerFlow {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
+  return limited(work, `rate limit exceeded; try again in ${seconds} s`, seconds, "rate");
+}
+
+function later(decision: Promise<RateDecision>, decided: (waitMs: RateDecision) => AnswerFlow): AnswerFlow {
+  let flow: AnswerFlow | undefined;
+  let cancelled = false;
+  const goOn = (waitMs: RateDecision) => {
+    if (!cancelled) flow = decided(waitMs);
+  };
+  decision.then(goOn, () => goOn(undefined));
+  return {
+    resume: () => flow?.resume(),
+    cancel: () => {
+      cancelled = true;
+      flow?.cancel();
+    },
+  };
+}
