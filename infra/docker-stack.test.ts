@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
-import type { DockerHost as DockerHostClass } from "./docker/docker-host.ts";
-import { recordingMocks, type Recorded } from "./testing/recording-mocks.ts";
+import { deployedStack } from "./testing/deployed-stack.ts";
+import type { Recorded } from "./testing/recording-mocks.ts";
 
-const recorded: Recorded[] = [];
+let recorded: readonly Recorded[] = [];
 const config = {
   // No socket has to be on the machine that runs the tests.
   dockerEngine: "tcp://engine.example:2376",
@@ -22,26 +22,10 @@ function isSecret(value: Record<string, unknown>): boolean {
   return value[runtime.specialSigKey] === runtime.specialSecretSig;
 }
 
-async function deploy(preview: boolean): Promise<void> {
-  recorded.length = 0;
-  await runtime.setMocks(recordingMocks(recorded), "gatehouse", "test", preview);
-  const { parseConfig } = await import("./config.ts");
-  const { dockerHostOf } = await import("./docker/docker-stack.ts");
-  const { Gatehouse } = await import("./components/gatehouse.ts");
-  const { stackArgs } = await import("./spec/stack-specs.ts");
-  const { deploymentSecret } = await import("./stack-input.ts");
-  const parsed = parseConfig(config);
-  const platform: DockerHostClass = dockerHostOf(parsed, { prefix: "gh", root: "/repository" });
-  const { addresses, restart } = platform;
-  new Gatehouse("gh", {
-    ...stackArgs(parsed, { prefix: "gh", addresses, restart, secret: deploymentSecret }),
-    platform,
-  });
-  await runtime.disconnect();
-}
-
 describe("the stack on Docker", () => {
-  beforeAll(() => deploy(false));
+  beforeAll(async () => {
+    recorded = await deployedStack(config, { preview: false });
+  }, 30_000);
 
   it("runs the five services, the engine proxy and a sample to sell", () => {
     const names = containers().map(({ name }) => name);
@@ -138,7 +122,7 @@ describe("a Docker engine that is not there", () => {
 
 describe("the stack on Docker, at preview", () => {
   it("is made without knowing what only the engine can tell", async () => {
-    await deploy(true);
+    recorded = await deployedStack(config, { preview: true });
     expect(containers().length).toBeGreaterThan(7);
   });
 });

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { runtime } from "@pulumi/pulumi";
 import { beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { recordingMocks, type Recorded } from "./testing/recording-mocks.ts";
+import { deployedStack, manifestNamed, manifestsOf } from "./testing/deployed-stack.ts";
+import type { Recorded } from "./testing/recording-mocks.ts";
 import { schemaFindings } from "./testing/kubernetes-schema.ts";
+import { unknownFields } from "./testing/strict-schema.ts";
 
-const recorded: Recorded[] = [];
 const digest = `sha256:${"a".repeat(64)}`;
 const config = {
   target: "kubernetes",
@@ -22,65 +22,20 @@ const config = {
   }),
 };
 
-type PodPart = Readonly<{
-  initContainers: Readonly<{ name: string; command?: string[] }>[];
-  containers: Readonly<{ name: string }>[];
-  volumes: unknown[];
-}>;
-type ManifestSpec = Readonly<{ template: Readonly<{ spec: PodPart }>; ingress: unknown }>;
-type Manifest = Readonly<{
-  apiVersion: string;
-  kind: string;
-  metadata: { name: string; namespace?: string };
-  spec: ManifestSpec;
+type PodSpec = Readonly<{
+  initContainers: readonly Readonly<{ name: string; command?: string[] }>[];
+  containers: readonly Readonly<{ name: string }>[];
+  volumes: readonly unknown[];
 }>;
 
-async function deploy(preview: boolean): Promise<void> {
-  recorded.length = 0;
-  await runtime.setMocks(recordingMocks(recorded), "gatehouse", "test", preview);
-  const { parseConfig } = await import("./config.ts");
-  const { kubernetesNamespaceOf } = await import("./kubernetes/kubernetes-stack.ts");
-  const { Gatehouse } = await import("./components/gatehouse.ts");
-  const { stackArgs } = await import("./spec/stack-specs.ts");
-  const { deploymentSecret } = await import("./stack-input.ts");
-  const parsed = parseConfig(config);
-  const platform = kubernetesNamespaceOf(parsed, "gh");
-  const { addresses, restart } = platform;
-  new Gatehouse("gh", {
-    ...stackArgs(parsed, { prefix: "gh", addresses, restart, secret: deploymentSecret }),
-    platform,
-  });
-  await runtime.disconnect();
-}
+let recorded: readonly Recorded[] = [];
+const manifests = () => manifestsOf(recorded);
+const find = (kind: string, name: string) => manifestNamed(manifests(), kind, name);
+const podOf = (kind: string, name: string) => (find(kind, name).spec["template"] as { spec: PodSpec }).spec;
 
-/** The objects of the stack as Kubernetes gets them, without what marks secrets for Pulumi. */
-function manifests(): Manifest[] {
-  return recorded
-    .filter(({ type }) => type.startsWith("kubernetes:"))
-    .map(({ inputs }) => withoutMarks(inputs) as Manifest)
-    .toSorted((a, b) => `${a.kind}/${a.metadata.name}`.localeCompare(`${b.kind}/${b.metadata.name}`));
-}
-
-function withoutMarks(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutMarks);
-  if (typeof value !== "object" || value === null) return value;
-  const fields = value as Record<string, unknown>;
-  if (fields[runtime.specialSigKey] === runtime.specialSecretSig) return hidden(fields["value"]);
-  return Object.fromEntries(Object.entries(fields).map(([key, inner]) => [key, withoutMarks(inner)]));
-}
-
-function hidden(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return "[secret]";
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, hidden(inner)]));
-}
-
-const find = (kind: string, name: string): Manifest => {
-  const found = manifests().find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
-  if (found === undefined) throw new Error(`no ${kind} ${name}`);
-  return found;
-};
-
-beforeAll(() => deploy(false), 30_000);
+beforeAll(async () => {
+  recorded = await deployedStack(config, { preview: false });
+}, 30_000);
 
 describe("the stack on Kubernetes", () => {
   it("is the golden YAML", async () => {
@@ -101,8 +56,16 @@ describe("the stack on Kubernetes", () => {
     }
   });
 
+  it("has no field that the published schemas do not know, however deep", { timeout: 60_000 }, () => {
+    const misspelt = structuredClone(find("PodDisruptionBudget", "facilitator"));
+    Object.assign(misspelt.spec["selector"] as object, { matchLabel: {} });
+    expect(unknownFields([...manifests(), misspelt])).toEqual([
+      `PodDisruptionBudget facilitator: Object literal may only specify known properties, and '"matchLabel"' does not exist in type 'ILabelSelector'.`,
+    ]);
+  });
+
   it("starts the sidecar before the node, and the node only once its configuration is right", () => {
-    const { initContainers, containers } = find("StatefulSet", "node").spec.template.spec;
+    const { initContainers, containers } = podOf("StatefulSet", "node");
     const sidecar = initContainers.at(-1);
     expect(sidecar).toMatchObject({
       name: "sidecar",
@@ -121,8 +84,7 @@ describe("the stack on Kubernetes", () => {
   });
 
   it("lets only the facilitator reach the node's RPC, and only the ingress controller the gateway", () => {
-    const { ingress } = find("NetworkPolicy", "node").spec;
-    expect(ingress).toEqual([
+    expect(find("NetworkPolicy", "node").spec["ingress"]).toEqual([
       {
         from: [
           {
@@ -141,7 +103,7 @@ describe("the stack on Kubernetes", () => {
   });
 
   it("delivers secrets as files that the service owns", () => {
-    const { initContainers, volumes } = find("Deployment", "facilitator").spec.template.spec;
+    const { initContainers, volumes } = podOf("Deployment", "facilitator");
     expect(initContainers[0]?.command).toEqual([
       "node",
       "/app/infra/images/install-files.ts",
@@ -172,7 +134,6 @@ describe("the stack on Kubernetes", () => {
 
 describe("the stack on Kubernetes, at preview", () => {
   it("is made without knowing what only the cluster can tell", async () => {
-    await deploy(true);
-    expect(manifests().length).toBeGreaterThan(25);
+    expect(manifestsOf(await deployedStack(config, { preview: true })).length).toBeGreaterThan(25);
   });
 });

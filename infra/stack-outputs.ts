@@ -1,4 +1,5 @@
 import { privateKeyToAccount } from "viem/accounts";
+import { urlAuthority } from "#daemon/url-authority.ts";
 import type { StackConfig } from "./config-schema.ts";
 import { devAccounts } from "./spec/dev-accounts.ts";
 
@@ -11,9 +12,8 @@ export type StackOutputs = Readonly<{
 
 /** The outputs of a stack on Docker. Names addresses, never keys. */
 export function dockerOutputs(config: StackConfig): StackOutputs {
-  const host = config.publishAddress.includes(":") ? `[${config.publishAddress}]` : config.publishAddress;
-  const gateway = `http://${host}:${config.gatewayPort}`;
-  const resourceServer = `http://${host}:${config.resourceServerPort}`;
+  const gateway = `http://${urlAuthority(config.publishAddress, config.gatewayPort)}`;
+  const resourceServer = `http://${urlAuthority(config.publishAddress, config.resourceServerPort)}`;
   const status = `http://127.0.0.1:${config.statusPort}`;
   const body = `'{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id":1}'`;
   return {

@@ -1,48 +1,59 @@
+// Relative, not by `#sidecar`: Pulumi wants a package.json of the pack's own, and Node looks such names up in the nearest one.
+import { lintConfig } from "../sidecar/upkeep/lint/lint-config.ts";
+import { imageVersion, parseNodeVersion, type NodeVersion } from "../sidecar/upkeep/observe/node-version.ts";
+import { monitorFields, namingOf } from "../sidecar/upkeep/plan/monitor-keys.ts";
 import { fields } from "./values.ts";
 
 /**
- * What a `node.conf` says wrongly for a node of some version (specification, "monitor_config keys" and "Versioning", 2): with keys
- * of another version's names metrics are not pushed, and nothing says so.
+ * What the sidecar's own lint has against a rendered `node.conf`, for a node of some version, and what it leaves to the sidecar
+ * but a deployment has to say: the metrics keys of that version, switched on (specification, "monitor_config keys" and
+ * "Versioning", 2). A line each; none when the file is right.
  */
-
-const fieldNames = ["job_name", "push_address", "push_interval", "push_port"];
-const storageKeys = ["storage_enable_cetina", ...fieldNames.map((field) => `storage_cetina_${field}`)];
-const pamirKeys = ["enable_pamir_cetina", ...fieldNames.map((field) => `pamir_cetina_${field}`)];
-
-/** Major and minor number of a version such as `v0.16.2-rc.1`; a pre-release counts as its release. */
-export function majorMinor(version: string): readonly [number, number] | undefined {
-  const found = /^v?(\d+)\.(\d+)/.exec(version);
-  return found === null ? undefined : [Number(found[1]), Number(found[2])];
+export function nodeConfigurationFindings(text: string, version: string): readonly string[] {
+  const known = parseNodeVersion(version);
+  if (known === undefined) return [`can't be judged: "${version}" is no version`];
+  const linted = lintConfig(Buffer.from(text), known).map(({ line, column, path, message, fix }) => {
+    const subject = path === "" ? message : `${path} ${message}`;
+    return `(line ${line}, column ${column}) ${subject} Fix: ${fix}`;
+  });
+  return [...linted, ...silentMetrics(text, known)];
 }
 
-/** The findings about a `node.conf`'s text, a line each; none when it is right. */
-export function nodeConfigurationFindings(text: string, version: string): readonly string[] {
-  const known = majorMinor(version);
-  if (known === undefined) return [`can't be judged: "${version}" is no version`];
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (error) {
-    return [`is no JSON: ${String(error)}`];
-  }
-  const monitor = fields(fields(fields(parsed)["chain"])["monitor_config"]);
-  const [major, minor] = known;
-  const storage = major > 0 || minor >= 16;
-  const [own, other] = storage ? [storageKeys, pamirKeys] : [pamirKeys, storageKeys];
+/** Whether a version is another release line than an image's tag tells; `undefined` when the tag tells none. */
+export function imageDisagreement(version: string, image: string): string | undefined {
+  const told = parseNodeVersion(version);
+  const tagged = imageVersion(image);
+  if (told === undefined || tagged === undefined || releaseLine(told) === releaseLine(tagged)) return undefined;
+  return `the sidecar is told that the node is ${version}, but its image is ${tagged.text}`;
+}
+
+/** Major and minor number: what decides the node's keys and commands. */
+function releaseLine({ release }: NodeVersion): string {
+  return release.split(".", 2).join(".");
+}
+
+/** Metrics that are never pushed, which no node reports: no keys at all, a key that is missing, the switch turned off. */
+function silentMetrics(text: string, version: NodeVersion): readonly string[] {
+  const monitor = monitorOf(text);
+  if (monitor === undefined) return [];
   const present = Object.keys(monitor);
   if (present.length === 0) return ["has no chain.monitor_config, so the node pushes no metrics"];
+  const { own } = namingOf(version);
+  const lacking = monitorFields.map((field) => own[field]).filter((key) => !present.includes(key));
   return [
-    ...present
-      .filter((key) => other.includes(key))
-      .map(
-        (key) =>
-          `chain.monitor_config.${key} is ignored by node ${version}, which reads ${own[other.indexOf(key)] ?? ""}`,
-      ),
-    ...own
-      .filter((key) => !present.includes(key))
-      .map((key) => `chain.monitor_config lacks ${key}, which node ${version} reads`),
-    ...(monitor[own[0] ?? ""] === false
-      ? [`chain.monitor_config.${own[0] ?? ""} is false, so the node pushes no metrics`]
+    ...lacking.map((key) => `chain.monitor_config lacks ${key}, which node ${version.text} reads`),
+    ...(monitor[own.enabled] === false
+      ? [`chain.monitor_config.${own.enabled} is false, so the node pushes no metrics`]
       : []),
   ];
+}
+
+/** `chain.monitor_config` of a text that is strict JSON, as deployments render it; of any other the lint tells enough. */
+function monitorOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return fields(fields(fields(JSON.parse(text))["chain"])["monitor_config"]);
+  } catch {
+    // The lint says where it stops being JSON.
+    return undefined;
+  }
 }

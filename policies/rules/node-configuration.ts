@@ -1,4 +1,4 @@
-import { majorMinor, nodeConfigurationFindings } from "../node-configuration.ts";
+import { imageDisagreement, nodeConfigurationFindings } from "../node-configuration.ts";
 import type { PolicyResource, StackFinding, StackRule } from "../rule.ts";
 import { fields, items, text } from "../values.ts";
 import { workloadOf } from "../workload-of.ts";
@@ -49,11 +49,8 @@ function settingFindings(resource: string, variables: readonly Variable[]): read
 function versionFindings(resource: string, variables: readonly Variable[]): readonly StackFinding[] {
   const told = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
   const image = valueOf(variables, "GATEHOUSE_SIDECAR_NODE_IMAGE");
-  const tagged = image === undefined ? undefined : /:v?(\d+\.\d+[^@]*)/.exec(image)?.[1];
-  if (told === undefined || tagged === undefined) return [];
-  const [a, b] = [majorMinor(told), majorMinor(tagged)];
-  if (a?.join(".") === b?.join(".")) return [];
-  return [{ resource, message: `the sidecar is told that the node is ${told}, but its image is ${tagged}` }];
+  const message = told === undefined || image === undefined ? undefined : imageDisagreement(told, image);
+  return message === undefined ? [] : [{ resource, message }];
 }
 
 function valueOf(variables: readonly Variable[], name: string): string | undefined {

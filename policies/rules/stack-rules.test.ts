@@ -9,7 +9,17 @@ const sidecar = (...envs: string[]) =>
 const configMap = (text: unknown) =>
   resource("kubernetes:core/v1:ConfigMap", { data: { "node.conf": text } }, { name: "node-conf" });
 
-const conf = (monitor: Record<string, unknown>) => JSON.stringify({ chain: { monitor_config: monitor } });
+const init = { meta_path: "m", http_port: "18100", rpc_port: "20000", tcp_port: "19000", ws_port: "18200" };
+const chain = {
+  secret_config: { domain_key_path: "d", stabilizing_key_path: "s" },
+  startup_config: { init_config: init },
+};
+
+/** A whole node.conf with these metrics keys, as a deployment renders it. */
+function conf(monitor: Record<string, unknown> | undefined, ports: Record<string, string> = {}): string {
+  const changed = { ...chain, startup_config: { init_config: { ...init, ...ports } }, monitor_config: monitor };
+  return JSON.stringify({ chain: changed, storage: { mygrid_env: { storage_data_path: "d" } } }, undefined, 2);
+}
 
 const storage = {
   storage_enable_cetina: true,
@@ -69,18 +79,36 @@ describe("node-configuration", () => {
     expect(nodeConfiguration.check([sidecar(), configMap(conf(storage))])).toEqual([]);
   });
 
-  it("names each key of another version, and each that is missing", () => {
+  it("names each key of another version, and each that is missing, in the words of the sidecar's own lint", () => {
     const old = { ...storage, storage_cetina_push_port: undefined, pamir_cetina_push_port: 9_091 };
     const found = nodeConfiguration.check([sidecar(), configMap(conf(old))]);
     expect(found.map(({ message }) => message)).toEqual([
-      "node.conf chain.monitor_config.pamir_cetina_push_port is ignored by node 0.16.2, which reads storage_cetina_push_port",
+      "node.conf (line 21, column 7) chain.monitor_config.pamir_cetina_push_port is silently ignored: node 0.16.2 reads the storage_* names (0.16.0 and later). Fix: rename it to storage_cetina_push_port.",
       "node.conf chain.monitor_config lacks storage_cetina_push_port, which node 0.16.2 reads",
     ]);
   });
 
+  it("names ports that clash, a push address with a protocol, and metrics that are switched off", () => {
+    const wrong = { ...storage, storage_enable_cetina: false, storage_cetina_push_address: "http://pushgateway" };
+    const found = nodeConfiguration.check([sidecar(), configMap(conf(wrong, { rpc_port: "18100" }))]);
+    expect(found.map(({ message }) => message).join("\n")).toMatch(
+      /rpc_port is 18100, as is http_port[^]*push_address is "http:[^]*write "pushgateway"[^]*storage_enable_cetina is false/,
+    );
+  });
+
+  it("judges a node.conf that a container uploads, too", () => {
+    const uploads = [{ file: "/run/gatehouse/incoming/node.conf", content: conf({}) }];
+    const found = nodeConfiguration.check([sidecar(), dockerContainer({ uploads }, "node-conf")]);
+    expect(found.map(({ message }) => message)).toEqual([
+      "node.conf has no chain.monitor_config, so the node pushes no metrics",
+    ]);
+  });
+
   it("names a node.conf that is no JSON, or has no metrics at all", () => {
-    expect(nodeConfiguration.check([sidecar(), configMap("{")])[0]?.message).toContain("is no JSON");
-    expect(nodeConfiguration.check([sidecar(), configMap("{}")])[0]?.message).toContain("has no chain.monitor_config");
+    expect(nodeConfiguration.check([sidecar(), configMap("{")])[0]?.message).toContain("is not complete JSON");
+    expect(nodeConfiguration.check([sidecar(), configMap(conf(undefined))])[0]?.message).toContain(
+      "has no chain.monitor_config",
+    );
   });
 
   it("lets data of the wrong type be", () => {

@@ -1,0 +1,28 @@
+import { Gatehouse } from "./components/gatehouse.ts";
+import type { StackConfig } from "./config-schema.ts";
+import type { Platform } from "./platform.ts";
+import { stackArgs } from "./spec/stack-specs.ts";
+import { deploymentSecret } from "./stack-input.ts";
+
+/** Where the program runs, and what its resources are called by. */
+export type StackPlace = Readonly<{
+  /** Begins the names of the stack's resources, e.g. `gatehouse-dev`. */
+  prefix: string;
+  /** The repository's root: the context of the images' build. */
+  root: string;
+}>;
+
+/**
+ * Registers every resource of a stack with Pulumi. Each target's SDK is loaded only where it is used; they take a second of a
+ * program's start.
+ *
+ * @throws {ConfigError} with what the services would refuse.
+ */
+export async function deployStack(config: StackConfig, { prefix, root }: StackPlace): Promise<void> {
+  const platform: Platform =
+    config.target === "docker"
+      ? (await import("./docker/docker-stack.ts")).dockerHostOf(config, { prefix, root })
+      : (await import("./kubernetes/kubernetes-stack.ts")).kubernetesNamespaceOf(config, prefix);
+  const { addresses, restart } = platform;
+  new Gatehouse(prefix, { ...stackArgs(config, { prefix, addresses, restart, secret: deploymentSecret }), platform });
+}

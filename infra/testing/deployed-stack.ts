@@ -1,0 +1,53 @@
+import { runtime } from "@pulumi/pulumi";
+import { recordingMocks, type Recorded } from "./recording-mocks.ts";
+
+/** A Kubernetes object of a stack, without what marks secrets for Pulumi. */
+export type Manifest = Readonly<{
+  apiVersion: string;
+  kind: string;
+  metadata: Readonly<{ name: string; namespace?: string; annotations?: Readonly<Record<string, string>> }>;
+  spec: Readonly<Record<string, unknown>>;
+  data?: Readonly<Record<string, string>>;
+}>;
+
+/** Runs the Pulumi program's own parts over mocks, as `infra/index.ts` does, and returns what it registers. */
+export async function deployedStack(
+  config: Readonly<Record<string, string>>,
+  { preview }: Readonly<{ preview: boolean }>,
+): Promise<readonly Recorded[]> {
+  const recorded: Recorded[] = [];
+  await runtime.setMocks(recordingMocks(recorded), "gatehouse", "test", preview);
+  const { parseConfig } = await import("../config.ts");
+  const { deployStack } = await import("../deploy-stack.ts");
+  await deployStack(parseConfig(config), { prefix: "gh", root: "/repository" });
+  await runtime.disconnect();
+  return recorded;
+}
+
+/** The Kubernetes objects among a stack's resources, by kind and name. */
+export function manifestsOf(recorded: readonly Recorded[]): readonly Manifest[] {
+  return recorded
+    .filter(({ type }) => type.startsWith("kubernetes:"))
+    .map(({ inputs }) => withoutMarks(inputs) as Manifest)
+    .toSorted((a, b) => `${a.kind}/${a.metadata.name}`.localeCompare(`${b.kind}/${b.metadata.name}`));
+}
+
+/** The object of that kind and name. @throws {Error} when there is none. */
+export function manifestNamed(manifests: readonly Manifest[], kind: string, name: string): Manifest {
+  const found = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
+  if (found === undefined) throw new Error(`no ${kind} ${name}`);
+  return found;
+}
+
+function withoutMarks(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutMarks);
+  if (typeof value !== "object" || value === null) return value;
+  const fields = value as Record<string, unknown>;
+  if (fields[runtime.specialSigKey] === runtime.specialSecretSig) return hidden(fields["value"]);
+  return Object.fromEntries(Object.entries(fields).map(([key, inner]) => [key, withoutMarks(inner)]));
+}
+
+function hidden(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return "[secret]";
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, hidden(inner)]));
+}

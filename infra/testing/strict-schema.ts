@@ -1,0 +1,41 @@
+import { join } from "node:path";
+import ts from "typescript";
+import { schemaModule, type Typed } from "./kubernetes-schema.ts";
+
+/**
+ * Fields that no published schema knows, a line each: every object is written down as a literal of its kind's type, which is
+ * generated from the OpenAPI schema, and the compiler refuses what the type does not have, at any depth.
+ */
+export function unknownFields(manifests: readonly Typed[]): readonly string[] {
+  const files = new Map(
+    manifests.map((manifest, index) => [join(import.meta.dirname, `${index}.strict.ts`), manifest]),
+  );
+  const options: ts.CompilerOptions = {
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    noEmit: true,
+    skipLibCheck: true,
+    strict: true,
+    types: [],
+  };
+  const host = ts.createCompilerHost(options);
+  const inherited = { getSourceFile: host.getSourceFile.bind(host), fileExists: host.fileExists.bind(host) };
+  host.fileExists = (path) => files.has(path) || inherited.fileExists(path);
+  host.getSourceFile = (path, language, ...rest) => {
+    const manifest = files.get(path);
+    if (manifest === undefined) return inherited.getSourceFile(path, language, ...rest);
+    return ts.createSourceFile(path, literalOf(manifest), language);
+  };
+  const program = ts.createProgram([...files.keys()], options, host);
+  return [...files].flatMap(([path, manifest]) =>
+    program.getSemanticDiagnostics(program.getSourceFile(path)).map(({ messageText }) => {
+      const name = (manifest as Readonly<{ metadata?: { name?: string } }>).metadata?.name ?? "";
+      return `${manifest.kind} ${name}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`;
+    }),
+  );
+}
+
+function literalOf(manifest: Typed): string {
+  const type = `I${manifest.kind}`;
+  return `import type { ${type} } from "${schemaModule(manifest)}";\nexport const manifest: ${type} = ${JSON.stringify(manifest)};\n`;
+}
