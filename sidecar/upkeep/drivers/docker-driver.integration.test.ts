@@ -82,7 +82,7 @@ async function exec(stream: Uint8Array, exitCode: number) {
   answers.set("POST /v1.41/exec/e1/start", { status: 200, body: stream });
   const state = JSON.stringify({ Running: false, ExitCode: exitCode });
   answers.set("GET /v1.41/exec/e1/json", { status: 200, body: state });
-  const options = { container: "node", command: "node_cli", outputLimitBytes: 1_000 };
+  const options = { container: "node", command: "node_cli", timeoutMs: 2_000, outputLimitBytes: 1_000 };
   return dockerNodeCli(options, () => "/data/bin", engine)(["prune", "--get"], signal);
 }
 

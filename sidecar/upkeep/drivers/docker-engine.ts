@@ -28,14 +28,24 @@ const apiVersion = "v1.41";
 
 const defaultResponseLimitBytes = 1_048_576;
 
-/** Connects to an engine when first asked. Requests throw {@link DriverError} when it can't be reached. */
+/** No whole answer within the engine's time limit. */
+export class EngineTimeout extends DriverError {
+  override readonly name = "EngineTimeout";
+}
+
+/**
+ * Connects to an engine when first asked. A request throws {@link EngineTimeout} when its answer takes longer than `timeoutMs`,
+ * {@link DriverError} when the engine can't be reached.
+ */
 export function dockerEngine({ engine, timeoutMs }: DockerEngineOptions): DockerEngine {
   const socketPath = engine.startsWith("unix://") ? engine.slice("unix://".length) : undefined;
   const origin = socketPath === undefined ? engine.replace(/\/$/, "") : "http://docker";
-  const timeouts = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs };
+  // One deadline covers the whole answer; a tool that prints nothing for a while is no reason to end it earlier.
+  const timeouts = { headersTimeout: 0, bodyTimeout: 0 };
   const agent = new Agent(socketPath === undefined ? timeouts : { ...timeouts, connect: { socketPath } });
   return {
     request: async ({ method, path, body, signal, responseLimitBytes = defaultResponseLimitBytes }) => {
+      const deadline = AbortSignal.timeout(timeoutMs);
       try {
         const response = await agent.request({
           origin,
@@ -43,10 +53,13 @@ export function dockerEngine({ engine, timeoutMs }: DockerEngineOptions): Docker
           path: `/${apiVersion}${path}`,
           headers: body === undefined ? {} : { "content-type": "application/json" },
           body: body === undefined ? null : JSON.stringify(body),
-          signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+          signal: AbortSignal.any([signal, deadline]),
         });
         return { status: response.statusCode, ...(await readUpTo(response.body, responseLimitBytes)) };
       } catch (cause) {
+        if (deadline.aborted && !signal.aborted) {
+          throw new EngineTimeout(`the Docker engine at ${engine} did not answer within ${timeoutMs} ms.`, { cause });
+        }
         const code = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
         throw new DriverError(`the Docker engine at ${engine} can't be asked (${code}); set docker.engine.`, { cause });
       }

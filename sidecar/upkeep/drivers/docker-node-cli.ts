@@ -1,28 +1,51 @@
 import { z } from "zod";
 import type { ProcessResult } from "../bounded-process.ts";
 import type { NodeCliRunner } from "../observe/node-cli.ts";
-import { engineMessage, type DockerEngine, type EngineResponse } from "./docker-engine.ts";
+import { engineMessage, EngineTimeout, type DockerEngine, type EngineResponse } from "./docker-engine.ts";
 import { DriverError } from "./driver.ts";
 import { standardOutput } from "./docker-stream.ts";
 
 /** How the tool is run inside the node's container. */
-export type DockerNodeCliOptions = Readonly<{ container: string; command: string; outputLimitBytes: number }>;
+export type DockerNodeCliOptions = Readonly<{
+  container: string;
+  command: string;
+  timeoutMs: number;
+  outputLimitBytes: number;
+}>;
+
+/** A run of the tool: which, where, and how a person calls it. */
+type Run = Readonly<{ name: string; command: readonly string[]; directory: string; signal: AbortSignal }>;
+
+/** What became of a run; `leftRunning` is the exec that was given up. */
+type Ran = Readonly<{ result: ProcessResult; leftRunning?: string }>;
 
 const created = z.object({ Id: z.string() });
-const ended = z.object({ Running: z.boolean(), ExitCode: z.number().nullable() });
+const inspected = z.object({ Running: z.boolean(), ExitCode: z.number().nullable(), Pid: z.number().optional() });
 
 /** Frame headers of the engine's stream come on top of the output itself. */
 const streamOverheadFactor = 2;
 
-/** Runs the tool in the node's container (Engine API exec) in its bin directory; no shell. */
+/**
+ * Runs the tool in the node's container (Engine API exec) in its bin directory; no shell. The engine can't end a program that it
+ * began, so while one that was given up still runs, no other is begun. `engine`'s own time limit is that of a run.
+ */
 export function dockerNodeCli(
   options: DockerNodeCliOptions,
   binDirectory: () => string,
   engine: DockerEngine,
 ): NodeCliRunner {
+  let leftRunning: string | undefined;
   return async (args, signal) => {
+    const name = `./${options.command} in container ${options.container}`;
     try {
-      return await exec([`./${options.command}`, ...args], binDirectory(), options, engine, signal);
+      if (leftRunning !== undefined) {
+        const still = await stillRunning(leftRunning, name, engine, signal);
+        if (still !== undefined) return still;
+      }
+      const run = { name, command: [`./${options.command}`, ...args], directory: binDirectory(), signal };
+      const ran = await exec(run, options, engine);
+      leftRunning = ran.leftRunning;
+      return ran.result;
     } catch (error) {
       if (error instanceof DriverError) return { ok: false, reason: "Failed", message: error.message };
       throw error;
@@ -30,43 +53,77 @@ export function dockerNodeCli(
   };
 }
 
-async function exec(
-  command: readonly string[],
-  directory: string,
-  { container, outputLimitBytes }: DockerNodeCliOptions,
+async function stillRunning(
+  id: string,
+  name: string,
   engine: DockerEngine,
   signal: AbortSignal,
-): Promise<ProcessResult> {
+): Promise<ProcessResult | undefined> {
+  const response = await engine.request({ method: "GET", path: `/exec/${id}/json`, signal });
+  // The engine forgets the programs of a container that was restarted.
+  if (response.status === 404) return undefined;
+  const { Running, Pid } = parse(inspected, expectStatus(response, 200));
+  if (!Running) return undefined;
+  const which = Pid === undefined ? "" : ` (process ${Pid} of the engine's machine)`;
+  const message = `${name} still runs since an earlier call${which}; end it, or restart the container.`;
+  return { ok: false, reason: "TimedOut", message };
+}
+
+async function exec(
+  { name, command, directory, signal }: Run,
+  { container, timeoutMs, outputLimitBytes }: DockerNodeCliOptions,
+  engine: DockerEngine,
+): Promise<Ran> {
   const path = `/containers/${encodeURIComponent(container)}/exec`;
   const body = { AttachStdout: true, AttachStderr: true, Tty: false, Cmd: command, WorkingDir: directory };
   const { Id: id } = parse(created, expectStatus(await engine.request({ method: "POST", path, body, signal }), 201));
-  const started = await engine.request({
-    method: "POST",
-    path: `/exec/${id}/start`,
-    body: { Detach: false, Tty: false },
-    responseLimitBytes: outputLimitBytes * streamOverheadFactor,
-    signal,
-  });
+  const started = await startExec(id, outputLimitBytes * streamOverheadFactor, engine, signal);
+  if (started === "timed-out") {
+    const message = `${name} did not finish within ${timeoutMs} ms and was no longer waited for; run it by hand to see why.`;
+    return { result: { ok: false, reason: "TimedOut", message }, leftRunning: id };
+  }
   const { output, errors } = standardOutput(expectStatus(started, 200).body);
-  const name = `${command[0]} in container ${container}`;
   if (started.isTruncated || output.length > outputLimitBytes) {
     const message = `${name} printed more than ${outputLimitBytes} bytes and was no longer read; is it the right program?`;
-    return { ok: false, reason: "TooMuchOutput", message };
+    return { result: { ok: false, reason: "TooMuchOutput", message }, leftRunning: id };
   }
-  const state = parse(
-    ended,
-    expectStatus(await engine.request({ method: "GET", path: `/exec/${id}/json`, signal }), 200),
-  );
-  if (state.ExitCode === 0) return { ok: true, output };
+  const inspection = await engine.request({ method: "GET", path: `/exec/${id}/json`, signal });
+  const { ExitCode: exitCode } = parse(inspected, expectStatus(inspection, 200));
+  if (exitCode === 0) return { result: { ok: true, output } };
   const said = (errors.trim() || output.trim()).split("\n")[0]?.slice(0, 300) ?? "";
-  return exitFailure(name, state.ExitCode, said);
+  return { result: exitFailure(name, exitCode, said) };
 }
 
-/** Exit statuses by which a container's runtime tells that a program is not there, or can't be executed. */
+async function startExec(
+  id: string,
+  responseLimitBytes: number,
+  engine: DockerEngine,
+  signal: AbortSignal,
+): Promise<EngineResponse | "timed-out"> {
+  try {
+    const body = { Detach: false, Tty: false };
+    return await engine.request({ method: "POST", path: `/exec/${id}/start`, body, responseLimitBytes, signal });
+  } catch (error) {
+    if (error instanceof EngineTimeout) return "timed-out";
+    throw error;
+  }
+}
+
+/**
+ * Exit statuses by which a container's runtime tells that a program is not there, or can't be executed: 127 and 126, but older
+ * engines (Docker 20.10) say 126 for both, and only the words differ.
+ */
 function exitFailure(name: string, exitCode: number | null, said: string): ProcessResult {
-  if (exitCode === 127) return { ok: false, reason: "NotFound", message: `${name} is not there: ${said}` };
-  if (exitCode === 126) return { ok: false, reason: "NotExecutable", message: `${name} can't be executed: ${said}` };
-  return { ok: false, reason: "Failed", message: `${name} exited with status ${exitCode}: ${said}` };
+  const isAbsent = /no such file or directory|not found/.test(said);
+  if (exitCode === 127 || (exitCode === 126 && isAbsent)) {
+    const message = `${name} is not there (${said}); set nodeCli.command, or nodeCli.containerBinDirectory.`;
+    return { ok: false, reason: "NotFound", message };
+  }
+  if (exitCode === 126) {
+    return { ok: false, reason: "NotExecutable", message: `${name} can't be executed (${said}); run chmod +x on it.` };
+  }
+  const why = said === "" ? "." : `: ${said}`;
+  return { ok: false, reason: "Failed", message: `${name} exited with status ${exitCode}${why}` };
 }
 
 function expectStatus(response: EngineResponse, status: number): EngineResponse {

@@ -17,6 +17,6 @@ export type NodeStart = number | "not-running" | "unknown";
 
 /** A restart that did not work: what was tried and what came of it. */
 export class DriverError extends Error {
-  override readonly name = "DriverError";
+  override readonly name: string = "DriverError";
   readonly code = "restart_failed";
 }

@@ -1,0 +1,140 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { dockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
+import { dockerNodeCli } from "#sidecar/upkeep/drivers/docker-node-cli.ts";
+import { startContainer, uniqueName, type TestContainer } from "../support/engine/container.ts";
+import { docker } from "../support/engine/docker.ts";
+import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+import { until } from "../support/until.ts";
+
+const found = await findEngine();
+const engine = found.ok ? found : { url: "", nodeImage: "" };
+
+/** The tool of a node, as it may be found: each under a name of its own. */
+const tools = {
+  prints: 'echo "version 1 $*"; echo log >&2',
+  fails: 'echo "no config: $2" >&2; exit 3',
+  silent: "exit 4",
+  hangs: "echo $$ >/tmp/hangs.pid; exec sleep 900",
+  endless: "exec head -c 1000000000 /dev/zero",
+  binary: String.raw`printf '\000\377\001'`,
+};
+
+describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason(found)}`, () => {
+  let workspace: string;
+  let container: TestContainer;
+
+  beforeAll(async () => {
+    workspace = await mkdtemp(join(tmpdir(), "gatehouse-tools-"));
+    await mkdir(join(workspace, "bin"));
+    for (const [name, text] of Object.entries(tools)) await tool(name, text);
+    await writeFile(join(workspace, "bin", "plain"), "#!/bin/sh\n", { mode: 0o644 });
+    const options = ["--network", "none", "--volume", `${workspace}:/data:ro`];
+    container = await startContainer({ image: engine.nodeImage, options, command: ["sleep", "1000"] });
+  });
+
+  afterAll(async () => {
+    await container[Symbol.asyncDispose]();
+    await rm(workspace, { recursive: true });
+  });
+
+  async function tool(name: string, text: string): Promise<void> {
+    const path = join(workspace, "bin", name);
+    await writeFile(path, `#!/bin/sh\n${text}\n`);
+    await chmod(path, 0o755);
+  }
+
+  /** Runs a tool once, and gives what a person would read with the container's name left out. */
+  async function run(command: string, args: readonly string[], timeoutMs = 20_000) {
+    await using connection = dockerEngine({ engine: engine.url, timeoutMs });
+    const options = { container: container.name, command, timeoutMs, outputLimitBytes: 1_000 };
+    const result = await dockerNodeCli(options, () => "/data/bin", connection)(args, new AbortController().signal);
+    return result.ok ? result : { ...result, message: result.message.replaceAll(container.name, "node") };
+  }
+
+  test("its output comes back without what it logged, its arguments untouched by a shell", async () => {
+    const args = ["prune", "--c", "$(id) * ; exit 1", "--get"];
+    expect(await run("prints", args)).toEqual({ ok: true, output: "version 1 prune --c $(id) * ; exit 1 --get\n" });
+  });
+
+  test("an exit status is said with the first line of what it complained about", async () => {
+    expect(await run("fails", ["--c", "x.conf"])).toEqual({
+      ok: false,
+      reason: "Failed",
+      message: "./fails in container node exited with status 3: no config: x.conf",
+    });
+    expect(await run("silent", [])).toMatchObject({ message: "./silent in container node exited with status 4." });
+  });
+
+  test("one that hangs is given up after its time, and not begun again while it runs", async () => {
+    await using connection = dockerEngine({ engine: engine.url, timeoutMs: 1_000 });
+    const options = { container: container.name, command: "hangs", timeoutMs: 1_000, outputLimitBytes: 1_000 };
+    const nodeCli = dockerNodeCli(options, () => "/data/bin", connection);
+    const words = async () => {
+      const result = await nodeCli(["prune"], new AbortController().signal);
+      return result.ok ? "" : `${result.reason}: ${result.message.replaceAll(container.name, "node")}`;
+    };
+    const givenUp =
+      "TimedOut: ./hangs in container node did not finish within 1000 ms and was no longer waited for; run it by hand to see why.";
+    expect(await words()).toBe(givenUp);
+    expect(await words()).toMatch(
+      /^TimedOut: \.\/hangs in container node still runs since an earlier call \(process \d+ of the engine's machine\); end it, or restart the container\.$/,
+    );
+    expect((await docker("top", container.name)).match(/sleep 900/g)).toHaveLength(1);
+    await docker("exec", container.name, "sh", "-c", "kill -9 $(cat /tmp/hangs.pid)");
+    await until("the tool is run again", 20_000, async () => (await words()) === givenUp);
+  });
+
+  test("one that prints 1 GB is read no further than the limit", async () => {
+    expect(await run("endless", [])).toEqual({
+      ok: false,
+      reason: "TooMuchOutput",
+      message:
+        "./endless in container node printed more than 1000 bytes and was no longer read; is it the right program?",
+    });
+    await until("it ends", 20_000, async () => !(await docker("top", container.name)).includes("/dev/zero"));
+  });
+
+  test("one that prints no text is passed on as it can be read", async () => {
+    expect(await run("binary", [])).toEqual({ ok: true, output: "\u0000\uFFFD\u0001" });
+  });
+
+  test("one that is not there, or can't be executed, is said as such", async () => {
+    expect(await run("absent", [])).toEqual({
+      ok: false,
+      reason: "NotFound",
+      message: expect.stringMatching(
+        /^\.\/absent in container node is not there \(.*no such file or directory.*\); set nodeCli\.command, or nodeCli\.containerBinDirectory\.$/,
+      ) as string,
+    });
+    expect(await run("plain", [])).toEqual({
+      ok: false,
+      reason: "NotExecutable",
+      message: expect.stringMatching(
+        /^\.\/plain in container node can't be executed \(.*permission denied.*\); run chmod \+x on it\.$/,
+      ) as string,
+    });
+  });
+
+  test("a container that is not there, or does not run, is said in the engine's words", async () => {
+    await using connection = dockerEngine({ engine: engine.url, timeoutMs: 20_000 });
+    const { signal } = new AbortController();
+    const nodeCliIn = (name: string) =>
+      dockerNodeCli(
+        { container: name, command: "prints", timeoutMs: 20_000, outputLimitBytes: 1_000 },
+        () => "/data/bin",
+        connection,
+      )([], signal);
+    const gone = uniqueName("gone");
+    expect(await nodeCliIn(gone)).toMatchObject({
+      message: `the Docker engine refused to run node_cli: 404: No such container: ${gone}`,
+    });
+    await using stopped = await startContainer({ image: engine.nodeImage, command: ["true"] });
+    await until("it has ended", 20_000, async () => (await stopped.inspect("{{.State.Running}}")) === "false");
+    expect(await nodeCliIn(stopped.name)).toMatchObject({
+      message: expect.stringContaining("is not running") as string,
+    });
+  });
+});
