@@ -4,8 +4,8 @@ import { createPublicClient, defineChain, http, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { validatorAddresses } from "../anvil/validators.ts";
 import { methodShapes } from "./method-shapes.ts";
-import { createSubject, type TestSubject } from "./rpc-subject.ts";
-import { sender, startTestNode, testChainId, type TestNode } from "./rpc-fixture.ts";
+import { createSubject, type TestSubject } from "../testing/rpc-subject.ts";
+import { sender, startTestNode, testChainId, type TestNode } from "../testing/rpc-fixture.ts";
 
 let node: TestNode;
 let subject: TestSubject;

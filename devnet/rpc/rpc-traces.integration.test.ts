@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createSubject, type TestSubject } from "./rpc-subject.ts";
-import { sender, startTestNode, type TestNode } from "./rpc-fixture.ts";
+import { createSubject, type TestSubject } from "../testing/rpc-subject.ts";
+import { sender, startTestNode, type TestNode } from "../testing/rpc-fixture.ts";
 
 let node: TestNode;
 let subject: TestSubject;

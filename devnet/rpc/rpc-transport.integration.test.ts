@@ -2,7 +2,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bodyBytesMax } from "./http-endpoint.ts";
-import { startTestNode, type TestNode } from "./rpc-fixture.ts";
+import { startTestNode, type TestNode } from "../testing/rpc-fixture.ts";
 
 let node: TestNode;
 beforeAll(async () => {

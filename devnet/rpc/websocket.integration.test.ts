@@ -11,7 +11,7 @@ import {
   writerCode,
   type TestNode,
   type Wallet,
-} from "./rpc-fixture.ts";
+} from "../testing/rpc-fixture.ts";
 
 let node: TestNode;
 let wallet: Wallet;

@@ -96,7 +96,7 @@ function publication(port: PortSpec, placement: Placement): readonly docker.type
 }
 
 /** The program in the image that asks the service; it needs no shell. */
-const healthCheckProgram = ["node", "/app/infra/images/health-check.ts"] as const;
+const healthCheckProgram = ["node", "/app/infra/images/health-check.mjs"] as const;
 
 function healthcheck(spec: ServiceSpec, health: HealthSpec): docker.types.input.ContainerHealthcheck {
   return {

@@ -3,6 +3,7 @@ import type { StackConfig } from "../config-schema.ts";
 import { DockerHost } from "./docker-host.ts";
 import { engineSocketPath, socketGroup } from "./engine-socket.ts";
 import { GatehouseImages } from "./gatehouse-images.ts";
+import { imageBuilder } from "./image-builder.ts";
 
 /** Makes the Docker host of a stack: the provider of its engine, the images, the networks. */
 export function dockerHostOf(
@@ -11,7 +12,11 @@ export function dockerHostOf(
 ): DockerHost {
   const path = engineSocketPath(config.dockerEngine);
   const provider = new docker.Provider("engine", { host: config.dockerEngine });
-  const images = new GatehouseImages(`${prefix}-images`, { ...config, root }, { providers: { docker: provider } });
+  const images = new GatehouseImages(
+    `${prefix}-images`,
+    { ...config, root, builder: imageBuilder(config) },
+    { providers: { docker: provider } },
+  );
   return new DockerHost(`${prefix}-host`, {
     provider,
     prefix,

@@ -1,15 +1,15 @@
 import * as docker from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Input } from "@pulumi/pulumi";
+import { version } from "#daemon/version.ts";
 import type { StackConfig } from "../config-schema.ts";
+import type { ImageBuilder } from "./image-builder.ts";
 
 /** How the images are come by: built here unless the configuration names them. */
-export type GatehouseImagesArgs = Pick<
-  StackConfig,
-  "baseImage" | "buildImage" | "imageBuilder" | "gatehouseImage" | "devnetImage" | "nodeImage" | "buildNetwork"
-> &
+export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "gatehouseImage" | "devnetImage" | "nodeImage"> &
   Readonly<{
-    /** The repository's root: the build's context. */
+    /** The repository's root: the build's context, where {@link installImageDependencies} has been. */
     root: string;
+    builder: Input<ImageBuilder>;
   }>;
 
 /** The images that a Docker host runs, by what identifies their content. */
@@ -22,19 +22,15 @@ export class GatehouseImages extends ComponentResource {
   constructor(name: string, args: GatehouseImagesArgs, opts?: ComponentResourceOptions) {
     super("gatehouse:docker:GatehouseImages", name, {}, opts);
     this.#args = args;
-    const buildImage = args.buildImage ?? args.baseImage;
     const built =
-      args.gatehouseImage === undefined
-        ? this.#build("gatehouse", { BASE_IMAGE: args.baseImage, BUILD_IMAGE: buildImage })
-        : undefined;
+      args.gatehouseImage === undefined ? this.#build("gatehouse", { BASE_IMAGE: args.baseImage }) : undefined;
     this.gatehouse = built?.repoDigest ?? this.#pulled("gatehouse", args.gatehouseImage ?? "");
     this.devnet =
       args.devnetImage === undefined
         ? this.#build("devnet", {
             GATEHOUSE_IMAGE: built?.imageName ?? args.gatehouseImage ?? "",
             // The tag alone stays the same when its image is built anew.
-            REVISION: this.gatehouse,
-            BUILD_IMAGE: buildImage,
+            GATEHOUSE_DIGEST: this.gatehouse,
           }).repoDigest
         : this.#pulled("devnet", args.devnetImage);
     this.node = args.nodeImage === undefined ? undefined : this.#pulled("node", args.nodeImage);
@@ -50,10 +46,9 @@ export class GatehouseImages extends ComponentResource {
         build: {
           context: this.#args.root,
           dockerfile: `${this.#args.root}/infra/images/${role}.Dockerfile`,
-          builderVersion: this.#args.imageBuilder === "classic" ? "BuilderV1" : "BuilderBuildKit",
+          builderVersion: this.#args.builder,
           platform: "linux/amd64",
-          args: { ...args },
-          ...(this.#args.buildNetwork === undefined ? {} : { network: this.#args.buildNetwork }),
+          args: { ...args, VERSION: version },
         },
       },
       { parent: this },

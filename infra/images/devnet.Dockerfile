@@ -1,20 +1,16 @@
 # The node to develop against: Gatehouse's devnet with the EVM that it runs on. Written for the classic builder too.
-# GATEHOUSE_IMAGE is the image of gatehouse.Dockerfile; BUILD_IMAGE needs npm and is not part of the result.
+# GATEHOUSE_IMAGE is the image of gatehouse.Dockerfile, GATEHOUSE_DIGEST what identifies its content: the tag alone stays the same when
+# that image is built anew. The base of both needs /bin/sh for this one, as `node_cli` and `ops` of a workspace are scripts.
 ARG GATEHOUSE_IMAGE=gatehouse
-ARG BUILD_IMAGE=node:26-bookworm-slim
-
-FROM ${BUILD_IMAGE} AS build
-WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
-RUN npm ci --ignore-scripts --no-audit --no-fund && mkdir /evm && cp -a node_modules/@foundry-rs /evm/
-
 FROM ${GATEHOUSE_IMAGE}
+COPY .gatehouse/images/devnet/node_modules/@foundry-rs /app/node_modules/@foundry-rs
+CMD ["devnet"]
+ARG GATEHOUSE_IMAGE
+ARG GATEHOUSE_DIGEST=unknown
 ARG VERSION=0.0.0
-ARG REVISION=unknown
 LABEL org.opencontainers.image.title="gatehouse-devnet" \
       org.opencontainers.image.description="A node to develop against: the whole JSON-RPC interface over a local chain" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
-      org.opencontainers.image.revision="${REVISION}"
-COPY --from=build /evm/@foundry-rs /app/node_modules/@foundry-rs
-CMD ["devnet"]
+      org.opencontainers.image.base.name="${GATEHOUSE_IMAGE}" \
+      org.opencontainers.image.base.digest="${GATEHOUSE_DIGEST}"

@@ -1,8 +1,8 @@
 import { JsonRpcProvider, WebSocketProvider } from "ethers";
 import { createPublicClient, http, webSocket, type Block, type Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSubject, type TestSubject } from "#devnet/rpc/rpc-subject.ts";
-import { startTestNode, type TestNode } from "#devnet/rpc/rpc-fixture.ts";
+import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts";
+import { startTestNode, type TestNode } from "#devnet/testing/rpc-fixture.ts";
 import { specifiedMethods } from "#sidecar/gateway/catalogue/catalogue.ts";
 import type { ParamShape } from "#sidecar/gateway/catalogue/method.ts";
 import { startTestGateway, type TestGateway } from "#sidecar/gateway/testing/test-gateway.ts";

@@ -19,7 +19,7 @@ const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
     /^sidecar\/upkeep\/(plan|lint|resume)-command\.ts$/,
   ],
   infra: [
-    /^daemon\/(settings[a-z-]*|setting-types|url-authority)\.ts$/,
+    /^daemon\/(settings[a-z-]*|setting-types|url-authority|version)\.ts$/,
     /^(sidecar|sidecar\/engine-proxy|facilitator|resource-server|devnet|devnet\/\w+)\/settings\.ts$/,
   ],
   policies: [/^sidecar\/upkeep\/(lint\/lint-config|observe\/node-version|plan\/monitor-keys)\.ts$/],

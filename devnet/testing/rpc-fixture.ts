@@ -2,7 +2,7 @@ import { pino } from "pino";
 import type { Hex } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { startAnvil, type Anvil } from "../anvil/anvil.ts";
-import { startRpcServer, type RpcServer } from "./rpc-server.ts";
+import { startRpcServer, type RpcServer } from "../rpc/rpc-server.ts";
 
 const testMnemonic = "test test test test test test test test test test test junk";
 export const testChainId = 1672;

@@ -1,0 +1,122 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { RunError } from "@pulumi/pulumi";
+import { isShipped } from "./shipped-file.ts";
+
+/** Where the images' builds find what they run on, from the repository's root; `.dockerignore` lets it into their context. */
+export const dependenciesDirectory = ".gatehouse/images";
+
+/** Changes whenever what is installed from the same lock file changes. */
+const recipe = "1";
+
+const installDeadlineMs = 600_000;
+
+/** Directories that the service's user owns in the Gatehouse image, with their modes; volumes take them over. */
+const ownedDirectories: Readonly<Record<string, number>> = {
+  "run/files": 0o700,
+  "run/incoming": 0o700,
+  "run/engine": 0o755,
+  state: 0o755,
+  workspace: 0o755,
+};
+
+/**
+ * Installs what the images run on, on this machine, for their builds to copy: the services' production dependencies, and the EVM
+ * of the devnet. A build then needs neither npm nor a network nor a shell, and no registry's address or credential can reach a
+ * layer. `npm ci` holds every package against the lock file's hashes. Nothing is done where the lock file is installed already.
+ *
+ * @throws {RunError} with npm's own words when it can't install.
+ */
+export function installImageDependencies(root: string): void {
+  const target = join(root, dependenciesDirectory);
+  const wanted = wantedRevision(root);
+  const stamp = join(target, "revision");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  mkdirSync(join(root, ".gatehouse"), { recursive: true });
+  const staged = mkdtempSync(join(root, ".gatehouse/images-"));
+  try {
+    installServices(root, join(staged, "gatehouse"));
+    installEvm(root, join(staged, "devnet"));
+    for (const [path, mode] of Object.entries(ownedDirectories)) {
+      mkdirSync(join(staged, "owned", path), { recursive: true });
+      chmodSync(join(staged, "owned", path), mode);
+    }
+    writeFileSync(join(staged, "revision"), wanted);
+    chmodSync(staged, 0o755);
+    rmSync(target, { recursive: true, force: true });
+    renameSync(staged, target);
+  } finally {
+    rmSync(staged, { recursive: true, force: true });
+  }
+}
+
+function wantedRevision(root: string): string {
+  const hash = createHash("sha256").update(recipe);
+  for (const file of ["package.json", "package-lock.json"]) hash.update(readFileSync(join(root, file)));
+  return hash.digest("hex");
+}
+
+function installServices(root: string, directory: string): void {
+  mkdirSync(directory);
+  for (const file of ["package.json", "package-lock.json", ".npmrc"])
+    copyFileSync(join(root, file), join(directory, file));
+  npmCi(directory, ["--omit=dev", "--omit=optional", "--omit=peer"]);
+  keepShipped(join(directory, "node_modules"), "");
+}
+
+type Lock = Readonly<{
+  lockfileVersion: number;
+  packages: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}>;
+
+/** The EVM is a development dependency; it is installed from the lock file's own entries for it. */
+function installEvm(root: string, directory: string): void {
+  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as Lock;
+  const packages = Object.fromEntries(
+    Object.entries(lock.packages).filter(([path]) => path.startsWith("node_modules/@foundry-rs/")),
+  );
+  const version = lock.packages["node_modules/@foundry-rs/anvil"]?.["version"];
+  const manifest = { name: "devnet", version: "0.0.0", dependencies: { "@foundry-rs/anvil": version } };
+  mkdirSync(directory);
+  writeFileSync(join(directory, "package.json"), JSON.stringify(manifest));
+  const ownLock = { ...manifest, lockfileVersion: lock.lockfileVersion, packages: { "": manifest, ...packages } };
+  writeFileSync(join(directory, "package-lock.json"), JSON.stringify(ownLock));
+  npmCi(directory, []);
+  keepShipped(join(directory, "node_modules"), "");
+}
+
+/** Installs for the images' platform, whatever this machine's is. */
+function npmCi(directory: string, options: readonly string[]): void {
+  const platform = ["--os=linux", "--cpu=x64", "--libc=glibc"];
+  const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
+  try {
+    execFileSync("npm", ["ci", ...platform, ...quiet, ...options], {
+      cwd: directory,
+      stdio: ["ignore", "ignore", "pipe"],
+      timeout: installDeadlineMs,
+    });
+  } catch (error) {
+    const { stderr, message } = error as Error & { stderr?: Buffer };
+    const told = stderr === undefined || stderr.length === 0 ? message : stderr.toString().trim().slice(-2_000);
+    throw new RunError(
+      `the images' dependencies could not be installed from package-lock.json; nothing was changed. \`npm ci\` said:\n${told}\nSee to it that npm is on the PATH and reaches its registry, or name ready images with gatehouseImage and devnetImage.`,
+    );
+  }
+}
+
+/** Removes what no program reads, and makes the rest readable to the images' user whatever this machine's umask is. */
+function keepShipped(root: string, inner: string): void {
+  for (const entry of readdirSync(join(root, inner), { withFileTypes: true })) {
+    const path = inner === "" ? entry.name : `${inner}/${entry.name}`;
+    const full = join(root, path);
+    if (!entry.isSymbolicLink() && !isShipped(path, entry.isDirectory())) rmSync(full, { recursive: true });
+    else if (entry.isDirectory()) {
+      chmodSync(full, 0o755);
+      keepShipped(root, path);
+      if (readdirSync(full).length === 0) rmdirSync(full);
+    } else if (entry.isFile()) chmodSync(full, (statSync(full).mode & 0o100) === 0 ? 0o644 : 0o755);
+  }
+}

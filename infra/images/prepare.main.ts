@@ -1,0 +1,7 @@
+import { join } from "node:path";
+import { dependenciesDirectory, installImageDependencies } from "../docker/image-dependencies.ts";
+
+/** `npm run images:prepare`: installs what the Dockerfiles copy, for a `docker build` by hand. */
+const root = join(import.meta.dirname, "../..");
+installImageDependencies(root);
+process.stdout.write(`the images' dependencies are in ${join(root, dependenciesDirectory)}\n`);
