@@ -13,14 +13,17 @@ export function composeDriver({ command, directory, timeoutMs }: ComposeDriverOp
     name: "compose",
     restart: async (signal) => {
       const [file = "", ...args] = command;
+      const where = directory();
       const result = await runProcess({
         command: [file, ...args],
-        directory: directory(),
+        directory: where,
         timeoutMs,
         outputLimitBytes,
         signal,
       });
-      if (!result.ok) throw new DriverError(result.message);
+      if (result.ok) return;
+      const what = `(compose.command ${JSON.stringify(command)} in compose.directory ${where})`;
+      throw new DriverError(`${result.message} ${what}`);
     },
   };
 }

@@ -60,7 +60,9 @@ export const kubernetesSection = section({
       "delete-pod: delete the pod, its controller makes it again; signal: SIGTERM in a shared process namespace",
     )
     .meta({ expected: "delete-pod or signal" }),
-  processName: name.default("node").describe("Name of the node's process, for the signal strategy"),
+  processName: name
+    .default("node")
+    .describe("Name of the node's process or of its program's file, for the signal strategy"),
   serviceAccountDirectory: filePath
     .default("/var/run/secrets/kubernetes.io/serviceaccount")
     .describe("Directory of the service account's token, namespace and ca.crt"),

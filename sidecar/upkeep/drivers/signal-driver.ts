@@ -1,10 +1,11 @@
 import { readdir, readFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { pause } from "../../poll.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
 /** Which process is the node. */
 export type SignalDriverOptions = Readonly<{
-  /** As in `/proc/<pid>/comm`. */
+  /** As the file name of its program, or as in `/proc/<pid>/comm`. */
   processName: string;
   timeoutMs: number;
 }>;
@@ -25,10 +26,10 @@ export function signalDriver({ processName, timeoutMs }: SignalDriverOptions): N
       const before = await processesNamed(processName);
       if (before.length === 0) {
         throw new DriverError(
-          `no process named ${processName} is seen; set shareProcessNamespace on the pod, or kubernetes.processName.`,
+          `no process named ${processName} is seen in another container; set shareProcessNamespace on the pod, or kubernetes.processName.`,
         );
       }
-      for (const pid of before) process.kill(pid, "SIGTERM");
+      for (const pid of before) terminate(pid, processName);
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
       while (!deadline.aborted) {
         const now = await processesNamed(processName);
@@ -42,14 +43,39 @@ export function signalDriver({ processName, timeoutMs }: SignalDriverOptions): N
   };
 }
 
+function terminate(pid: number, name: string): void {
+  try {
+    process.kill(pid, "SIGTERM");
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    // It ended by itself between the look and the signal.
+    if (code === "ESRCH") return;
+    const remedy = "run the sidecar as the node's user, or give it the capability KILL";
+    throw new DriverError(`process ${pid} (${name}) can't be signalled (${code}); ${remedy}.`, { cause });
+  }
+}
+
+/** Processes of that name in other containers: what runs beside the sidecar in its own is never the node. */
 async function processesNamed(name: string): Promise<readonly number[]> {
+  const own = await readFile("/proc/self/cgroup", "utf8");
   const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry)).map(Number);
   const found = await Promise.all(
     pids.map(async (pid) => {
-      // A process may end between the two reads; then it has no name any more.
-      const comm = await readFile(`/proc/${pid}/comm`, "utf8").catch(() => "");
-      return comm.trimEnd() === name.slice(0, nameLength) && pid !== process.pid ? [pid] : [];
+      const [comm, commandLine, cgroup] = await Promise.all([
+        about(pid, "comm"),
+        about(pid, "cmdline"),
+        about(pid, "cgroup"),
+      ]);
+      // A process that has ended, and only was not waited for yet, has no command line.
+      const program = basename(commandLine.split("\0")[0] ?? "");
+      const isNamed = program === name || (program !== "" && comm.trimEnd() === name.slice(0, nameLength));
+      return isNamed && cgroup !== own ? [pid] : [];
     }),
   );
   return found.flat();
+}
+
+/** A file about a process; empty when it ended meanwhile. */
+function about(pid: number, file: "comm" | "cmdline" | "cgroup"): Promise<string> {
+  return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
 }

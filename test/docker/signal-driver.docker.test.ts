@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest";
+import { root } from "../style/rooms.ts";
+import { startContainer, type TestContainer } from "../support/engine/container.ts";
+import { docker } from "../support/engine/docker.ts";
+import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+import { until } from "../support/until.ts";
+
+const found = await findEngine();
+const engine = found.ok ? found : { url: "", nodeImage: "" };
+const image = engine.nodeImage;
+
+const node =
+  "process.on('SIGTERM', () => { console.log('stopping'); process.exit(0); }); setInterval(() => {}, 1000); console.log('up');";
+
+/** Containers that share the process namespace of a first one that does nothing, as those of a pod do. */
+async function startPod() {
+  const pause = await startContainer({ image, options: ["--network", "none"], command: ["sleep", "1000"] });
+  const shared = ["--network", "none", "--pid", `container:${pause.name}`];
+  const container = await startContainer({
+    image,
+    options: [...shared, "--restart", "always"],
+    command: ["node", "-e", node],
+  });
+  await until("the node is up", 20_000, async () => (await container.logs()).includes("up"));
+  const dispose = async () => {
+    await container[Symbol.asyncDispose]();
+    await pause[Symbol.asyncDispose]();
+  };
+  return { container, shared, [Symbol.asyncDispose]: dispose };
+}
+
+/** Runs the driver as the sidecar would, in a container of the pod that has another process of the node's name; gives what it says. */
+async function restartFrom(
+  shared: readonly string[],
+  processName: string,
+  options: readonly string[] = [],
+): Promise<string> {
+  const program = `
+    import { signalDriver } from "/app/sidecar/upkeep/drivers/signal-driver.ts";
+    const driver = signalDriver({ processName: ${JSON.stringify(processName)}, timeoutMs: 20_000 });
+    await driver.restart(new AbortController().signal).then(() => console.log("restarted"), (error) => console.log(error.message));`;
+  const script = `node -e "setInterval(() => {}, 1000)" & node --input-type=module -e '${program}'; kill -0 $! && echo "the other one is alive"`;
+  return docker("run", "--rm", ...shared, ...options, "--volume", `${root}:/app:ro`, image, "sh", "-c", script);
+}
+
+const started = (container: TestContainer) => container.inspect("{{.State.StartedAt}}");
+
+describe.skipIf(!found.ok)(`the signal driver in a shared process namespace${skipReason(found)}`, () => {
+  test("the node's process is ended by SIGTERM and runs again; the sidecar's own processes are left alone", async () => {
+    await using pod = await startPod();
+    const before = await started(pod.container);
+    expect(await restartFrom(pod.shared, "node")).toBe("restarted\nthe other one is alive");
+    expect(Date.parse(await started(pod.container))).toBeGreaterThan(Date.parse(before));
+    await until("the new process is up", 20_000, async () => /^up\nstopping\nup/.test(await pod.container.logs()));
+  });
+
+  test("a process that is not there, or may not be signalled, is said with what to do", async () => {
+    await using pod = await startPod();
+    const before = await started(pod.container);
+    expect(await restartFrom(pod.shared, "nodule")).toContain(
+      "no process named nodule is seen in another container; set shareProcessNamespace on the pod, or kubernetes.processName.",
+    );
+    expect(await restartFrom(pod.shared, "node", ["--user", "10001:10001"])).toMatch(
+      /process \d+ \(node\) can't be signalled \(EPERM\); run the sidecar as the node's user, or give it the capability KILL\./,
+    );
+    expect(await restartFrom(["--network", "none"], "node")).toContain(
+      "no process named node is seen in another container",
+    );
+    expect(await started(pod.container)).toBe(before);
+  });
+});

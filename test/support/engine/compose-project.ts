@@ -1,0 +1,57 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { docker } from "./docker.ts";
+
+const run = promisify(execFile);
+const deadlineMs = 120_000;
+
+/** A compose deployment in a directory of its own, taken down when disposed of. */
+export type ComposeProject = AsyncDisposable &
+  Readonly<{
+    directory: string;
+    /** One field of `docker inspect` of a service's container, as a Go template. */
+    inspect: (service: string, template: string) => Promise<string>;
+    logs: (service: string) => Promise<string>;
+  }>;
+
+/** The compose commands of this machine: Compose v2 as the plugin of docker, Compose v1 as a command. */
+export async function composeCommands(): Promise<readonly (readonly [string, ...string[]])[]> {
+  const known = [["docker", "compose"] as const, ["docker-compose"] as const];
+  const working = await Promise.all(
+    known.map(async ([file, ...args]) => {
+      // A command that is not there, or does not know the word, is no compose.
+      const printed = await run(file, [...args, "version"]).then(
+        ({ stdout }) => stdout,
+        () => "",
+      );
+      return /compose version/i.test(printed);
+    }),
+  );
+  return known.filter((_, index) => working[index]);
+}
+
+/** Brings a deployment up; `file` is its compose file. */
+export async function startComposeProject(
+  command: readonly [string, ...string[]],
+  file: string,
+): Promise<ComposeProject> {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-compose-"));
+  await writeFile(join(directory, "docker-compose.yml"), file);
+  const [program, ...first] = command;
+  const compose = (...args: readonly string[]) =>
+    run(program, [...first, ...args], { cwd: directory, timeout: deadlineMs });
+  await compose("up", "--detach");
+  const container = async (service: string) => (await compose("ps", "--quiet", service)).stdout.trim();
+  return {
+    directory,
+    inspect: async (service, template) => docker("inspect", "--format", template, await container(service)),
+    logs: async (service) => docker("logs", await container(service)),
+    [Symbol.asyncDispose]: async () => {
+      await compose("down", "--volumes", "--timeout", "1");
+      await rm(directory, { recursive: true });
+    },
+  };
+}
