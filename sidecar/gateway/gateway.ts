@@ -12,6 +12,7 @@ import { startRateLimiter } from "./limits/start-rate-limiter.ts";
 import { withAccessLog } from "./observe/access-log.ts";
 import { prometheusMeter, registerGauges } from "./observe/call-metrics.ts";
 import { watchLoopDelay } from "./observe/loop-delay.ts";
+import { startTracing } from "./observe/start-tracing.ts";
 import { openRpcTexts } from "./catalogue/openrpc-texts.ts";
 import { startLivePolicy } from "./policy/live-policy.ts";
 import type { GatewaySettings } from "./settings.ts";
@@ -52,6 +53,7 @@ export async function startGateway(
   const upstream = starting.use(startNode(settings, { ...node, head, cache, policy, log, now }));
   const gate = makeLoadGate({ loopDelayMs: starting.use(watchLoopDelay()).delayMs });
   const meter = withAccessLog(prometheusMeter(metrics), settings.accessLog, { log, random: Math.random });
+  const { tracing } = starting.use(await startTracing(settings.tracing, { log }));
   const handle = makeCallHandler({
     policy,
     limiter: starting.use(startRateLimiter(settings.rateStore, { log, now })),
@@ -67,7 +69,7 @@ export async function startGateway(
   });
   const listeners = await startListeners(settings, {
     policy,
-    handle: makeMessageHandler({ policy, handle, now }),
+    handle: makeMessageHandler({ policy, handle, tracing, now }),
     hub: upstream.hub,
     metrics,
     limited: meter.limited,

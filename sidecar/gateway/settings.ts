@@ -138,6 +138,30 @@ const logSection = section({
   slowMs: nonNegativeInteger.default(2_000).describe("Time from which a call is logged as slow; 0: never"),
 });
 
+const tracingSection = section({
+  otlpUrl: httpUrl
+    .optional()
+    .describe("OTLP/HTTP endpoint that spans are sent to, such as http://collector:4318/v1/traces; default: no spans"),
+  authorization: secret(z.string().min(1).max(4_096).meta({ expected: "the value of an Authorization header" }))
+    .optional()
+    .describe("Authorization header that spans are sent with"),
+  serviceName: z
+    .string()
+    .min(1)
+    .default("gatehouse-gateway")
+    .describe("Name under which spans are shown")
+    .meta({ expected: "a name" }),
+  sampleRatio: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.1)
+    .describe("Share of traces of which spans are made; private and internal callers may ask for theirs by traceparent")
+    .meta({ expected: "a number from 0 to 1" }),
+  queuedSpans: positiveInteger.max(1_000_000).default(4_096).describe("Spans that wait to be sent; more are dropped"),
+  timeoutMs: milliseconds.default(5_000).describe("How long sending spans may take"),
+});
+
 /** Everything that the gateway can be told. What `policyPath` may change while it runs stands in policy/settings.ts. */
 export const gatewaySection = section({
   public: publicSection,
@@ -152,6 +176,7 @@ export const gatewaySection = section({
   cache: cacheSection,
   webSocket: webSocketSection,
   accessLog: logSection,
+  tracing: tracingSection,
   policyPath: filePath
     .optional()
     .describe("JSON5 file with any of tiers, methods, rateLimit, ranges, limits, overload; takes effect as it changes"),

@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import openRpcSchema from "@open-rpc/meta-schema";
+import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { makeCatalogue, specifiedMethods } from "./catalogue.ts";
 import { openRpcDocument } from "./openrpc.ts";
@@ -6,6 +8,16 @@ import { methodReference } from "./reference.ts";
 
 const named = (audience: string) =>
   specifiedMethods.filter((method) => method.audience === audience).map(({ name }) => name);
+
+/** OpenRPC's own schema, with the schema of JSON Schemas that it names on the net replaced by draft 7's, which comes with Ajv. */
+const openRpcRules = JSON.parse(
+  JSON.stringify(openRpcSchema)
+    .replaceAll(
+      /https:\/\/meta\.json-schema\.tools\/#\/definitions\/JSONSchemaObject/g,
+      "http://json-schema.org/draft-07/schema#",
+    )
+    .replaceAll(/https:\/\/meta\.json-schema\.tools\/?/g, "http://json-schema.org/draft-07/schema#"),
+) as object;
 
 describe("the catalogue", () => {
   it("knows every method once", () => {
@@ -74,6 +86,19 @@ describe("the catalogue", () => {
     );
     expect(counts).toEqual([52, 59, 62]);
   });
+
+  it.each(["public", "private", "internal"] as const)(
+    "makes a valid OpenRPC document for the %s listener",
+    (listener) => {
+      const validate = new Ajv({ strict: false, validateFormats: false }).compile(openRpcRules);
+      const changes = { my_own: { audience: "public" }, eth_batchGetBlockByNumber: { audience: "private" } } as const;
+      for (const catalogue of [makeCatalogue({}), makeCatalogue(changes)]) {
+        const document: unknown = JSON.parse(JSON.stringify(openRpcDocument(catalogue, listener)));
+        expect([validate(document), validate.errors]).toEqual([true, null]);
+      }
+      expect(validate({ ...openRpcDocument(makeCatalogue({}), listener), methods: [{ name: 5 }] })).toBe(false);
+    },
+  );
 
   it("is what the docs say", () => {
     expect(readFileSync("docs/rpc-methods.md", "utf8")).toBe(methodReference());

@@ -3,7 +3,7 @@ import { resultText } from "../envelope/answer-text.ts";
 import type { CallOutcome } from "../observe/meter.ts";
 import { finishedFlow, type AnswerFlow } from "./answer-sink.ts";
 import { ended, labelOf, limited } from "./call-end.ts";
-import type { Work } from "./call-work.ts";
+import type { CallContext, Work } from "./call-work.ts";
 import type { NodeOutcome } from "./pass-through.ts";
 import { readSplit } from "./split-read.ts";
 
@@ -38,7 +38,12 @@ export function readOne(work: Work, method: Method, params: string): AnswerFlow 
     }
     ended(work, callOutcome(outcome));
   };
-  return reads.read({ method, params, traceparent: context.traceparent }, { id, sink, done });
+  return reads.read({ method, params, traceparent: traceparentOf(context) }, { id, sink, done });
+}
+
+/** The trace context that goes on to the node: the client's own, unless the call is traced here. */
+function traceparentOf({ trace, traceparent }: CallContext): string | undefined {
+  return trace === undefined ? traceparent : trace.askNode();
 }
 
 function callOutcome(outcome: NodeOutcome): CallOutcome {
@@ -57,7 +62,7 @@ export function readInPieces(work: Work, method: Method, pieces: readonly string
   }
   return readSplit(
     { method, pieces, parallel: ranges.splitParallel, limitBytes: limits.batchResponseBytes },
-    { id: work.id, sink: work.sink, reads, traceparent: work.context.traceparent },
+    { id: work.id, sink: work.sink, reads, traceparent: traceparentOf(work.context) },
     (outcome) => {
       gate.leave(key, method.costUnits, overload);
       ended(work, outcome);

@@ -10,16 +10,18 @@ export function labelOf({ policy, method }: Work): string {
   return policy.catalogue.has(method.name) ? method.name : "unlisted";
 }
 
-/** Counts and times a call that ended. */
+/** Counts, times and traces a call that ended. */
 export function ended(work: Work, outcome: CallOutcome): void {
   const { dependencies, context } = work;
-  dependencies.meter.call({
+  const call = {
     method: labelOf(work),
     tier: context.caller.tierName,
     outcome,
     seconds: (dependencies.now() - context.startedAt) / 1_000,
     requestId: context.requestId,
-  });
+  };
+  dependencies.meter.call(call);
+  context.trace?.end(call);
 }
 
 /** Answers with what the gateway knows by itself. */

@@ -5,6 +5,7 @@ import type { BadCall, Call } from "../envelope/call.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { Meter } from "../observe/meter.ts";
+import type { CallTrace } from "../observe/tracing.ts";
 import type { Policy, PolicySource } from "../policy/policy.ts";
 import type { Tier } from "../policy/settings.ts";
 import type { AnswerSink } from "./answer-sink.ts";
@@ -31,6 +32,8 @@ export type CallContext = Readonly<{
   startedAt: number;
   traceparent: string | undefined;
   requestId?: string | undefined;
+  /** The call's trace, when traces are made. */
+  trace?: CallTrace | undefined;
   /** Subscriptions of the caller's WebSocket; over HTTP there are none. */
   subscriptions?: Subscriptions | undefined;
 }>;

@@ -45,7 +45,7 @@ function startHandler() {
     openRpc: openRpcTexts(),
     now,
   });
-  const handleMessage = makeMessageHandler({ policy: () => policy, handle, now });
+  const handleMessage = makeMessageHandler({ policy: () => policy, handle, tracing: undefined, now });
   const caller = { key: "a", listener: "public" as const, tierName: "public" };
   const ask = (body: Buffer) => {
     const texts: string[] = [];

@@ -1,5 +1,6 @@
 import { goneTier, type Caller } from "../callers/caller.ts";
 import { readMessage } from "../envelope/read-message.ts";
+import { tracedFlow, tracedSink, type Tracing } from "../observe/tracing.ts";
 import type { Policy, PolicySource } from "../policy/policy.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
 import { runBatch } from "./batch.ts";
@@ -19,7 +20,12 @@ export type MessageContext = Readonly<{
 export type MessageHandler = (body: Buffer, context: MessageContext, sink: AnswerSink) => AnswerFlow;
 
 /** What handling messages takes. */
-export type MessageDependencies = Readonly<{ policy: PolicySource; handle: CallHandler; now: () => number }>;
+export type MessageDependencies = Readonly<{
+  policy: PolicySource;
+  handle: CallHandler;
+  tracing: Tracing | undefined;
+  now: () => number;
+}>;
 
 /** Calls of one batch at a time: never more than its caller may have under way, or a batch would refuse its own calls. */
 function parallelFor({ settings, tiers }: Policy, { tierName }: Caller): number {
@@ -37,19 +43,27 @@ const discard: AnswerSink = {
 };
 
 /** Makes the handler of messages: single calls, notifications and batches. */
-export function makeMessageHandler({ policy, handle, now }: MessageDependencies): MessageHandler {
+export function makeMessageHandler({ policy, handle, tracing, now }: MessageDependencies): MessageHandler {
   return (body, origin, sink) => {
     const { limits } = policy().settings;
     const { caller, traceparent, requestId, subscriptions } = origin;
-    const context = { caller, startedAt: now(), traceparent, requestId, subscriptions };
+    const startedAt = now();
     const message = readMessage(body, limits);
     if (message.kind === "batch") {
-      return runBatch(
+      const trace = tracing?.batch(origin, message.calls.length);
+      const context = { caller, startedAt, traceparent, requestId, trace: undefined, subscriptions };
+      const flow = runBatch(
         message.calls,
         { parallel: parallelFor(policy(), origin.caller), responseBytes: limits.batchResponseBytes },
-        { handle: (call, itemSink) => handle(call, context, itemSink), sink },
+        {
+          handle: (call, itemSink) =>
+            handle(call, trace === undefined ? context : { ...context, trace: trace.call() }, itemSink),
+          sink: trace === undefined ? sink : tracedSink(sink, trace),
+        },
       );
+      return trace === undefined ? flow : tracedFlow(flow, trace);
     }
+    const context = { caller, startedAt, traceparent, requestId, trace: tracing?.call(origin), subscriptions };
     const { call } = message;
     if (call.id !== undefined) return handle(call, context, sink);
     handle(call, context, discard);

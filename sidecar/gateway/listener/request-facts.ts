@@ -12,7 +12,7 @@ export type RequestFacts = Readonly<{
 /** A W3C trace context that is well-formed, else undefined: nothing else of a client's headers reaches the node. */
 export function validTraceparent(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
-  return /^[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/.test(value) ? value : undefined;
+  return /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/.test(value) ? value : undefined;
 }
 
 /** A client's own id of its request, when it is plain enough to stand in a log. */

@@ -1,0 +1,120 @@
+import {
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Context,
+  type Span,
+  type Tracer,
+} from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import type { Logger } from "#daemon/log.ts";
+import type { CallOutcome, EndedCall } from "./meter.ts";
+import { loggedExporter } from "./logged-exporter.ts";
+import { callSampler } from "./call-sampler.ts";
+import type { CallTrace, RunningTracing, TraceOrigin, TracingOptions } from "./tracing.ts";
+
+/** Time between two sendings of spans, and most spans in one. */
+const sendIntervalMs = 2_000;
+const spansInOneSending = 512;
+
+/** What the cache did for a call, by where its answer came from. */
+const cacheStates: Partial<Record<CallOutcome, string>> = { cache: "hit", coalesced: "coalesced", node: "miss" };
+
+/** Starts to make spans and to send them by OTLP over HTTP (OpenTelemetry protocol, JSON encoding). */
+export function startOtlpTracing(
+  options: TracingOptions & Readonly<{ otlpUrl: string }>,
+  { log }: Readonly<{ log: Logger }>,
+): RunningTracing {
+  const { otlpUrl, authorization, queuedSpans, timeoutMs } = options;
+  const exporter = new OTLPTraceExporter({
+    url: otlpUrl,
+    timeoutMillis: timeoutMs,
+    headers: authorization === undefined ? {} : { Authorization: authorization.reveal() },
+  });
+  const provider = new BasicTracerProvider({
+    sampler: callSampler(options.sampleRatio),
+    resource: resourceFromAttributes({ "service.name": options.serviceName }),
+    spanProcessors: [
+      new BatchSpanProcessor(loggedExporter(exporter, { url: otlpUrl, log }), {
+        maxQueueSize: queuedSpans,
+        maxExportBatchSize: Math.min(spansInOneSending, queuedSpans),
+        scheduledDelayMillis: sendIntervalMs,
+        exportTimeoutMillis: timeoutMs,
+      }),
+    ],
+  });
+  const tracer = provider.getTracer("gatehouse-gateway");
+  return {
+    tracing: {
+      call: (origin) => startCall(tracer, SpanKind.SERVER, origin, parentOf(origin)),
+      batch: (origin, items) => {
+        const span = startSpan(tracer, "batch", SpanKind.SERVER, origin, parentOf(origin));
+        span.setAttribute("gatehouse.batch_items", items);
+        const inside = trace.setSpan(ROOT_CONTEXT, span);
+        return { call: () => startCall(tracer, SpanKind.INTERNAL, origin, inside), end: () => span.end() };
+      },
+    },
+    [Symbol.asyncDispose]: async () => {
+      try {
+        await provider.shutdown();
+      } catch (error) {
+        log.warn({ err: error }, "the last spans could not be sent");
+      }
+    },
+  };
+}
+
+function startSpan(tracer: Tracer, name: string, kind: SpanKind, { caller }: TraceOrigin, parent: Context): Span {
+  const attributes = {
+    "rpc.system": "jsonrpc",
+    "rpc.jsonrpc.version": "2.0",
+    "gatehouse.listener": caller.listener,
+    "gatehouse.tier": caller.tierName,
+  };
+  return tracer.startSpan(name, { kind, attributes }, parent);
+}
+
+function startCall(tracer: Tracer, kind: SpanKind, origin: TraceOrigin, parent: Context): CallTrace {
+  const span = startSpan(tracer, "call", kind, origin, parent);
+  let nodeSpan: Span | undefined;
+  return {
+    askNode: () => {
+      nodeSpan ??= startSpan(tracer, "node", SpanKind.CLIENT, origin, trace.setSpan(ROOT_CONTEXT, span));
+      return traceparentOf(nodeSpan);
+    },
+    end: (ended) => {
+      // A reader that shared another's call asked nothing itself: a span that is never ended is never sent.
+      if (nodeSpan !== undefined && ended.outcome !== "coalesced") finish(nodeSpan, `node ${ended.method}`, ended);
+      span.setAttribute("gatehouse.cache", cacheStates[ended.outcome] ?? "none");
+      if (ended.requestId !== undefined) span.setAttribute("gatehouse.request_id", ended.requestId);
+      finish(span, ended.method, ended);
+    },
+  };
+}
+
+function finish(span: Span, name: string, { method, outcome }: EndedCall): void {
+  span.updateName(name);
+  span.setAttributes({ "rpc.method": method, "gatehouse.outcome": outcome });
+  if (outcome === "failed") span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
+}
+
+/** The context that a client's trace goes on from (W3C Trace Context, section 3.2). */
+function parentOf({ traceparent }: TraceOrigin): Context {
+  const [, traceId, spanId, flags] = traceparent?.split("-") ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16) & 1,
+    isRemote: true,
+  });
+}
+
+function traceparentOf(span: Span): string {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return `00-${traceId}-${spanId}-${(traceFlags & 1).toString().padStart(2, "0")}`;
+}

@@ -1,0 +1,69 @@
+import type { Secret } from "#daemon/secret.ts";
+import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
+import type { Caller } from "../callers/caller.ts";
+import type { EndedCall } from "./meter.ts";
+
+/** Where a message comes from, for its trace. */
+export type TraceOrigin = Readonly<{
+  caller: Caller;
+  /** The client's trace context (W3C Trace Context, `traceparent`), well-formed. */
+  traceparent: string | undefined;
+}>;
+
+/** One call as it is traced. */
+export type CallTrace = Readonly<{
+  /** Begins the node's part of the call; answers the `traceparent` that goes to the node. */
+  askNode: () => string;
+  end: (ended: EndedCall) => void;
+}>;
+
+/** One batch as it is traced: a span around the spans of its calls. */
+export type BatchTrace = Readonly<{ call: () => CallTrace; end: () => void }>;
+
+/** Makes spans of messages; never of their parameters, and of no name that only a client knows. */
+export type Tracing = Readonly<{
+  call: (origin: TraceOrigin) => CallTrace;
+  batch: (origin: TraceOrigin, items: number) => BatchTrace;
+}>;
+
+/** Where spans go, and of how many calls they are made. */
+export type TracingOptions = Readonly<{
+  otlpUrl?: string | undefined;
+  authorization?: Secret | undefined;
+  serviceName: string;
+  sampleRatio: number;
+  queuedSpans: number;
+  timeoutMs: number;
+}>;
+
+/** Tracing at work, or off. Disposing of it sends the spans that wait. */
+export type RunningTracing = AsyncDisposable & Readonly<{ tracing: Tracing | undefined }>;
+
+/** A sink that ends a batch's trace with the batch. */
+export function tracedSink(sink: AnswerSink, trace: BatchTrace): AnswerSink {
+  const endingWith =
+    <Given extends readonly unknown[]>(tell: (...given: Given) => void) =>
+    (...given: Given) => {
+      tell(...given);
+      trace.end();
+    };
+  return {
+    ...sink,
+    text: endingWith(sink.text),
+    bytes: endingWith(sink.bytes),
+    refused: endingWith(sink.refused),
+    end: endingWith(sink.end),
+    broken: endingWith(sink.broken),
+  };
+}
+
+/** A flow whose cancelling ends a batch's trace. */
+export function tracedFlow(flow: AnswerFlow, trace: BatchTrace): AnswerFlow {
+  return {
+    resume: flow.resume,
+    cancel: () => {
+      flow.cancel();
+      trace.end();
+    },
+  };
+}
