@@ -1,13 +1,11 @@
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/core/types";
 import { z } from "zod";
-import type { PaymentClaim } from "./payment-claim.ts";
+import type { ClaimKey, PaymentClaim } from "./payment-claim.ts";
 import type { SoldResponse } from "./sold-response.ts";
 
-const row = z.object({
-  network: z.string(),
-  asset: z.string(),
-  payer: z.string(),
-  nonce: z.string(),
+const keyColumns = z.object({ network: z.string(), asset: z.string(), payer: z.string(), nonce: z.string() });
+
+const row = keyColumns.extend({
   state: z.enum(["working", "settling", "settled", "delivered"]),
   route: z.string(),
   fingerprint: z.string(),
@@ -20,6 +18,11 @@ const row = z.object({
   body: z.instanceof(Uint8Array<ArrayBuffer>).nullable(),
   settlement: z.string().nullable(),
 });
+
+/** Makes a claim's key of a row of table `claims`. */
+export function claimKeyFromRow(raw: unknown): ClaimKey {
+  return keyColumns.parse(raw);
+}
 
 /** Makes a claim of a row of table `claims`. */
 export function claimFromRow(raw: unknown): PaymentClaim {

@@ -1,7 +1,10 @@
 import type { Migrations } from "#daemon/sqlite.ts";
 
-/** The ledger's tables. `body` and `payload` are there only while they are needed: they are what was bought, and a signature. */
-export const claimMigrations: Migrations = [
+/**
+ * The ledger's tables in SQLite; append only. `body` and `payload` are there only while they are needed: they are what was bought,
+ * and a signature. `owner` is the process that works on a claim or delivers it; `claim_owner` has the processes that live.
+ */
+export const sqliteClaimMigrations: Migrations = [
   `CREATE TABLE claims (
      network TEXT NOT NULL,
      asset TEXT NOT NULL,
@@ -22,4 +25,34 @@ export const claimMigrations: Migrations = [
      PRIMARY KEY (network, asset, payer, nonce)
    ) STRICT;
    CREATE INDEX claims_by_state ON claims (state, updated_at_ms)`,
+  `ALTER TABLE claims ADD COLUMN owner TEXT;
+   CREATE INDEX claims_by_owner ON claims (owner) WHERE owner IS NOT NULL;
+   CREATE TABLE claim_owner (id TEXT PRIMARY KEY, expires_at_ms INTEGER NOT NULL) STRICT`,
+];
+
+/** The same tables in PostgreSQL; append only. */
+export const postgresClaimMigrations: Migrations = [
+  `CREATE TABLE claims (
+     network text NOT NULL,
+     asset text NOT NULL,
+     payer text NOT NULL,
+     nonce text NOT NULL,
+     state text NOT NULL CHECK (state IN ('working', 'settling', 'settled', 'delivered')),
+     route text NOT NULL,
+     fingerprint text NOT NULL,
+     digest text NOT NULL,
+     payload text,
+     requirements text NOT NULL,
+     valid_before bigint NOT NULL,
+     status integer,
+     headers text,
+     body bytea,
+     settlement text,
+     updated_at_ms bigint NOT NULL,
+     owner text,
+     PRIMARY KEY (network, asset, payer, nonce)
+   );
+   CREATE INDEX claims_by_state ON claims (state, updated_at_ms);
+   CREATE INDEX claims_by_owner ON claims (owner) WHERE owner IS NOT NULL;
+   CREATE TABLE claim_owner (id text PRIMARY KEY, expires_at_ms bigint NOT NULL)`,
 ];

@@ -4,7 +4,7 @@ import { operationsRoutes } from "#daemon/operations-routes.ts";
 import { readinessOf } from "#daemon/readiness.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { environmentName } from "#daemon/settings-leaf.ts";
-import { openClaimLedger } from "./claim-ledger.ts";
+import { openClaimLedger } from "./open-claim-ledger.ts";
 import { drainSignal } from "./drain-signal.ts";
 import { openFacilitation } from "./open-facilitation.ts";
 import { paidRoutes } from "./paid-routes.ts";
@@ -13,6 +13,7 @@ import { createPaymentOwners } from "./payment-owners.ts";
 import { readRoutes } from "./routes.ts";
 import { boundedSale } from "./sale-limit.ts";
 import { sell } from "./sale.ts";
+import { saleWithoutLedger } from "./sale-without-ledger.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { resumeSettlements } from "./settlement-resumer.ts";
 import { createUpstream } from "./upstream.ts";
@@ -35,9 +36,8 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     validitySeconds: settings.payment.validitySeconds,
   });
   const signal = drainSignal(context.signal, settings.shutdown.graceMs);
-  const ledger = resources.use(openClaimLedger(settings.ledger.path, { clock }));
-  const released = await ledger.releaseWorking();
-  if (released > 0) log.warn({ released }, "released payments that were being worked on when the last process ended");
+  const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log }));
+  const { ledger } = claims;
   const facilitation = resources.use(
     await openFacilitation(settings, { fetch, log, metrics: registry, clock, signal }),
   );
@@ -48,14 +48,17 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const app = createApp({ bodyLimitBytes: settings.listen.bodyLimitBytes }, { log, metrics: registry });
   operationsRoutes(app, {
     metrics: registry,
-    readiness: () => readinessOf({ facilitator: facilitation.readiness() }),
+    readiness: () => readinessOf({ facilitator: facilitation.readiness(), ledger: claims.readiness() }),
   });
   app.get("/health", (c) => c.json({ status: "ok" }));
   paidRoutes(
     app,
     { routes, publicUrl: settings.publicUrl, deliveryTimeoutMs: settings.payment.deliveryTimeoutMs },
     {
-      sell: boundedSale(settings.payment.inFlightMax, (request) => sell(request, sale)),
+      sell: boundedSale(
+        settings.payment.inFlightMax,
+        saleWithoutLedger((request) => sell(request, sale)),
+      ),
       upstream: createUpstream(settings.upstream, { fetch, signal }),
       metrics,
       log,

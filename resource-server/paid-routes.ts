@@ -99,14 +99,17 @@ async function conclude(delivery: Delivery, sending: Sending, log: Logger): Prom
     await within("the delivery", deliveryTimeoutMs, finished(outgoing, { readable: false }));
   } catch (error) {
     outgoing.destroy();
-    delivery.undelivered();
     log.warn({ err: error }, "the client did not take its response; the same payment gets it again");
-    return;
+    return record(delivery.undelivered(), log);
   }
+  return record(delivery.delivered(), log);
+}
+
+async function record(end: Promise<void>, log: Logger): Promise<void> {
   try {
-    await delivery.delivered();
+    await end;
   } catch (error) {
-    log.error({ err: error }, "a delivery can't be recorded; the same payment could get its response again");
+    log.error({ err: error }, "the end of a delivery can't be recorded; the same payment could get its response again");
   }
 }
 
@@ -118,6 +121,8 @@ function logOutcome(log: Logger, payer: string, outcome: SaleOutcome): void {
       return log.warn({ payer, transaction: outcome.settlement.transaction }, "settlement pending");
     case "no-verdict":
       return log.warn({ payer, cause: outcome.cause.message }, "no verdict of the facilitator");
+    case "no-ledger":
+      return log.warn({ payer, cause: outcome.cause.message }, "the ledger could not be used");
     case "failed":
       return log.warn({ payer, cause: outcome.message }, "nothing to sell");
     case "invalid":

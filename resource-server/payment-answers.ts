@@ -6,6 +6,8 @@ import type { SoldResponse } from "./sold-response.ts";
 
 /** Seconds after which a client may ask again; a block takes about as long. */
 const retryAfterSeconds = "1";
+/** A database takes some seconds to fail over. */
+const ledgerRetryAfterSeconds = "3";
 
 /**
  * The only place where the outcome of a payment becomes HTTP (specification, "States and transitions" and "Errors"; x402
@@ -21,6 +23,7 @@ const retryAfterSeconds = "1";
  * | same payment in progress | 409, Retry-After |
  * | same payment for another request | 409 |
  * | too much under way | 503, Retry-After |
+ * | ledger can't be used now | 503, Retry-After; the same payment is safe to send |
  * | upstream failed or late, server stopping | 502, 504 or 503, nothing charged |
  * | upstream declined (4xx) | its answer, nothing charged |
  * | sold | the resource, PAYMENT-RESPONSE |
@@ -49,6 +52,10 @@ export function saleAnswer(route: Route, url: string, outcome: SaleOutcome): Res
     case "busy":
       return json(503, "too many payments are being worked on; you were not charged, try again.", {
         "Retry-After": retryAfterSeconds,
+      });
+    case "no-ledger":
+      return json(503, "payments can't be recorded now; send the same payment again, it is never charged twice.", {
+        "Retry-After": ledgerRetryAfterSeconds,
       });
     case "no-verdict":
       if (outcome.cause.code === "failed") return paymentRequired(route, url, "unexpected_verify_error");

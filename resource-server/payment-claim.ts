@@ -17,6 +17,7 @@ import type { SoldResponse } from "./sold-response.ts";
  * | settled | charged; the response is kept until a client has got it | the same PAYMENT-SIGNATURE gets the response |
  * | delivered | charged; the response is gone; the payment buys nothing more | the same |
  *
+ * A claim is owned by the process that works on it or delivers it; nobody else moves it while that process lives (`claim-owner.ts`).
  * A claim belongs to one request: the same payment with another method, path, query or body gets nothing.
  */
 type ClaimState = "working" | "settling" | "settled" | "delivered";

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { StoreError } from "#daemon/store-error.ts";
 import type { ClaimLedger } from "./claim-ledger.ts";
 import type { PaymentClaim } from "./payment-claim.ts";
 import type { PaymentOwners } from "./payment-owners.ts";
@@ -52,8 +53,10 @@ export function createPaymentMetrics({
     labelNames: ["state"],
     registers: [],
     async collect() {
-      const counts = await ledger.count();
-      for (const state of ["working", "settling", "settled", "delivered"]) claims.set({ state }, counts[state] ?? 0);
+      const counts = await countsOf(ledger);
+      for (const state of ["working", "settling", "settled", "delivered"]) {
+        claims.set({ state }, counts === undefined ? Number.NaN : (counts[state] ?? 0));
+      }
     },
   });
   for (const gauge of [inFlight, claims]) registry.registerMetric(gauge);
@@ -67,4 +70,14 @@ export function createPaymentMetrics({
       return result;
     },
   };
+}
+
+/** Nothing while the ledger can't be asked, so that the other metrics are still served. */
+async function countsOf(ledger: Pick<ClaimLedger, "count">): Promise<Readonly<Record<string, number>> | undefined> {
+  try {
+    return await ledger.count();
+  } catch (error) {
+    if (error instanceof StoreError) return undefined;
+    throw error;
+  }
 }

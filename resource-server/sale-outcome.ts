@@ -12,7 +12,8 @@ import type { UpstreamResult } from "./upstream.ts";
  * - `other-request`: the payment bought something else;
  * - `declined`, `failed`: the upstream gave nothing to sell; nothing was charged;
  * - `no-verdict`: the facilitator gave no verdict; nothing was charged;
- * - `busy`: too much is under way; nothing was done.
+ * - `busy`: too much is under way; nothing was done;
+ * - `no-ledger`: the ledger could not be read or written; whatever was begun is found in it later, and the same payment gets it.
  */
 export type SaleOutcome = Readonly<
   | { kind: "sold"; response: SoldResponse; settlement: SettleResponse; delivery: Delivery }
@@ -20,6 +21,7 @@ export type SaleOutcome = Readonly<
   | { kind: "pending"; settlement: SettleResponse }
   | { kind: "in-progress" | "other-request" | "busy" }
   | { kind: "no-verdict"; cause: FacilitationError }
+  | { kind: "no-ledger"; cause: Error }
   | Exclude<UpstreamResult, { kind: "resource" }>
 >;
 
@@ -28,5 +30,5 @@ export type Delivery = Readonly<{
   /** The client has got all of it: the payment buys nothing more. */
   delivered: () => Promise<void>;
   /** The client is gone: it may come again with the same payment. */
-  undelivered: () => void;
+  undelivered: () => Promise<void>;
 }>;

@@ -1,22 +1,22 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { openClaimLedger, type ClaimLedger } from "./claim-ledger.ts";
 import { FacilitationError } from "./facilitation.ts";
 import { createPaymentOwners } from "./payment-owners.ts";
 import { acceptedOffer, type Payment } from "./payment.ts";
 import { resumeSettlement, sell, type SaleDependencies, type SaleRequest } from "./sale.ts";
 import { facilitationStub, pendingAnswer, settledAnswer, transaction } from "./testing/facilitation-stub.ts";
+import { openTestLedger } from "./testing/claim-store.ts";
 import { offer, payload, payment } from "./testing/payments.ts";
 import type { UpstreamResult } from "./upstream.ts";
 
 const response = { status: 200, headers: [["content-type", "text/plain"]], body: new Uint8Array([1, 2, 3]) } as const;
 const resource: UpstreamResult = { kind: "resource", response };
 
-const ledgers: ClaimLedger[] = [];
-afterEach(() => ledgers.splice(0).forEach((ledger) => ledger[Symbol.dispose]()));
+const ledgers: AsyncDisposable[] = [];
+afterEach(() => Promise.all(ledgers.splice(0).map((ledger) => ledger[Symbol.asyncDispose]())));
 
-function shop(result: () => Promise<UpstreamResult> = async () => resource) {
+async function shop(result: () => Promise<UpstreamResult> = async () => resource) {
   const facilitation = facilitationStub();
-  const ledger = openClaimLedger(":memory:", { clock: Date.now });
+  const ledger = await openTestLedger();
   ledgers.push(ledger);
   const charged: string[] = [];
   const offers = [offer];
@@ -53,7 +53,7 @@ async function deliver(outcome: Awaited<ReturnType<typeof sell>>) {
 
 describe("sell", () => {
   it("verifies, works, settles, in this order, and sells the response", async () => {
-    const { buy, asked, charged, ledger } = shop();
+    const { buy, asked, charged, ledger } = await shop();
     const outcome = await buy(payment());
     expect(outcome).toMatchObject({ kind: "sold", response, settlement: settledAnswer });
     expect(asked).toEqual(["verify", "work", "settle"]);
@@ -63,14 +63,14 @@ describe("sell", () => {
   });
 
   it("does no work for a payment that verification refuses", async () => {
-    const { buy, asked, facilitation, ledger } = shop();
+    const { buy, asked, facilitation, ledger } = await shop();
     facilitation.verdicts.unshift({ isValid: false, invalidReason: "invalid_exact_evm_signature" });
     expect(await buy(payment())).toEqual({ kind: "invalid", reason: "invalid_exact_evm_signature" });
     expect([asked, await ledger.count()]).toEqual([["verify"], {}]);
   });
 
   it("works once for ten requests at one time with the same payment", async () => {
-    const { buy, asked, charged } = shop();
+    const { buy, asked, charged } = await shop();
     const paid = payment();
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => buy(paid)));
     const kinds = outcomes.map(({ kind }) => kind);
@@ -81,7 +81,7 @@ describe("sell", () => {
   });
 
   it("gives a payment that bought its response nothing more, and asks nobody", async () => {
-    const { buy, asked } = shop();
+    const { buy, asked } = await shop();
     const paid = payment();
     await deliver(await buy(paid));
     asked.length = 0;
@@ -90,54 +90,54 @@ describe("sell", () => {
   });
 
   it("gives the response again when the client left before it had all of it", async () => {
-    const { buy, asked, charged } = shop();
+    const { buy, asked, charged } = await shop();
     const paid = payment();
     const first = await buy(paid);
-    if (first.kind === "sold") first.delivery.undelivered();
+    if (first.kind === "sold") await first.delivery.undelivered();
     expect(await deliver(await buy(paid))).toMatchObject({ response, settlement: settledAnswer });
     expect(asked).toEqual(["verify", "work", "settle"]);
     expect(charged).toHaveLength(1);
   });
 
   it("holds a second request off while the response is being delivered", async () => {
-    const { buy } = shop();
+    const { buy } = await shop();
     const paid = payment();
     await buy(paid);
     expect(await buy(paid)).toEqual({ kind: "in-progress" });
   });
 
   it.each(["settled", "settling"])("gives a %s payment what it is owed although its offer is gone", async (state) => {
-    const { buy, facilitation, ledger, offers } = shop();
+    const { buy, facilitation, ledger, offers } = await shop();
     if (state === "settling") facilitation.settlements.unshift(pendingAnswer);
     const paid = payment();
     const first = await buy(paid);
-    if (first.kind === "sold") first.delivery.undelivered();
+    if (first.kind === "sold") await first.delivery.undelivered();
     expect(await ledger.count()).toEqual({ [state]: 1 });
     offers.splice(0, 1, { ...offer, amount: "20000" });
     expect(await buy(paid)).toMatchObject({ kind: "sold", response, settlement: settledAnswer });
   });
 
   it("asks nobody about a payment that accepts no offer of the route", async () => {
-    const { buy, asked, offers } = shop();
+    const { buy, asked, offers } = await shop();
     offers.length = 0;
     expect(await buy(payment())).toEqual({ kind: "invalid", reason: "No matching payment requirements" });
     expect(asked).toEqual([]);
   });
 
   it("gives an undelivered response to the request that paid for it, and to no other", async () => {
-    const { buy } = shop();
+    const { buy } = await shop();
     const paid = payment();
     const first = await buy(paid);
-    if (first.kind === "sold") first.delivery.undelivered();
+    if (first.kind === "sold") await first.delivery.undelivered();
     expect(await buy(paid, "another request")).toEqual({ kind: "other-request" });
     expect(await buy(paid)).toMatchObject({ kind: "sold" });
   });
 
   it("does not give a response to who knows the nonce but not the signature", async () => {
-    const { buy, facilitation } = shop();
+    const { buy, facilitation } = await shop();
     const paid = payload();
     const first = await buy(payment(paid));
-    if (first.kind === "sold") first.delivery.undelivered();
+    if (first.kind === "sold") await first.delivery.undelivered();
     const forged = payment({ ...paid, payload: { ...paid.payload, signature: `0x${"11".repeat(65)}` } });
     facilitation.verdicts.unshift({ isValid: false, invalidReason: "invalid_exact_evm_signature" });
     expect(await buy(forged)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_signature" });
@@ -151,7 +151,7 @@ describe("sell, when the upstream gives nothing to sell", () => {
     { kind: "declined", response: { ...response, status: 404 } },
   ])("does not settle ($kind), and the payment can be used again", async (result) => {
     const results = [result, resource];
-    const { buy, asked, ledger } = shop(async () => results.shift() ?? resource);
+    const { buy, asked, ledger } = await shop(async () => results.shift() ?? resource);
     const paid = payment();
     expect(await buy(paid)).toEqual(result);
     expect([asked, await ledger.count()]).toEqual([["verify", "work"], {}]);
@@ -159,7 +159,7 @@ describe("sell, when the upstream gives nothing to sell", () => {
   });
 
   it("releases the payment when the work throws", async () => {
-    const { buy, ledger } = shop(() => Promise.reject(new Error("a fault")));
+    const { buy, ledger } = await shop(() => Promise.reject(new Error("a fault")));
     await expect(buy(payment())).rejects.toThrow("a fault");
     expect(await ledger.count()).toEqual({});
   });
@@ -167,7 +167,7 @@ describe("sell, when the upstream gives nothing to sell", () => {
 
 describe("sell, when the facilitator does not settle at once", () => {
   it("says so, keeps the response, and gives it to the same payment when the settlement is known", async () => {
-    const { buy, asked, facilitation, charged } = shop();
+    const { buy, asked, facilitation, charged } = await shop();
     facilitation.settlements.unshift(pendingAnswer);
     const paid = payment();
     expect(await buy(paid)).toMatchObject({ kind: "pending", settlement: { transaction } });
@@ -178,7 +178,7 @@ describe("sell, when the facilitator does not settle at once", () => {
   });
 
   it.each(["failed", "unknown", "unintelligible"] as const)("takes an answer that is %s for pending", async (code) => {
-    const { buy, facilitation } = shop();
+    const { buy, facilitation } = await shop();
     facilitation.settlements.unshift(pendingAnswer, new FacilitationError(code, "no verdict"));
     const paid = payment();
     await buy(paid);
@@ -188,7 +188,7 @@ describe("sell, when the facilitator does not settle at once", () => {
   });
 
   it("takes a nonce that is used by now for the transaction that was named before", async () => {
-    const { buy, facilitation } = shop();
+    const { buy, facilitation } = await shop();
     facilitation.settlements.unshift(pendingAnswer, nonceUsed(""));
     const paid = payment();
     expect(await buy(paid)).toMatchObject({ kind: "pending" });
@@ -203,7 +203,7 @@ describe("sell, when the facilitator does not settle at once", () => {
     ["the transaction failed that was named", pendingAnswer, nonceUsed(transaction)],
     ["another transaction failed", pendingAnswer, nonceUsed(`0x${"cd".repeat(32)}`)],
   ])("delivers nothing for a nonce that the payer spent otherwise: %s", async (_name, first, second) => {
-    const { buy, facilitation, ledger, charged } = shop();
+    const { buy, facilitation, ledger, charged } = await shop();
     facilitation.settlements.unshift(first, second);
     const paid = payment();
     expect(await buy(paid)).toMatchObject({ kind: "pending" });
@@ -212,7 +212,7 @@ describe("sell, when the facilitator does not settle at once", () => {
   });
 
   it("refuses a payment that settlement refuses, and forgets it", async () => {
-    const { buy, facilitation, ledger } = shop();
+    const { buy, facilitation, ledger } = await shop();
     const refused = { ...pendingAnswer, errorReason: "invalid_exact_evm_insufficient_balance", transaction: "" };
     facilitation.settlements.unshift(refused);
     expect(await buy(payment())).toMatchObject({
@@ -224,7 +224,7 @@ describe("sell, when the facilitator does not settle at once", () => {
   });
 
   it("charges nothing when the facilitator was not reached", async () => {
-    const { buy, facilitation, ledger } = shop();
+    const { buy, facilitation, ledger } = await shop();
     facilitation.settlements.unshift(new FacilitationError("unreachable", "connection refused"));
     expect(await buy(payment())).toMatchObject({ kind: "no-verdict" });
     expect(await ledger.count()).toEqual({});
@@ -233,7 +233,7 @@ describe("sell, when the facilitator does not settle at once", () => {
 
 describe("resumeSettlement", () => {
   it("brings a pending settlement to its end, so that the client finds its response", async () => {
-    const { buy, facilitation, ledger, dependencies, charged, asked } = shop();
+    const { buy, facilitation, ledger, dependencies, charged, asked } = await shop();
     facilitation.settlements.unshift(pendingAnswer);
     const paid = payment();
     await buy(paid);
@@ -245,7 +245,7 @@ describe("resumeSettlement", () => {
   });
 
   it("leaves a payment alone that a request works on", async () => {
-    const { buy, facilitation, ledger, dependencies, asked } = shop();
+    const { buy, facilitation, ledger, dependencies, asked } = await shop();
     facilitation.settlements.unshift(pendingAnswer);
     await buy(payment());
     const [claim] = await ledger.unsettled(10);

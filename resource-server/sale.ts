@@ -53,8 +53,9 @@ export async function resumeSettlement({ key }: PaymentClaim, dependencies: Sale
   const { ledger, facilitation, owners } = dependencies;
   if (!owners.take(key)) return;
   try {
-    const claim = await ledger.find(key);
+    const claim = await ledger.take(key);
     if (claim?.state === "settling") await record(claim, await resumeClaim(claim, facilitation), dependencies);
+    await ledger.giveBack(key);
   } finally {
     owners.giveBack(key);
   }
@@ -62,13 +63,14 @@ export async function resumeSettlement({ key }: PaymentClaim, dependencies: Sale
 
 async function owning(
   key: ClaimKey,
-  { owners }: SaleDependencies,
+  { ledger, owners }: SaleDependencies,
   step: () => Promise<SaleOutcome>,
 ): Promise<SaleOutcome> {
   if (!owners.take(key)) return { kind: "in-progress" };
   let outcome: SaleOutcome | undefined;
   try {
     outcome = await step();
+    if (outcome.kind !== "sold") await ledger.giveBack(key);
     return outcome;
   } finally {
     // A sold response stays owned until its delivery ends, so that no second request gets it meanwhile.
@@ -94,8 +96,8 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
   const { ledger, facilitation } = dependencies;
   const { payment, requirements, route, fingerprint } = request;
   const { payload, digest, validBefore } = payment;
-  const claimed = await ledger.claim({ key, route, fingerprint, digest, payload, requirements, validBefore });
-  if (!claimed) return collect(key, request, dependencies);
+  const begun = { key, route, fingerprint, digest, payload, requirements, validBefore };
+  if (!(await ledger.claim(begun))) return collect(key, request, dependencies);
   let result: UpstreamResult | undefined;
   try {
     result = await request.work();
@@ -104,18 +106,28 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
   }
   if (result.kind !== "resource") return result;
   await ledger.settling(key, result.response);
-  const claim = await claimOf(key, ledger);
+  const claim: PaymentClaim = { ...begun, state: "settling", response: result.response, settlement: undefined };
   return conclude(claim, await settleClaim(claim, facilitation), dependencies);
 }
 
 /** Gives the owner of an earlier claim what it is owed. */
 async function collect(key: ClaimKey, request: SaleRequest, dependencies: SaleDependencies): Promise<SaleOutcome> {
-  const claim = await dependencies.ledger.find(key);
-  if (claim === undefined || claim.state === "working") return { kind: "in-progress" };
-  if (claim.digest !== request.payment.digest || claim.state === "delivered") return spent;
-  if (claim.fingerprint !== request.fingerprint) return { kind: "other-request" };
+  const { ledger, facilitation } = dependencies;
+  const found = await ledger.find(key);
+  if (found === undefined) return { kind: "in-progress" };
+  if (found.state !== "working") {
+    if (found.digest !== request.payment.digest || found.state === "delivered") return spent;
+    if (found.fingerprint !== request.fingerprint) return { kind: "other-request" };
+  }
+  const claim = await ledger.take(key);
+  if (claim === undefined) return { kind: "in-progress" };
+  if (claim.state === "working") {
+    // Whoever worked on it is gone, or could not note its end; nothing was charged, and the next request begins anew.
+    await ledger.release(key);
+    return { kind: "in-progress" };
+  }
   if (claim.state === "settled") return sold(claim, dependencies);
-  return conclude(claim, await resumeClaim(claim, dependencies.facilitation), dependencies);
+  return conclude(claim, await resumeClaim(claim, facilitation), dependencies);
 }
 
 const spent: SaleOutcome = { kind: "invalid", reason: "invalid_exact_evm_nonce_already_used" };
@@ -128,7 +140,7 @@ async function conclude(
   await record(claim, outcome, dependencies);
   switch (outcome.kind) {
     case "settled":
-      return sold(await claimOf(claim.key, dependencies.ledger), dependencies);
+      return sold({ ...claim, state: "settled", settlement: outcome.settlement }, dependencies);
     case "refused": {
       const { settlement } = outcome;
       return { kind: "invalid", reason: settlement.errorReason ?? "unexpected_settle_error", settlement };
@@ -170,15 +182,15 @@ function sold({ key, response, settlement }: PaymentClaim, { ledger, owners }: S
           owners.giveBack(key);
         }
       },
-      undelivered: () => owners.giveBack(key),
+      async undelivered() {
+        try {
+          await ledger.giveBack(key);
+        } finally {
+          owners.giveBack(key);
+        }
+      },
     },
   };
-}
-
-async function claimOf(key: ClaimKey, ledger: ClaimLedger): Promise<PaymentClaim> {
-  const claim = await ledger.find(key);
-  if (claim === undefined) throw new TypeError("a claim vanished while it was worked on");
-  return claim;
 }
 
 function keyOf({ payment }: SaleRequest): ClaimKey {

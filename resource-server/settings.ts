@@ -1,4 +1,5 @@
 import { defineSettings, section } from "#daemon/settings.ts";
+import { postgresSettings } from "#daemon/postgres-settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
   address,
@@ -78,8 +79,12 @@ export const resourceServerSettings = defineSettings("resource-server", {
   }),
   ledger: section({
     path: filePath
-      .default(".gatehouse/resource-server/claims.sqlite")
-      .describe("SQLite file of the payments that were claimed, with the responses that were not delivered yet"),
+      .optional()
+      .describe(
+        "SQLite file of the payments that were claimed, with the responses that were not delivered yet; one process at a time. " +
+          "Default, without ledger.url: .gatehouse/resource-server/claims.sqlite",
+      ),
+    ...postgresSettings,
     retentionSeconds: seconds
       .default(86_400)
       .describe("How long a finished payment and an undelivered response are kept"),

@@ -20,16 +20,32 @@ const parallelMax = 4;
 
 /**
  * Brings settlements with an unknown outcome to their end, whether their client comes again or not: what a process left that
- * was killed, and what a facilitator could not answer. Runs until it is disposed of; also forgets what is old.
+ * was killed, and what a facilitator could not answer. Runs until it is disposed of; also gives free what processes left that are
+ * gone, and forgets what is old.
  */
 export function resumeSettlements(
   options: SettlementResumerOptions,
   dependencies: SettlementResumerDependencies,
 ): AsyncDisposable {
-  const { ledger, log, clock } = dependencies;
+  const { ledger, owners, log, clock } = dependencies;
   const stop = new AbortController();
 
+  /** What this process owns by the ledger and no request of it works on: the end of a request could not be written. */
+  async function releaseOrphans(): Promise<void> {
+    for (const { key, isWorking } of await ledger.owned(claimsPerLookMax)) {
+      if (!owners.take(key)) continue;
+      try {
+        await (isWorking ? ledger.release(key) : ledger.giveBack(key));
+      } finally {
+        owners.giveBack(key);
+      }
+    }
+  }
+
   async function look(): Promise<void> {
+    await releaseOrphans();
+    const released = await ledger.releaseAbandoned();
+    if (released > 0) log.warn({ released }, "released payments that a process was working on when it ended");
     const claims = (await ledger.unsettled(claimsPerLookMax))[Symbol.iterator]();
     const worker = async () => {
       for (const claim of claims) {

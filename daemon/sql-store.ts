@@ -1,0 +1,31 @@
+/** What a statement takes and a column holds. Whole numbers stay below 2^53; anything larger is decimal text. */
+export type SqlValue = string | number | null | Uint8Array;
+
+/** One row, by column name. */
+export type SqlRow = Readonly<Record<string, unknown>>;
+
+/**
+ * Runs statements. Parameters are written `$1`, `$2`, …, and every text that more than one kind of database runs keeps to what SQLite
+ * and PostgreSQL both understand.
+ */
+export type SqlConnection = Readonly<{
+  rows: (text: string, parameters?: readonly SqlValue[]) => Promise<readonly SqlRow[]>;
+  /** How many rows the statement wrote. */
+  change: (text: string, parameters?: readonly SqlValue[]) => Promise<number>;
+}>;
+
+/**
+ * A database that keeps what it was told: a write is on disk when its promise resolves. Every method throws `StoreError` when the
+ * database can't be used now; a violated constraint and a faulty statement throw the driver's own error.
+ */
+export type SqlStore = AsyncDisposable &
+  SqlConnection &
+  Readonly<{
+    /**
+     * Runs all statements of `work` or none. `work` may be run again when the database asks for that (a serialization failure), so
+     * it must do nothing but run statements.
+     */
+    transaction: <T>(work: (connection: SqlConnection) => Promise<T>) => Promise<T>;
+    /** The database's own clock as an SQL expression, in milliseconds since 1970: one clock for all who share the database. */
+    nowMs: string;
+  }>;

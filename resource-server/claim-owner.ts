@@ -1,0 +1,98 @@
+import { randomUUID } from "node:crypto";
+import type { Logger } from "#daemon/log.ts";
+import type { ReadinessCheck } from "#daemon/readiness.ts";
+import type { SqlStore } from "#daemon/sql-store.ts";
+import { pause } from "./pause.ts";
+
+/**
+ * This process as an owner of claims. What it owns nobody else touches while it lives; it lives while its row in `claim_owner` has
+ * not expired, by the database's clock. A process that was cut off longer than that finds its claims gone: each move of a claim is
+ * conditional on its owner, so it can't act on what another has taken over.
+ */
+export type ClaimOwner = AsyncDisposable &
+  Readonly<{
+    id: string;
+    /** How long past its time another owner is taken for alive, in milliseconds. */
+    spareMs: () => number;
+    readiness: () => ReadinessCheck;
+  }>;
+
+const renewIntervalMs = 1_000;
+const lifeMs = 6_000;
+/** More than any outage: spares everybody. */
+const spareAllMs = 1e14;
+/** Rows of processes that are gone this long are of no use to anyone. */
+const forgottenAfterMs = 86_400_000;
+
+/** Becomes the only owner of a store that no other process can open: whoever had claims before is gone. */
+export async function soleClaimOwner({ store }: Readonly<{ store: SqlStore }>): Promise<ClaimOwner> {
+  const id = randomUUID();
+  await store.transaction(async (connection) => {
+    await connection.change("DELETE FROM claim_owner");
+    await connection.change("INSERT INTO claim_owner (id, expires_at_ms) VALUES ($1, $2)", [
+      id,
+      Number.MAX_SAFE_INTEGER,
+    ]);
+  });
+  return {
+    id,
+    spareMs: () => 0,
+    readiness: () => ({ ok: true, message: "in this process" }),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+/**
+ * Becomes one of the owners that share a database, and stays one by renewing its row. After an outage of the database every row
+ * has expired; so whoever could not renew its own for a while spares the others until all had time to.
+ */
+export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore; log: Logger }>): Promise<ClaimOwner> {
+  const id = randomUUID();
+  const stop = new AbortController();
+  let state: ReadinessCheck = { ok: true, message: "answers" };
+  let renewedAt = performance.now();
+  let steadySince = renewedAt;
+
+  const renew = async (): Promise<void> => {
+    const asked = performance.now();
+    await store.change(
+      `INSERT INTO claim_owner (id, expires_at_ms) VALUES ($1, ${store.nowMs} + $2)
+       ON CONFLICT (id) DO UPDATE SET expires_at_ms = excluded.expires_at_ms`,
+      [id, lifeMs],
+    );
+    if (asked - renewedAt > lifeMs) steadySince = performance.now();
+    renewedAt = asked;
+  };
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await pause(renewIntervalMs, stop.signal);
+      if (stop.signal.aborted) return;
+      try {
+        await renew();
+        if (!state.ok) log.info("the ledger answers again");
+        state = { ok: true, message: "answers" };
+      } catch (error) {
+        if (state.ok) log.warn({ err: error }, "the ledger does not answer; payments are answered 503");
+        state = { ok: false, message: error instanceof Error ? error.message : String(error) };
+      }
+    }
+  };
+
+  await store.change(`DELETE FROM claim_owner WHERE expires_at_ms < ${store.nowMs} - $1`, [forgottenAfterMs]);
+  await renew();
+  const running = run();
+  return {
+    id,
+    spareMs: () => (performance.now() - steadySince > lifeMs ? 0 : spareAllMs),
+    readiness: () => state,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+      try {
+        await store.change("DELETE FROM claim_owner WHERE id = $1", [id]);
+      } catch (error) {
+        log.warn({ err: error }, "can't tell the other replicas of this end; they notice in a few seconds");
+      }
+    },
+  };
+}

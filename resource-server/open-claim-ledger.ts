@@ -1,0 +1,56 @@
+import type { Logger } from "#daemon/log.ts";
+import { environmentName } from "#daemon/settings-leaf.ts";
+import { openSqliteStore } from "#daemon/sqlite-store.ts";
+import { bothLedgers } from "#daemon/postgres-settings.ts";
+import { createClaimLedger, type ClaimLedger } from "./claim-ledger.ts";
+import { joinClaimOwners, soleClaimOwner } from "./claim-owner.ts";
+import type { ReadinessCheck } from "#daemon/readiness.ts";
+import { postgresClaimMigrations, sqliteClaimMigrations } from "./claim-schema.ts";
+import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
+
+/** A ledger that this process has opened. Disposing of it gives up what the process owns, and closes the database. */
+export type OpenClaimLedger = AsyncDisposable & Readonly<{ ledger: ClaimLedger; readiness: () => ReadinessCheck }>;
+
+/** Where claims are kept when nothing else is said. */
+const defaultPath = ".gatehouse/resource-server/claims.sqlite";
+
+/**
+ * Opens the ledger that the settings name: the PostgreSQL database of all replicas, or a SQLite file of this process alone.
+ * `clock` gives Unix ms.
+ *
+ * @throws {StartupError} when both are named, or the one that is can't be used.
+ */
+export async function openClaimLedger(
+  { path, url, ...limits }: ResourceServerSettings["ledger"],
+  { clock, log }: Readonly<{ clock: () => number; log: Logger }>,
+): Promise<OpenClaimLedger> {
+  if (path !== undefined && url !== undefined) throw bothLedgers(setting("path"), setting("url"));
+  await using resources = new AsyncDisposableStack();
+  const open = async () => {
+    if (url === undefined) {
+      const place = { path: path ?? defaultPath, setting: setting("path") };
+      const store = resources.use(
+        openSqliteStore({ ...place, migrations: sqliteClaimMigrations, rival: "the other resource server" }),
+      );
+      return { store, owner: resources.use(await soleClaimOwner({ store })) };
+    }
+    // Loaded only when it is used: a start with SQLite does not pay for it.
+    const { openPostgresStore } = await import("#daemon/postgres-store.ts");
+    const place = { url, setting: setting("url"), schema: "gatehouse_resource_server" };
+    const store = resources.use(
+      await openPostgresStore({ ...limits, ...place, migrations: postgresClaimMigrations }, { log }),
+    );
+    return { store, owner: resources.use(await joinClaimOwners({ store, log })) };
+  };
+  const { store, owner } = await open();
+  const owned = resources.move();
+  return {
+    ledger: createClaimLedger({ store, owner, clock }),
+    readiness: owner.readiness,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function setting(key: "path" | "url"): string {
+  return environmentName(resourceServerSettings.service, ["ledger", key]);
+}

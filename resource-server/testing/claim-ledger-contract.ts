@@ -1,0 +1,130 @@
+import { expect, it } from "vitest";
+import type { ClaimLedger } from "../claim-ledger.ts";
+import type { NewClaim } from "../payment-claim.ts";
+import { pendingAnswer, settledAnswer } from "./facilitation-stub.ts";
+import { offer, payload } from "./payments.ts";
+
+/** A place for one ledger. `open` makes a process that works on it; disposing of that ends the process. */
+export type LedgerPlace = Readonly<{ open: (clock?: () => number) => Promise<AsyncDisposable & ClaimLedger> }>;
+
+const response = { status: 200, headers: [["content-type", "text/plain"]], body: new Uint8Array([7, 0, 255]) } as const;
+
+/** A claim on a payment of its own. */
+export function newClaim(nonce = "0x01"): NewClaim {
+  return {
+    key: { network: "eip155:1672", asset: "0xaa", payer: "0xbb", nonce },
+    route: "GET /data",
+    fingerprint: "request",
+    digest: "digest",
+    payload: payload(),
+    requirements: offer,
+    validBefore: 2_000,
+  };
+}
+
+/** What every ledger of claims does, whatever keeps it; `place` gives an empty one for each test. */
+export function testClaimLedger(place: () => Promise<LedgerPlace>): void {
+  testMoves(place);
+  testOwners(place);
+}
+
+function testMoves(place: () => Promise<LedgerPlace>): void {
+  it("lets one of many claim a payment", async () => {
+    await using ledger = await (await place()).open();
+    const claims = await Promise.all(Array.from({ length: 10 }, () => ledger.claim(newClaim())));
+    expect(claims.filter(Boolean)).toHaveLength(1);
+  });
+
+  it("has what was written after its process ended, at each state", async () => {
+    const { open } = await place();
+    const claim = newClaim();
+    const states: string[] = [];
+    const moves = [
+      (ledger: ClaimLedger) => ledger.claim(claim),
+      (ledger: ClaimLedger) => ledger.settling(claim.key, response),
+      (ledger: ClaimLedger) => ledger.pending(claim.key, pendingAnswer),
+      (ledger: ClaimLedger) => ledger.settled(claim.key, settledAnswer),
+      (ledger: ClaimLedger) => ledger.delivered(claim.key),
+    ];
+    for (const move of moves) {
+      {
+        await using ledger = await open();
+        await ledger.take(claim.key);
+        await move(ledger);
+      }
+      await using again = await open();
+      const found = await again.find(claim.key);
+      states.push(found?.state ?? "none");
+      if (found?.state !== "settled") continue;
+      expect(found.settlement).toEqual(settledAnswer);
+      expect(found.response).toMatchObject({ status: 200, headers: response.headers });
+      expect([...(found.response?.body ?? [])]).toEqual([7, 0, 255]);
+    }
+    expect(states).toEqual(["working", "settling", "settling", "settled", "delivered"]);
+  });
+
+  it("forgets the response and the signature when they are delivered", async () => {
+    await using ledger = await (await place()).open();
+    const claim = newClaim();
+    await ledger.claim(claim);
+    await ledger.settling(claim.key, response);
+    await ledger.settled(claim.key, settledAnswer);
+    await ledger.delivered(claim.key);
+    expect(await ledger.find(claim.key)).toMatchObject({ payload: undefined, response: undefined });
+    expect(await ledger.take(claim.key), "nobody needs it any more").toBeUndefined();
+  });
+
+  it("refuses a move that does not fit the state", async () => {
+    await using ledger = await (await place()).open();
+    const claim = newClaim();
+    await ledger.claim(claim);
+    await expect(ledger.settled(claim.key, settledAnswer)).rejects.toThrow("can't become settled");
+    await expect(ledger.delivered(claim.key)).rejects.toThrow("can't become delivered");
+    await ledger.settling(claim.key, response);
+    await ledger.settled(claim.key, settledAnswer);
+    await expect(ledger.release(claim.key)).rejects.toThrow("can't become released");
+  });
+}
+
+function testOwners(place: () => Promise<LedgerPlace>): void {
+  it("refuses a move of what it has given back", async () => {
+    await using ledger = await (await place()).open();
+    const claim = newClaim();
+    await ledger.claim(claim);
+    await ledger.giveBack(claim.key);
+    await expect(ledger.settling(claim.key, response)).rejects.toThrow("no longer this process's");
+    expect(await ledger.owned(10)).toEqual([]);
+    expect(await ledger.take(claim.key)).toMatchObject({ state: "working" });
+    expect(await ledger.owned(10)).toEqual([{ key: claim.key, isWorking: true }]);
+  });
+
+  it("releases what a process left that was working, and keeps what may have been charged", async () => {
+    const { open } = await place();
+    {
+      await using gone = await open();
+      await gone.claim(newClaim("0x01"));
+      await gone.claim(newClaim("0x02"));
+      await gone.settling(newClaim("0x02").key, response);
+    }
+    await using ledger = await open();
+    expect((await ledger.unsettled(10)).map(({ key }) => key.nonce)).toEqual(["0x02"]);
+    expect(await ledger.releaseAbandoned()).toBe(1);
+    expect(await ledger.count()).toEqual({ settling: 1 });
+  });
+
+  it("forgets ended claims when they are old, free, and their payment has expired, not before", async () => {
+    let now = 1_000_000;
+    await using ledger = await (await place()).open(() => now);
+    const claim = newClaim();
+    await ledger.claim(claim);
+    await ledger.settling(claim.key, response);
+    expect(await ledger.forget(Number.MAX_SAFE_INTEGER)).toBe(0);
+    await ledger.settled(claim.key, settledAnswer);
+    expect(await ledger.forget(now + 1)).toBe(0);
+    now = 2_001_000;
+    expect(await ledger.forget(1_000_000)).toBe(0);
+    expect(await ledger.forget(1_000_001), "it is being delivered").toBe(0);
+    await ledger.giveBack(claim.key);
+    expect(await ledger.forget(1_000_001)).toBe(1);
+  });
+}

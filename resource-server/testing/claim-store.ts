@@ -1,0 +1,15 @@
+import { openSqliteStore } from "#daemon/sqlite-store.ts";
+import { createClaimLedger, type ClaimLedger } from "../claim-ledger.ts";
+import { soleClaimOwner } from "../claim-owner.ts";
+import { sqliteClaimMigrations } from "../claim-schema.ts";
+
+/** A ledger in a SQLite file, or in memory. Disposing of it closes the file. */
+export async function openTestLedger(
+  path = ":memory:",
+  clock: () => number = Date.now,
+): Promise<AsyncDisposable & ClaimLedger> {
+  const place = { path, rival: "the other test", setting: "ledger.path" };
+  const store = openSqliteStore({ ...place, migrations: sqliteClaimMigrations });
+  const owner = await soleClaimOwner({ store });
+  return { ...createClaimLedger({ store, owner, clock }), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+}

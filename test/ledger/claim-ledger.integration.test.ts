@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLog } from "#daemon/log.ts";
+import { openPostgresStore } from "#daemon/postgres-store.ts";
+import { Secret } from "#daemon/secret.ts";
+import { createClaimLedger, type ClaimLedger } from "#resource-server/claim-ledger.ts";
+import { joinClaimOwners } from "#resource-server/claim-owner.ts";
+import { postgresClaimMigrations } from "#resource-server/claim-schema.ts";
+import { newClaim, testClaimLedger } from "#resource-server/testing/claim-ledger-contract.ts";
+import { postgresMissing, startPostgres, type PostgresServer } from "../support/postgres.ts";
+
+const missing = postgresMissing();
+const log = createLog({ service: "test", level: "silent" });
+
+/** A process of its own on the ledger in a database. */
+async function join(url: string, clock: () => number = Date.now): Promise<AsyncDisposable & ClaimLedger> {
+  await using resources = new AsyncDisposableStack();
+  const limits = { poolSize: 4, connectTimeoutMs: 5_000, statementTimeoutMs: 5_000 };
+  const place = { url: new Secret(url), schema: "gatehouse_resource_server", setting: "ledger.url" };
+  const store = resources.use(
+    await openPostgresStore({ ...limits, ...place, migrations: postgresClaimMigrations }, { log }),
+  );
+  const owner = resources.use(await joinClaimOwners({ store, log }));
+  const owned = resources.move();
+  return {
+    ...createClaimLedger({ store, owner: { id: owner.id, spareMs: () => 0 }, clock }),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+describe.skipIf(missing !== undefined)(
+  `claim ledger in PostgreSQL${missing === undefined ? "" : ` (${missing})`}`,
+  () => {
+    let server: PostgresServer;
+    beforeAll(async () => {
+      server = await startPostgres();
+    });
+    afterAll(() => server?.[Symbol.asyncDispose]());
+
+    testClaimLedger(async () => {
+      const url = await server.createDatabase();
+      return { open: (clock) => join(url, clock) };
+    });
+
+    it("lets one of many replicas claim a payment, and keeps the others from what it works on", async () => {
+      const url = await server.createDatabase();
+      const replicas = await Promise.all(Array.from({ length: 4 }, () => join(url)));
+      const claims = await Promise.all(
+        replicas.flatMap((replica) => [replica.claim(newClaim()), replica.claim(newClaim())]),
+      );
+      expect(claims.filter(Boolean)).toHaveLength(1);
+      const owner = Math.floor(claims.indexOf(true) / 2);
+      const { key } = newClaim();
+      for (const [index, replica] of replicas.entries()) {
+        if (index === owner) continue;
+        expect(await replica.take(key)).toBeUndefined();
+        expect(await replica.releaseAbandoned()).toBe(0);
+        await expect(replica.release(key)).rejects.toThrow("no longer this process's");
+      }
+      expect(await replicas[owner]?.owned(10)).toEqual([{ key, isWorking: true }]);
+      await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));
+    });
+
+    it("gives what a replica owned to another one when its time is over", async () => {
+      const url = await server.createDatabase();
+      await using first = await join(url);
+      await using second = await join(url);
+      await first.claim(newClaim());
+      // As if the first had been cut off from the database for too long.
+      await server.query(url, "UPDATE gatehouse_resource_server.claim_owner SET expires_at_ms = 0");
+      const { key } = newClaim();
+      expect(await second.take(key)).toMatchObject({ state: "working" });
+      await expect(first.settling(key, { status: 200, headers: [], body: new Uint8Array() })).rejects.toThrow(
+        "no longer this process's",
+      );
+      await second.release(key);
+      expect(await first.find(key)).toBeUndefined();
+    });
+  },
+);

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLog } from "#daemon/log.ts";
+import { openPostgresStore } from "#daemon/postgres-store.ts";
+import { Secret } from "#daemon/secret.ts";
+import type { Migrations } from "#daemon/sqlite.ts";
+import { StoreError } from "#daemon/store-error.ts";
+import { freePorts } from "../support/free-ports.ts";
+import { postgresMissing, startPostgres, type PostgresServer } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
+
+const missing = postgresMissing();
+const log = createLog({ service: "test", level: "silent" });
+const table = "CREATE TABLE counter (id integer PRIMARY KEY, value bigint NOT NULL)";
+
+function open(url: string, migrations: Migrations = [table]) {
+  const limits = { poolSize: 4, connectTimeoutMs: 2_000, statementTimeoutMs: 3_000 };
+  return openPostgresStore(
+    { ...limits, url: new Secret(url), schema: "ours", migrations, setting: "LEDGER_URL" },
+    { log },
+  );
+}
+
+describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined ? "" : ` (${missing})`}`, () => {
+  let server: PostgresServer;
+  let url: string;
+  beforeAll(async () => {
+    server = await startPostgres();
+    url = await server.createDatabase();
+  });
+  afterAll(() => server?.[Symbol.asyncDispose]());
+
+  it("migrates once when ten processes start at one time", async () => {
+    const fresh = await server.createDatabase();
+    const stores = await Promise.all(Array.from({ length: 10 }, () => open(fresh)));
+    expect(await server.query(fresh, "SELECT version FROM ours.schema_version")).toEqual([{ version: 1 }]);
+    await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()));
+    await using later = await open(fresh, [table, "ALTER TABLE counter ADD COLUMN name text"]);
+    expect(await later.rows("SELECT id, value, name FROM counter")).toEqual([]);
+    await expect(open(fresh)).rejects.toThrow(
+      /^LEDGER_URL: schema ours .* has version 2, this program knows 1; run the newer version\.$/,
+    );
+  });
+
+  it("leaves nothing of a migration that fails", async () => {
+    const fresh = await server.createDatabase();
+    await expect(open(fresh, [table, "CREATE TABLE counter (id integer)"])).rejects.toThrow("counter");
+    await using _store = await open(fresh);
+    expect(await server.query(fresh, "SELECT version FROM ours.schema_version")).toEqual([{ version: 1 }]);
+  });
+
+  it("says in one line what keeps it from starting, and never the password", async () => {
+    const [port = 0] = await freePorts(1);
+    const messages = await Promise.all(
+      [
+        `postgresql://gatehouse:hidden@127.0.0.1:${port}/ledger`,
+        url.replace(/ledger_\d+$/, "absent"),
+        url.replace(/:[^:@]+@/, ":hidden@"),
+        url.replace(/ledger_\d+$/, "template1"),
+      ].map((bad) =>
+        open(bad).then(
+          () => "opened",
+          (error: Error) => error.message,
+        ),
+      ),
+    );
+    expect(messages[0]).toMatch(
+      /^LEDGER_URL: can't use PostgreSQL at 127\.0\.0\.1:\d+ \(.*ECONNREFUSED.*\); correct the URL/,
+    );
+    expect(messages[1]).toMatch(/has no database "absent"; create it \(CREATE DATABASE\), or correct the URL\.$/);
+    expect(messages[2]).toMatch(/refuses user "gatehouse" for database "ledger_\d+" .*; correct user and password/);
+    expect(messages[3]).toMatch(
+      /user "gatehouse" may not use schema ours of database "template1" .*GRANT CREATE ON DATABASE/,
+    );
+    for (const message of messages) expect(message).not.toMatch(/hidden|a password of tests|a%20password|\n/);
+  });
+
+  it("waits for the disk even where the server is set not to", async () => {
+    const fresh = await server.createDatabase();
+    await server.query(fresh, `ALTER ROLE gatehouse SET synchronous_commit = off`);
+    await using store = await open(fresh);
+    expect(await store.rows("SHOW synchronous_commit")).toEqual([{ synchronous_commit: "on" }]);
+    await server.query(fresh, `ALTER ROLE gatehouse RESET synchronous_commit`);
+  });
+
+  it("runs a transaction again that met another one", async () => {
+    await using store = await open(await server.createDatabase());
+    await store.change("INSERT INTO counter VALUES (1, 0), (2, 0)");
+    let runs = 0;
+    const bothHoldOne = Promise.withResolvers<void>();
+    // Each takes the rows in another order, so that they lock each other out until PostgreSQL ends one of them.
+    const add = (first: number, second: number) =>
+      store.transaction(async (connection) => {
+        await connection.change("UPDATE counter SET value = value + 1 WHERE id = $1", [first]);
+        runs += 1;
+        if (runs === 2) bothHoldOne.resolve();
+        await bothHoldOne.promise;
+        await connection.change("UPDATE counter SET value = value + 1 WHERE id = $1", [second]);
+      });
+    await Promise.all([add(1, 2), add(2, 1)]);
+    expect(await store.rows("SELECT id, value FROM counter ORDER BY id")).toEqual([
+      { id: 1, value: 2 },
+      { id: 2, value: 2 },
+    ]);
+    expect(runs).toBeGreaterThan(2);
+  });
+
+  it("takes a long statement for a fault of the moment, a faulty one for what it is", async () => {
+    await using store = await open(await server.createDatabase());
+    await expect(store.rows("SELECT pg_sleep(10)")).rejects.toBeInstanceOf(StoreError);
+    await expect(store.rows("SELEC 1")).rejects.toThrow(/syntax error/);
+    await store.change("INSERT INTO counter VALUES (1, 0)");
+    await expect(store.change("INSERT INTO counter VALUES (1, 0)")).rejects.toThrow(/duplicate key/);
+    expect(await store.rows("SELECT value FROM counter")).toEqual([{ value: 0 }]);
+  });
+
+  it("throws a StoreError while the server is away, and works on when it is back", async () => {
+    await using store = await open(await server.createDatabase());
+    const broken = store.transaction(async (connection) => {
+      await connection.change("INSERT INTO counter VALUES (1, 0)");
+      await server.stop();
+      await connection.change("INSERT INTO counter VALUES (2, 0)");
+    });
+    await expect(broken).rejects.toBeInstanceOf(StoreError);
+    await expect(store.rows("SELECT 1")).rejects.toBeInstanceOf(StoreError);
+    await server.start();
+    await until("the store works again", 5_000, async () => (await store.rows("SELECT 1 AS one")).length === 1);
+    expect(await store.rows("SELECT * FROM counter")).toEqual([]);
+  });
+});

@@ -1,0 +1,119 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, chownSync, constants, globSync, mkdtempSync, rmSync } from "node:fs";
+import { userInfo } from "node:os";
+import { delimiter, join } from "node:path";
+import { Client } from "pg";
+import { within } from "#daemon/deadline.ts";
+import { freePorts } from "./free-ports.ts";
+import { until } from "./until.ts";
+
+/** A PostgreSQL server for tests, with data of its own. Disposing of it stops it and removes its data. */
+export type PostgresServer = AsyncDisposable &
+  Readonly<{
+    /** Makes an empty database; its URL holds a password. */
+    createDatabase: () => Promise<string>;
+    /** Runs one statement in a database. */
+    query: (url: string, text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+    /** Ends it as a crash would (every connection breaks), and lets it be started again. */
+    stop: () => Promise<void>;
+    start: () => Promise<void>;
+  }>;
+
+/** Why tests can't have a PostgreSQL server here; undefined when they can. Stands in the names of the tests that are skipped. */
+export function postgresMissing(): string | undefined {
+  if (programs() === undefined) return "no postgres and initdb on PATH or in /usr/lib/postgresql";
+  return undefined;
+}
+
+const password = "a password of tests";
+/** The server refuses to run as root; nobody (65534) has no rights of its own. */
+const nobody = 65_534;
+const deadlineMs = 30_000;
+const initOptions = [
+  "--username=postgres",
+  "--auth-local=trust",
+  "--auth-host=scram-sha-256",
+  "--encoding=UTF8",
+  "--no-sync",
+];
+
+/** Starts a server on a free port of loopback. Its commits wait for the disk as in production; only its folder is temporary. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const folder = programs();
+  if (folder === undefined) throw new Error(postgresMissing());
+  const isRoot = userInfo().uid === 0;
+  const identity = isRoot ? { uid: nobody, gid: nobody } : {};
+  const data = mkdtempSync("/tmp/gatehouse-postgres-");
+  if (isRoot) chownSync(data, nobody, nobody);
+  const made = spawnSync(join(folder, "initdb"), [...initOptions, "--pgdata", data], {
+    ...identity,
+    cwd: data,
+    encoding: "utf8",
+  });
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  const [port = 0] = await freePorts(1);
+  const admin = `postgresql://postgres@localhost:${port}/postgres?host=${data}`;
+  let end: (() => Promise<void>) | undefined;
+  const start = async (): Promise<void> => {
+    const settings = ["-c", "listen_addresses=127.0.0.1", "-c", `unix_socket_directories=${data}`];
+    const child = spawn(join(folder, "postgres"), ["-D", data, "-p", String(port), ...settings], {
+      ...identity,
+      cwd: data,
+      stdio: "ignore",
+    });
+    const exited = once(child, "exit");
+    end = async () => {
+      // Immediate shutdown: no goodbye to clients, recovery at the next start.
+      child.kill("SIGQUIT");
+      await within("the end of PostgreSQL", deadlineMs, exited);
+    };
+    await until("PostgreSQL takes connections", deadlineMs, async () => {
+      await query(admin, "SELECT 1");
+      return true;
+    });
+  };
+  await start();
+  await query(admin, `CREATE ROLE gatehouse LOGIN PASSWORD '${password}'`);
+  let count = 0;
+  return {
+    createDatabase: async () => {
+      count += 1;
+      await query(admin, `CREATE DATABASE ledger_${count} OWNER gatehouse`);
+      return `postgresql://gatehouse:${encodeURIComponent(password)}@127.0.0.1:${port}/ledger_${count}`;
+    },
+    query,
+    stop: async () => end?.(),
+    start,
+    [Symbol.asyncDispose]: async () => {
+      await end?.();
+      rmSync(data, { recursive: true, force: true });
+    },
+  };
+}
+
+async function query(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The folder that holds the server's programs: on PATH, or where Debian puts them. */
+function programs(): string | undefined {
+  const folders = [...(process.env["PATH"] ?? "").split(delimiter), ...globSync("/usr/lib/postgresql/*/bin")];
+  return folders.find((folder) => ["postgres", "initdb"].every((name) => isExecutable(join(folder, name))));
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
