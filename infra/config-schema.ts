@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { address, chainId, port, privateKey, seconds } from "#daemon/setting-types.ts";
+import { gatewayApiSchema, ingressSchema } from "./public-way.ts";
 
 const yesOrNo = z.boolean().meta({ expected: "true or false" });
 const text = (expected: string) => z.string().min(1).meta({ expected });
@@ -8,17 +9,6 @@ const imageReference = text("an image reference such as registry.example/node:0.
 const limits = z.strictObject({
   cpus: z.number().min(0.05).max(256),
   memoryMebibytes: z.int().min(64).max(4_194_304),
-});
-
-const hostName = z.string().regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
-
-const ingress = z.strictObject({
-  className: z.string().min(1).optional(),
-  controllerNamespace: z.string().min(1).default("ingress-nginx"),
-  gatewayHost: hostName,
-  resourceServerHost: hostName,
-  tlsSecret: z.string().min(1),
-  annotations: z.record(z.string(), z.string()).default({}),
 });
 
 /** The services whose limits and settings a stack may set. */
@@ -98,11 +88,12 @@ export const configSchema = z.strictObject({
     .enum(["none", "node-port", "load-balancer", "host-port"])
     .default("none")
     .meta({ expected: "none, node-port, load-balancer or host-port" }),
-  hostIp: z
-    .union([z.ipv4(), z.ipv6()])
-    .default("127.0.0.1")
-    .meta({ expected: "the IP address that peers reach the node at" }),
-  ingress: ingress
+  peerPort: port.min(1).optional(),
+  hostIp: z.union([z.ipv4(), z.ipv6()]).optional().meta({ expected: "the IP address that peers reach the node at" }),
+  gatewayApi: gatewayApiSchema
+    .optional()
+    .meta({ expected: "{name, namespace, gatewayHost, resourceServerHost, …}; see infra/README.md" }),
+  ingress: ingressSchema
     .optional()
     .meta({ expected: "{gatewayHost, resourceServerHost, tlsSecret, …}; see infra/README.md" }),
   limits: z

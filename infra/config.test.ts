@@ -48,8 +48,37 @@ describe("parseConfig", () => {
     );
   });
 
+  it("asks for the address that peers are told, where only a person knows it", () => {
+    const real = { nodeImage: "node:1@sha256:0", nodeUser: "1000" };
+    expect(problemsOf(real)[0]).toMatch(
+      /^hostIp: missing; expected the IP address at which peers reach the Docker host/,
+    );
+    const kubernetes = { ...real, target: "kubernetes", gatehouseImage: "x", devnetImage: "y" };
+    expect(problemsOf({ ...kubernetes, peers: "load-balancer" })[0]).toMatch(/peers reach the load balancer/);
+    expect(problemsOf({ ...kubernetes, peers: "node-port" })).toEqual([]);
+  });
+
+  it("refuses a peers' port that can't be exposed or that the node has for something else", () => {
+    const kubernetes = { target: "kubernetes", gatehouseImage: "x", devnetImage: "y" };
+    expect(problemsOf({ ...kubernetes, peers: "node-port", peerPort: "19000" })[0]).toMatch(
+      /^peerPort: found 19000; expected a port from 30000 to 32767/,
+    );
+    expect(problemsOf({ peerPort: "18100" })[0]).toMatch(/^peerPort: found 18100, which is the node's own http port/);
+  });
+
+  it("refuses two public ways in", () => {
+    const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example" };
+    const both = {
+      ingress: JSON.stringify({ ...hosts, tlsSecret: "tls" }),
+      gatewayApi: JSON.stringify({ ...hosts, name: "public", namespace: "gateways" }),
+    };
+    expect(problemsOf(both)).toEqual([
+      "gatewayApi: found beside ingress; expected one public way in. Remove one of the two.",
+    ]);
+  });
+
   it("asks for the user of a real node's image", () => {
-    expect(problemsOf({ nodeImage: "node:1@sha256:0" })[0]).toMatch(
+    expect(problemsOf({ nodeImage: "node:1@sha256:0", hostIp: "203.0.113.10" })[0]).toMatch(
       /^nodeUser: missing; expected the number of the user/,
     );
   });

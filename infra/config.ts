@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { configSchema, secretKeys, type StackConfig } from "./config-schema.ts";
+import { publicWayProblems } from "./public-way.ts";
+import { peerProblems } from "./spec/peers.ts";
 import { ConfigError, type ConfigProblem } from "./spec/config-problem.ts";
 
 /**
@@ -21,7 +23,13 @@ export function parseConfig(raw: Readonly<Record<string, string>>): StackConfig 
 }
 
 /** Defaults in `Pulumi.yaml` that mean "not set", beside empty text: Pulumi knows no optional keys. */
-const notSet: Readonly<Record<string, string>> = { nodeUser: "0", dockerSocketGroup: "-1", ingress: "{}" };
+const notSet: Readonly<Record<string, string>> = {
+  nodeUser: "0",
+  dockerSocketGroup: "-1",
+  peerPort: "0",
+  ingress: "{}",
+  gatewayApi: "{}",
+};
 
 const shape: Readonly<Record<string, z.ZodType>> = configSchema.shape;
 
@@ -70,7 +78,7 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
         "found true beside nodeImage; the development accounts' keys are known to everyone and serve the devnet node only. Remove one of the two.",
     });
   }
-  problems.push(...missingImages(config));
+  problems.push(...missingImages(config), ...peerProblems(config), ...publicWayProblems(config));
   if (config.devAccounts && config.signerPrivateKey !== undefined) {
     problems.push({
       key: "devAccounts",

@@ -111,6 +111,46 @@ describe("the stack on Docker", () => {
   });
 });
 
+describe("a real node on Docker", () => {
+  const nodeImage = `registry.example/node:0.16.2@sha256:${"a".repeat(64)}`;
+  const own = { nodeImage, nodeUser: "1000", devAccounts: "false", signerPrivateKey: `0x${"17".repeat(32)}` };
+
+  beforeAll(async () => {
+    const payTo = `0x${"01".repeat(20)}`;
+    recorded = await deployedStack({ ...config, ...own, payTo, hostIp: "203.0.113.10" }, { preview: false });
+  }, 30_000);
+
+  it("has its first node.conf in its workspace before it starts, and keeps the one that the sidecar made of it", () => {
+    expect(container("node-conf")).toMatchObject({
+      command: ["/app/infra/images/seed-node-conf.ts", "/run/gatehouse/incoming/node.conf", "/data/bin/node.conf"],
+      envs: ["HOST_IP=203.0.113.10"],
+      volumes: [{ volumeName: "gh-node-workspace", containerPath: "/data", readOnly: false }],
+      networkMode: "none",
+    });
+    expect(JSON.parse((container("node-conf")["uploads"] as { content: string }[])[0]?.content ?? "")).toMatchObject({
+      chain: { startup_config: { init_config: { host_ip: "203.0.113.10", tcp_port: "19000" } } },
+    });
+  });
+
+  it("lets the image's own files into the empty workspace first, without running the node", () => {
+    expect(container("node-prime")).toMatchObject({
+      start: false,
+      mustRun: false,
+      volumes: [{ containerPath: "/data" }],
+    });
+  });
+
+  it("runs beside a sidecar of the same user, in the group that owns the volumes", () => {
+    expect([container("node")["user"], container("sidecar")["user"]]).toEqual(["1000:10001", "1000:10001"]);
+  });
+
+  it("is reached by its peers, and by nobody else from outside", () => {
+    expect(container("node")["ports"]).toEqual([
+      { internal: 19_000, external: 19_000, ip: "0.0.0.0", protocol: "tcp" },
+    ]);
+  });
+});
+
 describe("a Docker engine that is not there", () => {
   it("is named before anything is made", async () => {
     const { engineSocketPath } = await import("./docker/engine-socket.ts");

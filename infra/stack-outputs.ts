@@ -1,6 +1,7 @@
 import { privateKeyToAccount } from "viem/accounts";
 import { urlAuthority } from "#daemon/url-authority.ts";
 import type { StackConfig } from "./config-schema.ts";
+import { publicHosts } from "./public-way.ts";
 import { devAccounts } from "./spec/dev-accounts.ts";
 
 /** What `pulumi up` prints when it is done, for people: URLs by audience, what to try, whom to fund. */
@@ -32,10 +33,11 @@ export function dockerOutputs(config: StackConfig): StackOutputs {
 
 /** The outputs of a stack on Kubernetes. Names addresses, never keys. */
 export function kubernetesOutputs(config: StackConfig): StackOutputs {
-  const { namespace, ingress } = config;
+  const { namespace } = config;
+  const hosts = publicHosts(config);
   const forward = `kubectl -n ${namespace} port-forward service`;
-  const gateway = ingress === undefined ? undefined : `https://${ingress.gatewayHost}`;
-  const resourceServer = ingress === undefined ? undefined : `https://${ingress.resourceServerHost}`;
+  const gateway = hosts === undefined ? undefined : `https://${hosts.gatewayHost}`;
+  const resourceServer = hosts === undefined ? undefined : `https://${hosts.resourceServerHost}`;
   const status = "http://sidecar-status:9600";
   return {
     urls: {

@@ -9,11 +9,13 @@ import {
 import type { Attachment, Platform } from "../platform.ts";
 import { dockerAddresses } from "../spec/addresses.ts";
 import { enginePathInProxy, engineProxySpec } from "../spec/engine-proxy-spec.ts";
+import { workspaceVolume } from "../spec/node-layout.ts";
 import type { ImageName, ServiceSpec, VolumeSpec } from "../spec/service-spec.ts";
 import type { RestartRoute } from "../spec/sidecar-spec.ts";
 import { containerArgs, labelPrefix, type Placement } from "./container-args.ts";
-import { courierArgs } from "./courier-args.ts";
+import { courierArgs, filesMount } from "./courier-args.ts";
 import { publications } from "./publications.ts";
+import { primeArgs, seedArgs, workspaceMount } from "./seed-args.ts";
 
 /** How a Docker host is used. */
 export type DockerHostArgs = Readonly<{
@@ -83,9 +85,29 @@ export class DockerHost extends ComponentResource implements Platform {
     { node, sidecar }: Readonly<{ node: ServiceSpec; sidecar: ServiceSpec }>,
     attachment: Attachment,
   ): Resource {
-    const deployed = this.deploy(node, attachment);
+    const seeded = this.#seed(node, attachment);
+    const deployed = this.deploy(node, { ...attachment, dependsOn: [...attachment.dependsOn, ...seeded] });
     const proxy = this.deploy(engineProxySpec({ container: `${this.#args.prefix}-node` }).spec, attachment);
     return this.deploy(sidecar, { ...attachment, dependsOn: [...attachment.dependsOn, deployed, proxy] });
+  }
+
+  /** Brings a real node's first configuration into its workspace; the devnet writes its own. */
+  #seed(node: ServiceSpec, { parent, dependsOn }: Attachment): readonly Resource[] {
+    const workspace = node.volumes.find(({ name }) => name === workspaceVolume);
+    if (node.image !== "node" || node.seed === undefined || workspace === undefined) return [];
+    const options = { parent, provider: this.#args.provider, deleteBeforeReplace: true };
+    const shared = { volumes: [workspaceMount(this.#volume(workspace).name)], labels: this.#labels() };
+    const image = (name: ImageName, containerName: string) => ({ ...shared, containerName, image: this.#image(name) });
+    const [prime, conf] = [`${this.#args.prefix}-node-prime`, `${this.#args.prefix}-node-conf`];
+    const primed = new docker.Container(prime, primeArgs(node, image("node", prime)), {
+      ...options,
+      dependsOn: [...dependsOn],
+    });
+    const seeded = new docker.Container(conf, seedArgs(node, node.seed, image("gatehouse", conf)), {
+      ...options,
+      dependsOn: [primed],
+    });
+    return [seeded];
   }
 
   #deliverFiles(spec: ServiceSpec, parent: ComponentResource): Placement["files"] {
@@ -101,7 +123,7 @@ export class DockerHost extends ComponentResource implements Platform {
       courierArgs(spec, {
         containerName: name,
         image: this.#image("gatehouse"),
-        volume: volume.name,
+        volumes: [filesMount(volume.name)],
         labels: this.#labels(),
       }),
       { parent, provider: this.#args.provider, deleteBeforeReplace: true },

@@ -10,17 +10,20 @@ import { isShipped } from "./shipped-file.ts";
 export const dependenciesDirectory = ".gatehouse/images";
 
 /** Changes whenever what is installed from the same lock file changes. */
-const recipe = "1";
+const recipe = "2";
 
 const installDeadlineMs = 600_000;
 
-/** Directories that the service's user owns in the Gatehouse image, with their modes; volumes take them over. */
+/**
+ * Directories that the service's user owns in the Gatehouse image, with their modes; volumes take them over. The group may write
+ * too: beside a real node the sidecar runs as the user of the node's image, in this group.
+ */
 const ownedDirectories: Readonly<Record<string, number>> = {
-  "run/files": 0o700,
-  "run/incoming": 0o700,
-  "run/engine": 0o755,
-  state: 0o755,
-  workspace: 0o755,
+  "run/files": 0o770,
+  "run/incoming": 0o770,
+  "run/engine": 0o770,
+  state: 0o770,
+  workspace: 0o770,
 };
 
 /**

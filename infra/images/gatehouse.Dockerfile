@@ -16,7 +16,7 @@ COPY resource-server /app/resource-server
 COPY client /app/client
 COPY devnet /app/devnet
 COPY cli /app/cli
-COPY infra/images/health-check.mjs infra/images/install-files.ts infra/images/seed-file.ts /app/infra/images/
+COPY infra/images/health-check.mjs infra/images/install-files.ts infra/images/seed-node-conf.ts /app/infra/images/
 ENV NODE_ENV=production NODE_OPTIONS=--disable-warning=ExperimentalWarning
 WORKDIR /var/lib/gatehouse
 USER 10001:10001

@@ -22,7 +22,7 @@ export function deploymentOf(spec: ServiceSpec, options: KubernetesOptions): typ
       template: {
         metadata: {
           labels: { ...podLabels(options.prefix, spec) },
-          annotations: { "gatehouse.io/files": filesChecksum([spec]) },
+          annotations: { "gatehouse.io/files": filesChecksum([spec], options) },
         },
         spec: {
           automountServiceAccountToken: false,

@@ -15,6 +15,8 @@ import { denyAll, edgePolicies } from "./network-policies.ts";
 import { nodeConfMap } from "./node-conf-map.ts";
 import { nodeStatefulSet } from "./node-stateful-set.ts";
 import { publicIngress } from "./public-ingress.ts";
+import { publicRoutes } from "./public-routes.ts";
+import { unawaited } from "./unawaited.ts";
 import { nodeServices, serviceOf } from "./services.ts";
 
 /** How long a workload may take to become ready before `pulumi up` gives up. */
@@ -46,16 +48,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
       retainOnDelete: args.protectData,
     });
     new k8s.networking.v1.NetworkPolicy(`${name}-default-deny`, denyAll(args), this.#inNamespace(this));
-    if (args.ingress !== undefined) {
-      // Its address is the controller's affair; waiting for one would hang where no controller runs.
-      const manifest = publicIngress(args, args.ingress);
-      const annotations = { ...args.ingress.annotations, "pulumi.com/skipAwait": "true" };
-      new k8s.networking.v1.Ingress(
-        `${name}-public`,
-        { ...manifest, metadata: { ...manifest.metadata, annotations } },
-        this.#inNamespace(this),
-      );
-    }
+    this.#publicWay(args);
     this.registerOutputs({});
   }
 
@@ -91,7 +84,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
       new k8s.core.v1.ServiceAccount(named, account, here),
       new k8s.rbac.v1.Role(named, role, here),
       new k8s.rbac.v1.RoleBinding(named, binding, here),
-      new k8s.core.v1.ConfigMap(`${named}-conf`, nodeConfMap(this.#options), here),
+      ...this.#nodeConf(specs.node, parent),
       ...[...specs.node.volumes, ...specs.sidecar.volumes].map((volume) => this.#claim(volume)),
       ...this.#secret(specs.node, parent),
       ...this.#secret(specs.sidecar, parent),
@@ -108,6 +101,25 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     });
   }
 
+  /** Its address is the controller's affair; waiting for one would hang where no controller runs. */
+  #publicWay({ ingress, gatewayApi, prefix }: KubernetesOptions): void {
+    if (ingress !== undefined) {
+      const manifest = unawaited(publicIngress(this.#options, ingress));
+      new k8s.networking.v1.Ingress(`${prefix}-namespace-public`, manifest, this.#inNamespace(this));
+    }
+    if (gatewayApi === undefined) return;
+    for (const manifest of publicRoutes(this.#options, gatewayApi)) {
+      const name = `${prefix}-route-${manifest.metadata.name}`;
+      new k8s.apiextensions.CustomResource(name, unawaited(manifest), this.#inNamespace(this));
+    }
+  }
+
+  #nodeConf({ seed }: ServiceSpec, parent: ComponentResource): readonly Resource[] {
+    if (seed === undefined) return [];
+    const manifest = nodeConfMap(seed, this.#options);
+    return [new k8s.core.v1.ConfigMap(`${this.#options.prefix}-node-conf`, manifest, this.#inNamespace(parent))];
+  }
+
   #secret(spec: ServiceSpec, parent: ComponentResource): readonly Resource[] {
     const manifest = filesSecret(spec, this.#options);
     if (manifest === undefined) return [];
@@ -118,11 +130,10 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const known = this.#claims.get(volume.name);
     if (known !== undefined) return known;
     const keep = volume.keep && this.#protectData;
-    const manifest = claimOf(volume, this.#options);
     const claim = new k8s.core.v1.PersistentVolumeClaim(
       `${this.#options.prefix}-${volume.name}`,
       // A claim of a class that binds late is bound only once a pod uses it, and the pod comes after the claim.
-      { ...manifest, metadata: { ...manifest.metadata, annotations: { "pulumi.com/skipAwait": "true" } } },
+      unawaited(claimOf(volume, this.#options)),
       { ...this.#inNamespace(this), protect: keep, retainOnDelete: keep },
     );
     this.#claims.set(volume.name, claim);

@@ -1,4 +1,5 @@
 import type { Input } from "@pulumi/pulumi";
+import type { GatewayWay, IngressWay } from "../public-way.ts";
 import type { ImageName } from "../spec/service-spec.ts";
 
 /** How the node's peers reach it from outside the cluster. */
@@ -13,19 +14,9 @@ export type KubernetesOptions = Readonly<{
   storageClass: string | undefined;
   restartStrategy: "delete-pod" | "signal";
   peers: PeerExposure;
-  /** A `node.conf` for the node's first start; the sidecar keeps it right from then on. */
-  nodeConf: string;
-  ingress: IngressOptions | undefined;
-}>;
-
-/** The public way in. */
-export type IngressOptions = Readonly<{
-  className?: string | undefined;
-  /** Namespace of the ingress controller's pods: the only pods from outside that reach the gateway and the resource server. */
-  controllerNamespace: string;
-  gatewayHost: string;
-  resourceServerHost: string;
-  /** Secret with the certificate of both hosts. */
-  tlsSecret: string;
-  annotations: Readonly<Record<string, string>>;
+  /** The public way in, by one of the two kinds of object; neither where the stack is not public. */
+  ingress: IngressWay | undefined;
+  gatewayApi: GatewayWay | undefined;
+  /** Secret; what the checksums of files are keyed with, so that no secret can be guessed from a pod's annotation. */
+  revisionKey: Input<string>;
 }>;

@@ -1,12 +1,12 @@
+import { createHmac } from "node:crypto";
 import * as k8s from "@pulumi/kubernetes";
+import { secret, type Output } from "@pulumi/pulumi";
 import type { StackConfig } from "../config-schema.ts";
-import { nodeConf } from "../spec/node-conf.ts";
-import { pushgatewayPort } from "../spec/pushgateway-spec.ts";
-import { kubernetesAddresses } from "../spec/addresses.ts";
+import { devAccounts } from "../spec/dev-accounts.ts";
 import { KubernetesNamespace } from "./kubernetes-namespace.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
-/** What a stack's configuration says of its namespace. Pure. */
+/** What a stack's configuration says of its namespace. */
 export function kubernetesOptions(config: StackConfig, prefix: string): KubernetesOptions {
   return {
     prefix,
@@ -20,15 +20,15 @@ export function kubernetesOptions(config: StackConfig, prefix: string): Kubernet
     restartStrategy: config.nodeRestart,
     peers: config.peers,
     ingress: config.ingress,
-    nodeConf: nodeConf({
-      version: config.nodeVersion,
-      hostIp: config.hostIp,
-      jobName: `${prefix}-node`,
-      pushAddress: kubernetesAddresses.pushgateway,
-      pushPort: pushgatewayPort,
-      pushIntervalSeconds: config.metricsPushIntervalSeconds,
-    }),
+    gatewayApi: config.gatewayApi,
+    revisionKey: revisionKey(config),
   };
+}
+
+/** Made of the signer's key, the one secret with all its bits that every stack has; says nothing about it. */
+function revisionKey({ signerPrivateKey }: StackConfig): Output<string> {
+  const signer = signerPrivateKey ?? devAccounts().signer.privateKey;
+  return secret(createHmac("sha256", signer).update("gatehouse revision of files").digest("hex"));
 }
 
 /** Makes the namespace of a stack, with the provider of its cluster. */

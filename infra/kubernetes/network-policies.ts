@@ -97,7 +97,8 @@ function ingressFromOutside(inside: readonly ServiceSpec[], options: KubernetesO
   const peers = ports
     .filter(({ audience }) => audience === "peers")
     .map(({ number }) => ({ port: number, protocol: "TCP" }));
-  const controller = options.ingress?.controllerNamespace;
+  const { ingress, gatewayApi } = options;
+  const controller = ingress?.controllerNamespace ?? gatewayApi?.controllerNamespace ?? gatewayApi?.namespace;
   return [
     ...(open.length === 0 || controller === undefined
       ? []

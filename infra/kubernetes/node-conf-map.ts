@@ -1,4 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
+import type { HostAddress, SeedSpec } from "../spec/service-spec.ts";
+import { hostIpVariable } from "../spec/seed-program.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { stackLabels } from "./labels.ts";
 
@@ -6,11 +8,18 @@ import { stackLabels } from "./labels.ts";
 export const nodeConfName = "node-conf";
 
 /** The ConfigMap that node.conf is seeded from. */
-export function nodeConfMap(options: KubernetesOptions): types.input.core.v1.ConfigMap {
+export function nodeConfMap(seed: SeedSpec, options: KubernetesOptions): types.input.core.v1.ConfigMap {
   return {
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: { name: nodeConfName, namespace: options.namespace, labels: stackLabels(options.prefix) },
-    data: { "node.conf": options.nodeConf },
+    data: { "node.conf": seed.content },
   };
+}
+
+/** The variable with the address that the node tells to its peers; the cluster fills in what only it knows (downward API). */
+export function hostIpOf(host: HostAddress): types.input.core.v1.EnvVar {
+  if (host.kind === "fixed") return { name: hostIpVariable, value: host.address };
+  const fieldPath = host.kind === "pod" ? "status.podIP" : "status.hostIP";
+  return { name: hostIpVariable, valueFrom: { fieldRef: { fieldPath } } };
 }

@@ -1,12 +1,14 @@
 import type { types } from "@pulumi/kubernetes";
+import type { Input } from "@pulumi/pulumi";
 import { workspaceDirectory, workspaceVolume } from "../spec/node-layout.ts";
-import { serviceUser, type ServiceSpec } from "../spec/service-spec.ts";
+import { seedProgram } from "../spec/seed-program.ts";
+import type { ServiceSpec } from "../spec/service-spec.ts";
 import { containerOf, restricted } from "./container.ts";
 import { filesInstaller, filesVolumes } from "./files.ts";
 import { imageOf } from "./image-of.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { selectorLabels, stackLabels } from "./labels.ts";
-import { nodeConfName } from "./node-conf-map.ts";
+import { hostIpOf, nodeConfName } from "./node-conf-map.ts";
 import { filesChecksum, podLabels, podSecurity, temporaryVolume } from "./pod.ts";
 
 type Container = types.input.core.v1.Container;
@@ -38,25 +40,25 @@ export function nodeStatefulSet(
       template: {
         metadata: {
           labels: { ...podLabels(options.prefix, node) },
-          annotations: { "gatehouse.io/files": filesChecksum([node, sidecar]) },
+          annotations: { "gatehouse.io/files": filesChecksum([node, sidecar], options) },
         },
         spec: {
           serviceAccountName: nodeAccount,
           automountServiceAccountToken: true,
           enableServiceLinks: false,
           shareProcessNamespace: options.restartStrategy === "signal",
-          securityContext: { ...podSecurity, fsGroup: node.user.gid },
+          securityContext: podSecurity,
           terminationGracePeriodSeconds: node.stopGraceSeconds,
           initContainers: [
-            seedConfiguration(gatehouse, node),
+            ...seedConfiguration(gatehouse, node),
             ...filesInstaller(sidecar, gatehouse),
             ...filesInstaller(node, gatehouse),
-            { ...containerOf({ ...sidecar, user: node.user }, gatehouse), restartPolicy: "Always" },
+            { ...containerOf(sidecar, gatehouse), restartPolicy: "Always" },
           ],
           containers: [nodeContainer(node, options)],
           volumes: [
             temporaryVolume,
-            { name: nodeConfName, configMap: { name: nodeConfName } },
+            ...(node.seed === undefined ? [] : [{ name: nodeConfName, configMap: { name: nodeConfName } }]),
             ...filesVolumes(sidecar),
             ...filesVolumes(node),
             ...kept.map(({ name }) => ({ name, persistentVolumeClaim: { claimName: name } })),
@@ -80,21 +82,20 @@ function nodeContainer(node: ServiceSpec, options: KubernetesOptions): Container
 }
 
 /** A ConfigMap can't be written to, and the sidecar has to: so node.conf is copied to the workspace, unless one is there. */
-function seedConfiguration(image: Container["image"], node: ServiceSpec): Container {
-  return {
-    name: "seed-node-conf",
-    ...(image === undefined ? {} : { image }),
-    command: [
-      "node",
-      "/app/infra/images/seed-file.ts",
-      `${seedDirectory}/node.conf`,
-      `${workspaceDirectory}/bin/node.conf`,
-    ],
-    securityContext: { ...restricted, runAsUser: node.user.uid, runAsGroup: serviceUser.gid },
-    resources: { limits: { cpu: "0.5", memory: "128Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
-    volumeMounts: [
-      { name: nodeConfName, mountPath: seedDirectory, readOnly: true },
-      { name: workspaceVolume, mountPath: workspaceDirectory },
-    ],
-  };
+function seedConfiguration(image: Input<string>, { seed, user }: ServiceSpec): readonly Container[] {
+  if (seed === undefined) return [];
+  return [
+    {
+      name: "seed-node-conf",
+      image,
+      command: ["node", seedProgram, `${seedDirectory}/node.conf`, seed.path],
+      env: [hostIpOf(seed.host)],
+      securityContext: { ...restricted, runAsUser: user.uid, runAsGroup: user.gid },
+      resources: { limits: { cpu: "0.5", memory: "128Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
+      volumeMounts: [
+        { name: nodeConfName, mountPath: seedDirectory, readOnly: true },
+        { name: workspaceVolume, mountPath: workspaceDirectory },
+      ],
+    },
+  ];
 }

@@ -1,6 +1,8 @@
-import { createHash } from "node:crypto";
+import { createHmac } from "node:crypto";
 import type { types } from "@pulumi/kubernetes";
+import { all, unsecret, type Output } from "@pulumi/pulumi";
 import { serviceUser, type ServiceSpec } from "../spec/service-spec.ts";
+import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { selectorLabels, stackLabels, type Labels } from "./labels.ts";
 
 /** What all pods of a stack have in common: users, seccomp, no service account token unless asked for. */
@@ -22,16 +24,18 @@ export function podLabels(prefix: string, spec: ServiceSpec): Labels {
 }
 
 /**
- * A checksum of the names of a service's files and of what is not secret in them, for the pod template: mounting changed data does
- * not restart a pod by itself.
+ * A checksum of a pod's files for its template, because mounting changed data does not restart a pod by itself. Keyed, so that it
+ * is of no use for guessing a secret to whoever may read pods but not Secrets.
  */
-export function filesChecksum(specs: readonly ServiceSpec[]): string {
-  const hash = createHash("sha256");
-  for (const { name, content, secret } of specs.flatMap((spec) => spec.files)) {
-    hash.update(`${name}\0`);
-    if (!secret && typeof content === "string") hash.update(content);
-  }
-  return hash.digest("hex");
+export function filesChecksum(specs: readonly ServiceSpec[], { revisionKey }: KubernetesOptions): Output<string> {
+  const files = specs.flatMap((spec) => spec.files);
+  const contents = all([revisionKey, ...files.map(({ content }) => content)]);
+  const checksum = contents.apply(([key = "", ...texts]) => {
+    const hash = createHmac("sha256", key);
+    files.forEach(({ name }, index) => hash.update(JSON.stringify([name, texts[index]])));
+    return hash.digest("hex");
+  });
+  return unsecret(checksum);
 }
 
 /** Spreads a service's pods over nodes of the cluster where there are several. */

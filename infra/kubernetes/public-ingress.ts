@@ -1,13 +1,14 @@
 import type { types } from "@pulumi/kubernetes";
 import { resourceServerPort } from "../spec/resource-server-spec.ts";
 import { gatewayPort } from "../spec/sidecar-spec.ts";
-import type { IngressOptions, KubernetesOptions } from "./kubernetes-options.ts";
+import type { IngressWay } from "../public-way.ts";
+import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { stackLabels } from "./labels.ts";
 
 /** The public way in, over TLS, to the gateway and to the resource server: nothing else of the stack is public. */
 export function publicIngress(
   options: KubernetesOptions,
-  { className, gatewayHost, resourceServerHost, tlsSecret, annotations }: IngressOptions,
+  { className, gatewayHost, resourceServerHost, tlsSecret, annotations }: IngressWay,
 ): types.input.networking.v1.Ingress {
   return {
     apiVersion: "networking.k8s.io/v1",

@@ -53,7 +53,14 @@ function service({
     spec: {
       type,
       selector: { ...selectorLabels(options.prefix, spec.name) },
-      ports: ports.map((port) => ({ name: port.name, port: port.number, targetPort: port.number, protocol: "TCP" })),
+      ports: ports.map(({ name: portName, number }) => ({
+        name: portName,
+        port: number,
+        targetPort: number,
+        protocol: "TCP",
+        // Peers are told the port that the node listens on, so the machines have to have the same one.
+        ...(type === "NodePort" ? { nodePort: number } : {}),
+      })),
       ...(type === "ClusterIP" ? {} : { externalTrafficPolicy: "Local" }),
     },
   };

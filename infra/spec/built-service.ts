@@ -23,11 +23,12 @@ type Outline = Omit<ServiceSpec, "environment" | "files" | "arguments" | "user" 
     edges?: ServiceSpec["edges"];
     limits: ResourceLimits;
     replicas?: number;
+    user?: ServiceSpec["user"];
   }>;
 
 /** Makes the specification of a service of Gatehouse: the image's subcommand of the service's name, with rendered settings. */
 export function buildService(outline: Outline, common: CommonArgs): BuiltService {
-  const { definition, tree, files = [], edges = [], limits, replicas = 1, ...rest } = outline;
+  const { definition, tree, files = [], edges = [], limits, replicas = 1, user = serviceUser, ...rest } = outline;
   const rendered = renderSettings(definition, mergeTrees(tree, common.settings ?? {}));
   return {
     spec: {
@@ -38,7 +39,7 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
       edges,
       limits: common.limits ?? limits,
       replicas,
-      user: serviceUser,
+      user,
     },
     problems: rendered.problems,
   };

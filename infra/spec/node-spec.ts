@@ -2,7 +2,9 @@ import { devnetSettings } from "#devnet/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import type { DeploymentSecret } from "./deployment-secret.ts";
 import { nodePorts, nodeStopGraceSeconds, workspaceDirectory, workspaceVolume } from "./node-layout.ts";
+import { nodeConfSeed, type NodeConfArgs } from "./node-conf.ts";
 import type { Edge, NetworkHealth, PortSpec, ServiceSpec, VolumeSpec } from "./service-spec.ts";
+import { serviceUser } from "./service-spec.ts";
 
 /** What a node is deployed with. */
 export type NodeArgs = CommonArgs &
@@ -11,6 +13,8 @@ export type NodeArgs = CommonArgs &
     version: string;
     /** User that the node's own image runs as; absent for the devnet, which is one of Gatehouse's images. */
     imageUser: number | undefined;
+    /** The node's first configuration; its peers' port is the one that is exposed. */
+    conf: Omit<NodeConfArgs, "version">;
     /** Words whose accounts a new devnet chain funds. */
     mnemonic: DeploymentSecret | undefined;
   }>;
@@ -28,7 +32,13 @@ const edges: readonly Edge[] = [{ to: "pushgateway", port: "http" }];
 
 /** Builds the node: the devnet, or the operator's own image. Its RPC is reached through the sidecar's gateway only. */
 export function nodeSpec(args: NodeArgs): BuiltService {
-  return args.imageUser === undefined ? devnetNode(args) : realNode(args, args.imageUser);
+  const { spec, problems } = args.imageUser === undefined ? devnetNode(args) : realNode(args, args.imageUser);
+  return { spec: { ...spec, seed: nodeConfSeed({ ...args.conf, version: args.version }) }, problems };
+}
+
+/** The user of a node's image, in the group that owns the workspace beside it; the devnet's is that of all of Gatehouse. */
+export function nodeUser(imageUser: number | undefined): ServiceSpec["user"] {
+  return imageUser === undefined ? serviceUser : { uid: imageUser, gid: serviceUser.gid };
 }
 
 function devnetNode(args: NodeArgs): BuiltService {
@@ -75,12 +85,12 @@ function realNode(args: NodeArgs, uid: number): BuiltService {
     arguments: undefined,
     environment: {},
     files: [],
-    ports: [...ports, { name: "peers", number: nodePorts.peers, audience: "peers" }],
+    ports: [...ports, { name: "peers", number: args.conf.peerPort, audience: "peers" }],
     volumes,
     edges: [...edges, { to: "internet" }],
     health: undefined,
     limits: args.limits ?? { cpus: 8, memoryMebibytes: 32_768 },
-    user: { uid, gid: uid },
+    user: nodeUser(uid),
     stopGraceSeconds: nodeStopGraceSeconds,
     replicas: 1,
   };

@@ -38,6 +38,15 @@ export type VolumeSpec = Readonly<{
   sizeGibibytes: number;
 }>;
 
+/**
+ * The address that a node tells to its peers: a fixed one, or one that only the place where it runs knows: the pod's own, or that
+ * of the cluster's machine that the pod runs on.
+ */
+export type HostAddress = Readonly<{ kind: "fixed"; address: string }> | Readonly<{ kind: "pod" | "machine" }>;
+
+/** The node's first `node.conf`: put where it is missing, and never written over, because the sidecar keeps it from then on. */
+export type SeedSpec = Readonly<{ path: string; content: string; host: HostAddress }>;
+
 /** A connection that a service opens: the edges that the network policies allow. */
 export type Edge = Readonly<{ to: ServiceName; port: string }> | Readonly<{ to: "internet" }> | Readonly<{ to: "api" }>;
 
@@ -72,6 +81,8 @@ export type ServiceSpec = Readonly<{
   ports: readonly PortSpec[];
   volumes: readonly VolumeSpec[];
   edges: readonly Edge[];
+  /** A configuration that has to be there before the first start; the node's. */
+  seed?: SeedSpec;
   /** Absent where the image brings no way to ask. */
   health: HealthSpec | undefined;
   limits: ResourceLimits;

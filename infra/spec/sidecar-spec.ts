@@ -1,6 +1,7 @@
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { nodePorts, nodeStopGraceSeconds, workspaceDirectory, workspaceVolume } from "./node-layout.ts";
+import { nodeUser } from "./node-spec.ts";
 import { stateDirectory, type ServiceSpec } from "./service-spec.ts";
 import type { SettingsTree } from "./settings-tree.ts";
 
@@ -16,6 +17,8 @@ export type SidecarArgs = CommonArgs &
     nodeVersion: string;
     /** Image of the node where it is not the devnet's; its tag tells the version too. */
     nodeImage: string | undefined;
+    /** User that the node's own image runs as: the sidecar writes files that the node owns. Absent for the devnet. */
+    nodeImageUser: number | undefined;
     /** Host under which the sidecar reaches the node. */
     nodeHost: string;
     /** Host of the Pushgateway, for the node and for the sidecar. */
@@ -71,6 +74,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
       },
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,
+      user: nodeUser(args.nodeImageUser),
     },
     args,
   );

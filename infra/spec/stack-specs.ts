@@ -1,4 +1,5 @@
 import type { StackConfig } from "../config-schema.ts";
+import { publicHosts } from "../public-way.ts";
 import type { Addresses } from "./addresses.ts";
 import { devAccounts, devnetMnemonic } from "./dev-accounts.ts";
 import type { DeploymentSecret } from "./deployment-secret.ts";
@@ -6,6 +7,7 @@ import type { FacilitatorArgs } from "./facilitator-spec.ts";
 import { facilitatorPort } from "./facilitator-spec.ts";
 import { nodePorts } from "./node-layout.ts";
 import type { NodeArgs } from "./node-spec.ts";
+import { hostAddress, peerPort } from "./peers.ts";
 import { pushgatewayPort } from "./pushgateway-spec.ts";
 import type { ResourceServerArgs, Routes } from "./resource-server-spec.ts";
 import type { RestartRoute, SidecarArgs } from "./sidecar-spec.ts";
@@ -41,12 +43,23 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const signer = config.signerPrivateKey ?? accounts?.signer.privateKey;
   const payTo = config.payTo ?? accounts?.payee.address;
   const token = tokenOf(config);
+  const imageUser = config.nodeImage === undefined ? undefined : config.nodeUser;
+  const jobName = `${prefix}-node`;
+  const hosts = publicHosts(config);
   const sample = Object.keys(config.routes).length === 0;
   return {
     node: {
       chainId: config.chainId,
       version: config.nodeVersion,
-      imageUser: config.nodeImage === undefined ? undefined : config.nodeUser,
+      imageUser,
+      conf: {
+        host: hostAddress(config),
+        peerPort: peerPort(config),
+        jobName,
+        pushAddress: addresses.pushgateway,
+        pushPort: pushgatewayPort,
+        pushIntervalSeconds: config.metricsPushIntervalSeconds,
+      },
       mnemonic: config.devAccounts ? context.secret(devnetMnemonic) : undefined,
       ...common(config, "node"),
     },
@@ -54,11 +67,12 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       chainId: config.chainId,
       nodeVersion: config.nodeVersion,
       nodeImage: config.nodeImage,
+      nodeImageUser: imageUser,
       nodeHost: addresses.nodeOfSidecar,
       pushgatewayHost: addresses.pushgateway,
       pushgatewayPort,
       pushIntervalSeconds: config.metricsPushIntervalSeconds,
-      jobName: `${prefix}-node`,
+      jobName,
       restart: context.restart,
       ...common(config, "sidecar"),
     },
@@ -76,7 +90,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       token,
       facilitatorUrl: `http://${addresses.facilitator}:${facilitatorPort}`,
       routes: sample ? sampleRoutes(config, addresses, payTo) : config.routes,
-      publicUrl: config.publicUrl,
+      publicUrl: config.publicUrl ?? (hosts === undefined ? undefined : `https://${hosts.resourceServerHost}`),
       ...common(config, "resource-server"),
     },
     upstream: sample ? common(config, "upstream") : undefined,

@@ -10,7 +10,7 @@ export const publicTls: ResourceRule = {
   why: "A payment's signature is as good as money while it is on its way, and the facilitator spends the signer's gas.",
   remedy:
     "Give the Ingress or Gateway a certificate for every host; reach the facilitator from the resource server only.",
-  check: (resource) => [...ingress(resource), ...gateway(resource), ...facilitator(resource)],
+  check: (resource) => [...ingress(resource), ...gateway(resource), ...route(resource), ...facilitator(resource)],
 };
 
 function ingress({ type, props }: PolicyResource): readonly string[] {
@@ -42,6 +42,22 @@ function gateway({ type, props }: PolicyResource): readonly string[] {
     .map(fields)
     .filter(({ protocol }) => protocol !== "HTTPS" && protocol !== "TLS")
     .map(({ name }) => `has the listener ${text(name) ?? "unnamed"} without TLS`);
+}
+
+/** A route that names no listener is served by every listener of its Gateway, those without TLS too. */
+function route({ type, props }: PolicyResource): readonly string[] {
+  if (!/^kubernetes:gateway\.networking\.k8s\.io\/v1(beta1)?:HTTPRoute$/.test(type)) return [];
+  const spec = fields(props["spec"]);
+  const parents = items(spec["parentRefs"]).map(fields);
+  const backends = items(spec["rules"]).flatMap((rule) => items(fields(rule)["backendRefs"]).map(fields));
+  return [
+    ...parents
+      .filter(({ sectionName }) => text(sectionName) === undefined)
+      .map(
+        ({ name }) => `names no listener of the Gateway ${text(name) ?? "unnamed"}, so it is served without TLS too`,
+      ),
+    ...backends.filter(({ name }) => /facilitator/.test(text(name) ?? "")).map(() => "makes the facilitator public"),
+  ];
 }
 
 function facilitator(resource: PolicyResource): readonly string[] {

@@ -9,6 +9,10 @@ const socket = { hostPath: "/var/run/docker.sock", containerPath: "/run/docker.s
 const claim = "kubernetes:core/v1:PersistentVolumeClaim";
 const service = (spec: Record<string, unknown>) => resource("kubernetes:core/v1:Service", { spec });
 const ingress = (spec: Record<string, unknown>) => resource("kubernetes:networking.k8s.io/v1:Ingress", { spec });
+const route = (parent: Record<string, unknown>, backend: string) =>
+  resource("kubernetes:gateway.networking.k8s.io/v1:HTTPRoute", {
+    spec: { parentRefs: [{ name: "public", ...parent }], rules: [{ backendRefs: [{ name: backend, port: 1 }] }] },
+  });
 const env = (name: string, value: string) => statefulSet({ env: [{ name, value }] });
 
 /** For each rule what passes (no finding), what fails, and what has the wrong type. */
@@ -186,6 +190,9 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       /makes the facilitator public/,
     ],
     ["a facilitator on the host", dockerContainer({ ports: [{ internal: 3_000 }] }), /publishes the facilitator/],
+    ["a route of one listener", route({ sectionName: "https" }, "gateway"), undefined],
+    ["a route of every listener", route({}, "gateway"), /names no listener of the Gateway public/],
+    ["a route to the facilitator", route({ sectionName: "https" }, "facilitator"), /makes the facilitator public/],
     [
       "an HTTP listener",
       resource("kubernetes:gateway.networking.k8s.io/v1:Gateway", {

@@ -1,0 +1,123 @@
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { deployedStack, manifestNamed, manifestsOf, type Manifest } from "./testing/deployed-stack.ts";
+import { schemaFindings } from "./testing/kubernetes-schema.ts";
+import { unknownFields } from "./testing/strict-schema.ts";
+
+const digest = `sha256:${"a".repeat(64)}`;
+const signerPrivateKey = `0x${"17".repeat(32)}`;
+const config = {
+  target: "kubernetes",
+  gatehouseImage: `registry.example/gatehouse@${digest}`,
+  devnetImage: `registry.example/devnet@${digest}`,
+  nodeImage: `registry.example/node:0.16.2@${digest}`,
+  nodeUser: "1000",
+  signerPrivateKey,
+  payTo: `0x${"01".repeat(20)}`,
+  tokenAddress: `0x${"02".repeat(20)}`,
+  peers: "node-port",
+  nodeRestart: "signal",
+  gatewayApi: JSON.stringify({
+    name: "public",
+    namespace: "gateways",
+    gatewayHost: "rpc.example",
+    resourceServerHost: "paid.example",
+  }),
+};
+
+type Container = Readonly<{ name: string; env?: unknown[]; securityContext?: Record<string, unknown> }>;
+type Template = Readonly<{
+  metadata: { annotations: Record<string, string> };
+  spec: { initContainers: Container[]; containers: Container[]; securityContext: Record<string, unknown> };
+}>;
+
+const template = (manifests: readonly Manifest[], kind: string, name: string) =>
+  manifestNamed(manifests, kind, name).spec["template"] as Template;
+const deploy = async (change: Readonly<Record<string, string>> = {}) =>
+  manifestsOf(await deployedStack({ ...config, ...change }, { preview: false }));
+const seedOf = (manifests: readonly Manifest[]) =>
+  template(manifests, "StatefulSet", "node").spec.initContainers.find(({ name }) => name === "seed-node-conf");
+const initConfig = (manifests: readonly Manifest[]) => {
+  const text = manifestNamed(manifests, "ConfigMap", "node-conf").data?.["node.conf"] ?? "";
+  const { chain } = JSON.parse(text) as { chain: { startup_config: { init_config: Record<string, string> } } };
+  return chain.startup_config.init_config;
+};
+
+let manifests: readonly Manifest[] = [];
+beforeAll(async () => {
+  manifests = await deploy();
+}, 30_000);
+
+describe("a real node on Kubernetes", () => {
+  it("is the golden YAML", async () => {
+    const text = manifests.map((manifest) => stringify(manifest, { lineWidth: 0, sortMapEntries: true })).join("---\n");
+    await expect(text).toMatchFileSnapshot(join(import.meta.dirname, "testing/real-node.golden.yaml"));
+  });
+
+  it("is what the published schemas allow, with no field beyond them", { timeout: 60_000 }, async () => {
+    for (const manifest of manifests) expect(await schemaFindings(manifest), manifest.metadata.name).toEqual([]);
+    expect(unknownFields(manifests)).toEqual([]);
+  });
+
+  it("shares its files with the sidecar: both run as the image's user, in the group of the volumes", () => {
+    const { initContainers, containers, securityContext } = template(manifests, "StatefulSet", "node").spec;
+    const own = [...initContainers, ...containers].map((container) => container.securityContext);
+    expect(own).toEqual(own.map(() => expect.objectContaining({ runAsUser: 1_000, runAsGroup: 10_001 })));
+    expect(securityContext).toMatchObject({ fsGroup: 10_001 });
+  });
+
+  it("tells peers the port and the machine at which the NodePort is reached", () => {
+    const service = manifestNamed(manifests, "Service", "node-peers").spec;
+    expect(service).toMatchObject({ type: "NodePort", ports: [{ port: 30_900, nodePort: 30_900 }] });
+    expect(initConfig(manifests)["tcp_port"]).toBe("30900");
+    expect(seedOf(manifests)?.env).toEqual([
+      { name: "HOST_IP", valueFrom: { fieldRef: { fieldPath: "status.hostIP" } } },
+    ]);
+  });
+
+  it("tells peers the load balancer's address where there is one, and its own within the cluster otherwise", async () => {
+    const balanced = await deploy({ peers: "load-balancer", hostIp: "203.0.113.10" });
+    expect(seedOf(balanced)?.env).toEqual([{ name: "HOST_IP", value: "203.0.113.10" }]);
+    expect(initConfig(balanced)).toMatchObject({ host_ip: "203.0.113.10", tcp_port: "19000" });
+    const inner = await deploy({ peers: "none" });
+    expect(seedOf(inner)?.env).toEqual([{ name: "HOST_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }]);
+  });
+
+  it("is public through a Gateway's HTTPS listener: the gateway and the resource server, nothing else", () => {
+    const routes = manifests.filter(({ kind }) => kind === "HTTPRoute");
+    expect(routes.map(({ spec }) => spec)).toEqual([
+      {
+        parentRefs: [{ name: "public", namespace: "gateways", sectionName: "https" }],
+        hostnames: ["rpc.example"],
+        rules: [{ backendRefs: [{ name: "gateway", port: 8_545 }] }],
+      },
+      {
+        parentRefs: [{ name: "public", namespace: "gateways", sectionName: "https" }],
+        hostnames: ["paid.example"],
+        rules: [{ backendRefs: [{ name: "resource-server", port: 4_021 }] }],
+      },
+    ]);
+    expect(JSON.stringify(manifestNamed(manifests, "NetworkPolicy", "resource-server").spec["ingress"])).toContain(
+      '"kubernetes.io/metadata.name":"gateways"',
+    );
+  });
+
+  it("rolls the facilitator when its key changes, and shows nothing of the key", async () => {
+    const before = template(manifests, "Deployment", "facilitator").metadata.annotations["gatehouse.io/files"];
+    const changed = await deploy({ signerPrivateKey: `0x${"18".repeat(32)}` });
+    const after = template(changed, "Deployment", "facilitator").metadata.annotations["gatehouse.io/files"];
+    expect(before).toMatch(/^[0-9a-f]{64}$/);
+    expect(after).not.toBe(before);
+    expect(JSON.stringify(manifests)).not.toContain("17".repeat(32));
+  });
+
+  it("rolls the resource server when a route changes", async () => {
+    const routes = JSON.stringify({ "GET /x": { accepts: {}, upstream: "http://x.example" } });
+    const changed = await deploy({ routes });
+    const [before, after] = [manifests, changed].map(
+      (all) => template(all, "Deployment", "resource-server").metadata.annotations["gatehouse.io/files"],
+    );
+    expect(after).not.toBe(before);
+  });
+});
