@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import { startServiceContainer } from "../support/engine/service-container.ts";
+import { startUpkeepContainer } from "../support/engine/upkeep-container.ts";
+import { uniqueName, type TestContainer } from "../support/engine/container.ts";
+import { docker } from "../support/engine/docker.ts";
+import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+import { freePorts } from "../support/free-ports.ts";
+import { until } from "../support/until.ts";
+
+const found = await findEngine();
+const isLocal = found.ok && found.url.startsWith("unix://");
+const notLocal = found.ok && !isLocal ? ` (skipped: ${found.url} is no socket that a container can be given)` : "";
+const engine = found.ok ? found : { url: "", nodeImage: "" };
+
+/** A devnet node in a container, with its workspace in a volume that outlives it. */
+async function startNode() {
+  const volume = uniqueName("workspace");
+  await docker("volume", "create", volume);
+  const [httpPort = 0, webSocketPort = 0] = await freePorts(2);
+  const container = await startServiceContainer({
+    image: engine.nodeImage,
+    service: "devnet",
+    options: ["--volume", `${volume}:/data`],
+    env: {
+      GATEHOUSE_DEVNET_WORKSPACE_DIRECTORY: "/data",
+      GATEHOUSE_DEVNET_NODE_VERSION: "0.16.2",
+      GATEHOUSE_DEVNET_NODE_HTTP_PORT: String(httpPort),
+      GATEHOUSE_DEVNET_NODE_WEB_SOCKET_PORT: String(webSocketPort),
+      GATEHOUSE_DEVNET_CHAIN_BLOCK_TIME_SECONDS: "0.5",
+    },
+  });
+  const urls = { http: `http://127.0.0.1:${httpPort}`, webSocket: `ws://127.0.0.1:${webSocketPort}` };
+  const dispose = async () => {
+    await container[Symbol.asyncDispose]();
+    await docker("volume", "rm", volume);
+  };
+  return { container, volume, urls, [Symbol.asyncDispose]: dispose };
+}
+
+const config = (node: TestContainer) => docker("exec", node.name, "cat", "/data/bin/node.conf");
+const startedMs = async (node: TestContainer) => Date.parse(await node.inspect("{{.State.StartedAt}}"));
+
+describe.skipIf(!isLocal)(`the upkeep of a node in a container${skipReason(found)}${notLocal}`, () => {
+  test("node.conf in a volume is healed, node_cli run and the container restarted, and the node comes back", async () => {
+    await using node = await startNode();
+    const settings = {
+      GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/data",
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.urls.http,
+      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.urls.webSocket,
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker",
+      GATEHOUSE_SIDECAR_DOCKER_CONTAINER: node.container.name,
+      GATEHOUSE_SIDECAR_DOCKER_STOP_TIMEOUT_SECONDS: "30",
+      GATEHOUSE_SIDECAR_DOCKER_ENGINE: "unix:///engine.sock",
+    };
+    const socket = engine.url.slice("unix://".length);
+    await using sidecar = await startUpkeepContainer(engine.nodeImage, settings, [
+      `--volume=${node.volume}:/data`,
+      `--volume=${socket}:/engine.sock`,
+    ]);
+    const isWell = async () => {
+      await sidecar.reason("ConfigCurrent", "AsDesired");
+      await sidecar.reason("RestartSettled", "Idle");
+      await sidecar.reason("HeightAdvancing", "Advancing");
+      await sidecar.reason("AutoPruneOn", "On");
+      await sidecar.reason("VersionAgreed", "Agreed");
+    };
+    const comebacks = async () => {
+      const { events } = await sidecar.status();
+      return events.filter(({ message }) => message.startsWith("The node is back and advances after")).length;
+    };
+    await isWell();
+    const [first, atFirst] = [await config(node.container), await startedMs(node.container)];
+    expect(first).toContain('"storage_enable_cetina": true');
+
+    // Half a file: the last good one is put back, and the node, which has it, is left alone.
+    await docker("exec", node.container.name, "sh", "-c", `printf '{"chain": ' >/data/bin/node.conf`);
+    await until("the last good one is back", 60_000, async () => (await config(node.container)) === first);
+    expect(await startedMs(node.container)).toBe(atFirst);
+    const before = await comebacks();
+
+    // The keys of another version and another job name: migrated, and for the name's sake the node is restarted.
+    const edit =
+      's/storage_enable_cetina/enable_pamir_cetina/; s/"storage_cetina_job_name": "[^"]*"/"storage_cetina_job_name": "node-7"/';
+    await docker("exec", node.container.name, "sed", "-i", edit, "/data/bin/node.conf");
+    await until("a restart that succeeded", 60_000, async () => (await comebacks()) > before);
+    await isWell();
+    const last = await config(node.container);
+    expect(last).toContain('"storage_cetina_job_name": "node-7"');
+    expect(last).not.toContain("pamir");
+    expect(await startedMs(node.container)).toBeGreaterThan(atFirst);
+    expect(await node.container.inspect("{{.RestartCount}} {{.State.Running}}")).toBe("0 true");
+  });
+});

@@ -1,0 +1,25 @@
+import { root } from "../../style/rooms.ts";
+import { startContainer, type TestContainer } from "./container.ts";
+
+/** A service to run; `options` are those of `docker run`. */
+export type ServiceContainerOptions = Readonly<{
+  image: string;
+  service: string;
+  env: Readonly<Record<string, string>>;
+  options?: readonly string[];
+}>;
+
+/** Starts `gatehouse <service>` in a container on the host's network, from this checkout, which it can only read. */
+export function startServiceContainer({
+  image,
+  service,
+  env,
+  options = [],
+}: ServiceContainerOptions): Promise<TestContainer> {
+  const environment = Object.entries(env).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
+  return startContainer({
+    image,
+    options: ["--network", "host", "--volume", `${root}:/app:ro`, ...environment, ...options],
+    command: ["node", "/app/cli/gatehouse.ts", service],
+  });
+}
