@@ -124,6 +124,9 @@ const listenerSection = section({
   connections: positiveInteger.default(20_000).describe("Most open connections of one listener"),
   requestTimeoutMs: milliseconds.default(15_000).describe("How long a client may take to send a whole request"),
   idleTimeoutMs: milliseconds.default(65_000).describe("Idle time after which a client's connection is closed"),
+  slowReaderTimeoutMs: milliseconds
+    .default(15_000)
+    .describe("How long a client may take nothing of an answer that waits for it; then its connection is closed"),
   fastPath: yesOrNo.default(true).describe("Whether common requests are read on the raw socket; off to rule it out"),
 });
 

@@ -8,7 +8,7 @@ export type AnswerSource = "gateway" | "cache" | "coalesced" | "node";
 export type AnswerSink = Readonly<{
   /** A whole answer. */
   text: (json: string, source: AnswerSource) => void;
-  /** A whole answer as the node sent it. The bytes are valid for as long as the call lasts; keep a copy. */
+  /** A whole answer as the node sent it. The bytes hold until this returns: what is to stay is copied. */
   bytes: (body: Buffer, source: AnswerSource) => void;
   /** A whole answer that a limit made: HTTP tells it with 429 and Retry-After. */
   refused: (json: string, retryAfterSeconds: number) => void;

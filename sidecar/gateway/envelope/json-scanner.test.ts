@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { notJson, skipSpace, skipValue } from "./json-scanner.ts";
 
 function accepts(text: string): boolean {
-  const end = skipValue(text, skipSpace(text, 0), 64);
-  return end !== notJson && skipSpace(text, end) === text.length;
+  const bytes = Buffer.from(text);
+  const end = skipValue(bytes, skipSpace(bytes, 0), 64);
+  return end !== notJson && skipSpace(bytes, end) === bytes.length;
 }
 
 function parses(text: string): boolean {

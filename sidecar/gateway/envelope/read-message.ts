@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { BadCall, Call, Message } from "./call.ts";
-import { notJson, skipKey, skipSpace, skipString, skipValue } from "./json-scanner.ts";
+import { isAt, notJson, skipKey, skipSpace, skipString, skipValue } from "./json-scanner.ts";
 import { rpcErrors } from "./rpc-error.ts";
 
 /** Bounds of one message. */
@@ -14,22 +14,24 @@ const parseFailure: Message = { kind: "single", call: { id: "null", error: rpcEr
  */
 export function readMessage(body: Buffer, limits: MessageLimits): Message {
   if (!isUtf8(body)) return parseFailure;
-  const text = body.toString("latin1");
-  const start = skipSpace(text, 0);
-  if (text.charCodeAt(start) === 0x5b) return readBatch(text, start, limits);
-  const reader: Reader = { text, at: start, depth: limits.depth };
+  const start = skipSpace(body, 0);
+  const reader: Reader = { bytes: body, text: body.toString("latin1"), at: start, depth: limits.depth };
+  if (body[start] === 0x5b) return readBatch(reader, limits);
   const call = readCall(reader);
-  if (reader.at === notJson || skipSpace(text, reader.at) !== text.length) return parseFailure;
+  if (reader.at === notJson || skipSpace(body, reader.at) !== body.length) return parseFailure;
   return { kind: "single", call };
 }
 
-type Reader = { readonly text: string; readonly depth: number; at: number };
+/** A message as bytes, which are scanned, and as a binary string with the same offsets, which is sliced. */
+type Reader = { readonly bytes: Buffer; readonly text: string; depth: number; at: number };
 
-function readBatch(text: string, start: number, limits: MessageLimits): Message {
-  const reader: Reader = { text, at: skipSpace(text, start + 1), depth: limits.depth - 1 };
+function readBatch(reader: Reader, limits: MessageLimits): Message {
+  const { bytes } = reader;
   const calls: (Call | BadCall)[] = [];
-  if (text.charCodeAt(reader.at) === 0x5d) {
-    if (skipSpace(text, reader.at + 1) !== text.length) return parseFailure;
+  reader.at = skipSpace(bytes, reader.at + 1);
+  reader.depth -= 1;
+  if (bytes[reader.at] === 0x5d) {
+    if (skipSpace(bytes, reader.at + 1) !== bytes.length) return parseFailure;
     return { kind: "single", call: { id: "null", error: rpcErrors.emptyBatch } };
   }
   for (;;) {
@@ -38,35 +40,35 @@ function readBatch(text: string, start: number, limits: MessageLimits): Message 
     }
     calls.push(readCall(reader));
     if (reader.at === notJson) return parseFailure;
-    const end = skipSpace(text, reader.at);
-    const code = text.charCodeAt(end);
-    if (code === 0x5d) return skipSpace(text, end + 1) === text.length ? { kind: "batch", calls } : parseFailure;
+    const end = skipSpace(bytes, reader.at);
+    const code = bytes[end];
+    if (code === 0x5d) return skipSpace(bytes, end + 1) === bytes.length ? { kind: "batch", calls } : parseFailure;
     if (code !== 0x2c) return parseFailure;
-    reader.at = skipSpace(text, end + 1);
+    reader.at = skipSpace(bytes, end + 1);
   }
 }
 
 /** Reads the value at the reader's place; afterwards `at` is behind it, or {@link notJson}. */
 function readCall(reader: Reader): Call | BadCall {
-  const { text, depth } = reader;
-  if (text.charCodeAt(reader.at) !== 0x7b) {
-    reader.at = skipValue(text, reader.at, depth);
+  const { bytes, text, depth } = reader;
+  if (bytes[reader.at] !== 0x7b) {
+    reader.at = skipValue(bytes, reader.at, depth);
     return { id: "null", error: rpcErrors.invalidRequest };
   }
   let version: string | undefined;
   let id: string | undefined;
   let method: string | undefined;
   let params: string | undefined;
-  let at = skipSpace(text, reader.at + 1);
-  let more = text.charCodeAt(at) !== 0x7d;
+  let at = skipSpace(bytes, reader.at + 1);
+  let more = bytes[at] !== 0x7d;
   while (more) {
-    const value = skipKey(text, at);
-    const end = value === notJson ? notJson : skipValue(text, value, depth - 1);
+    const value = skipKey(bytes, at);
+    const end = value === notJson ? notJson : skipValue(bytes, value, depth - 1);
     if (end === notJson) {
       reader.at = notJson;
       return { id: "null", error: rpcErrors.parse };
     }
-    switch (keyAt(text, at)) {
+    switch (memberAt(reader, at)) {
       case "jsonrpc":
         version = text.slice(value, end);
         break;
@@ -79,15 +81,14 @@ function readCall(reader: Reader): Call | BadCall {
       case "params":
         params = text.slice(value, end);
         break;
-      default:
+      case undefined:
     }
-    const next = skipSpace(text, end);
-    const code = text.charCodeAt(next);
-    more = code === 0x2c;
-    at = more ? skipSpace(text, next + 1) : next;
-    if (!more && code !== 0x7d) at = text.length;
+    const next = skipSpace(bytes, end);
+    more = bytes[next] === 0x2c;
+    at = more ? skipSpace(bytes, next + 1) : next;
+    if (!more && bytes[next] !== 0x7d) at = bytes.length;
   }
-  reader.at = text.charCodeAt(at) === 0x7d ? at + 1 : notJson;
+  reader.at = bytes[at] === 0x7d ? at + 1 : notJson;
   return makeCall(version, id, method, params);
 }
 
@@ -99,15 +100,24 @@ function makeCall(
 ): Call | BadCall {
   const validId = id === undefined || (id.charCodeAt(0) !== 0x7b && id.charCodeAt(0) !== 0x5b);
   const name = method === undefined ? "" : stringValue(method);
-  if (version === undefined || stringValue(version) !== "2.0" || !validId || name === "") {
+  const isVersion2 = version === '"2.0"' || (version !== undefined && stringValue(version) === "2.0");
+  if (!isVersion2 || !validId || name === "") {
     return { id: validId ? (id ?? "null") : "null", error: rpcErrors.invalidRequest };
   }
   return { id, method: name, params: params === "null" ? undefined : params };
 }
 
-/** The key that starts at `at`, of which the scanner has made sure that it is a string. */
-function keyAt(text: string, at: number): string {
-  return stringValue(text.slice(at, skipString(text, at)));
+const members = ["jsonrpc", "id", "method", "params"] as const;
+type Member = (typeof members)[number];
+
+/** Which member of an envelope the key at `at` names, of which the scanner has made sure that it is a string. */
+function memberAt({ bytes, text }: Reader, at: number): Member | undefined {
+  if (isAt(bytes, at, '"jsonrpc"')) return "jsonrpc";
+  if (isAt(bytes, at, '"id"')) return "id";
+  if (isAt(bytes, at, '"method"')) return "method";
+  if (isAt(bytes, at, '"params"')) return "params";
+  const key = stringValue(text.slice(at, skipString(bytes, at)));
+  return members.find((name) => name === key);
 }
 
 /** The value of a JSON string as a binary string; empty when the text is another kind of value. */

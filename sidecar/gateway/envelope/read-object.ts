@@ -9,33 +9,34 @@ const depth = 512;
  */
 export function readObject(text: string): ReadonlyMap<string, string> | undefined {
   const members = new Map<string, string>();
-  let at = skipSpace(text, 0);
-  if (text.charCodeAt(at) !== 0x7b) return undefined;
-  at = skipSpace(text, at + 1);
-  if (text.charCodeAt(at) === 0x7d) return skipSpace(text, at + 1) === text.length ? members : undefined;
+  const bytes = Buffer.from(text, "latin1");
+  let at = skipSpace(bytes, 0);
+  if (bytes[at] !== 0x7b) return undefined;
+  at = skipSpace(bytes, at + 1);
+  if (bytes[at] === 0x7d) return skipSpace(bytes, at + 1) === text.length ? members : undefined;
   for (;;) {
-    const value = skipKey(text, at);
-    const end = value === notJson ? notJson : skipValue(text, value, depth);
+    const value = skipKey(bytes, at);
+    const end = value === notJson ? notJson : skipValue(bytes, value, depth);
     if (end === notJson) return undefined;
-    members.set(text.slice(at + 1, skipString(text, at) - 1), text.slice(value, end));
-    const next = skipSpace(text, end);
-    const code = text.charCodeAt(next);
-    if (code === 0x7d) return skipSpace(text, next + 1) === text.length ? members : undefined;
-    if (code !== 0x2c) return undefined;
-    at = skipSpace(text, next + 1);
+    members.set(text.slice(at + 1, skipString(bytes, at) - 1), text.slice(value, end));
+    const next = skipSpace(bytes, end);
+    if (bytes[next] === 0x7d) return skipSpace(bytes, next + 1) === text.length ? members : undefined;
+    if (bytes[next] !== 0x2c) return undefined;
+    at = skipSpace(bytes, next + 1);
   }
 }
 
 /** The element at `index` of a JSON array that the scanner has accepted, as a slice of its text; undefined beyond its end. */
 export function elementAt(array: string, index: number): string | undefined {
-  let at = skipSpace(array, 1);
-  if (array.charCodeAt(at) === 0x5d) return undefined;
+  const bytes = Buffer.from(array, "latin1");
+  let at = skipSpace(bytes, 1);
+  if (bytes[at] === 0x5d) return undefined;
   for (let place = 0; ; place += 1) {
-    const end = skipValue(array, at, depth);
+    const end = skipValue(bytes, at, depth);
     if (end === notJson) return undefined;
     if (place === index) return array.slice(at, end);
-    const next = skipSpace(array, end);
-    if (array.charCodeAt(next) !== 0x2c) return undefined;
-    at = skipSpace(array, next + 1);
+    const next = skipSpace(bytes, end);
+    if (bytes[next] !== 0x2c) return undefined;
+    at = skipSpace(bytes, next + 1);
   }
 }

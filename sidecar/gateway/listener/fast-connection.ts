@@ -4,10 +4,10 @@ import type { Identify } from "../callers/identify.ts";
 import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { FastAnswerHeads } from "./fast-answer.ts";
+import { readFastRequests, type FastRequestRules, type FastRequests } from "./fast-requests.ts";
 import { makeFastSink } from "./fast-sink.ts";
-import { fastHeadBytes, readFastHead, type FastHead } from "./fast-head.ts";
+import type { RequestFacts } from "./request-facts.ts";
 
-const headEnd = Buffer.from("\r\n\r\n");
 /** Bytes that may come while an answer is under way before the connection is no longer read. */
 const earlyBytes = 65_536;
 /** Time in which a new connection has to send its first bytes, as node:http has it. */
@@ -15,19 +15,23 @@ const firstBytesMs = 10_000;
 /** Time without progress after which a connection that is being closed is no longer waited for. */
 const closingMs = 1_000;
 
+/** How long a fast connection waits for its client. */
+export type FastConnectionWaits = Readonly<{ idleTimeoutMs: number; slowReaderTimeoutMs: number }>;
+
 /** What a fast connection answers with. */
-export type FastConnectionDependencies = Readonly<{
-  heads: FastAnswerHeads;
-  identify: Identify;
-  handle: MessageHandler;
-  bodyBytes: () => number;
-  isAllowedHost: (host: string) => boolean;
-  isDraining: () => boolean;
-  idleTimeoutMs: number;
-  /** Gives the connection, with bytes that were read but not answered, to node:http for good. */
-  handOver: (socket: Socket, unread: Buffer) => void;
-  closed: (connection: FastConnection) => void;
-}>;
+export type FastConnectionDependencies = FastRequestRules &
+  Readonly<{
+    heads: FastAnswerHeads;
+    identify: Identify;
+    handle: MessageHandler;
+    isDraining: () => boolean;
+    waits: FastConnectionWaits;
+    /** Milliseconds of a clock that goes on when `expire` is about to be called. */
+    clock: () => number;
+    /** Gives the connection, with bytes that were read but not answered, to node:http for good. */
+    handOver: (socket: Socket, unread: Buffer) => void;
+    closed: (connection: FastConnection) => void;
+  }>;
 
 /**
  * A client's connection on the raw socket, for as long as it sends whole requests of the one common shape, one at a time. At
@@ -37,33 +41,38 @@ export type FastConnectionDependencies = Readonly<{
 export class FastConnection {
   readonly #socket: Socket;
   readonly #dependencies: FastConnectionDependencies;
-  readonly #remoteAddress: string;
+  readonly #requests: FastRequests;
   readonly #sink: AnswerSink;
-  #lastHead: Buffer | undefined;
-  #lastRead: FastHead | undefined;
+  readonly #listeners: readonly (readonly [event: string, listener: (bytes: Buffer) => void])[];
   #isBusy = false;
   #flow: AnswerFlow | undefined;
   /** What was read and is not answered: whole requests that came at once, or the start of one while an answer is under way. */
   #unread: Buffer | undefined;
   #isServing = false;
   #isGone = false;
+  /** Whether the socket's own timer watches a client that does not take what was written. */
+  #isWatched = false;
+  #activeAt: number;
+  #patienceMs: number;
 
   constructor(socket: Socket, dependencies: FastConnectionDependencies) {
+    const { heads, isDraining, waits, clock } = dependencies;
     this.#socket = socket;
     this.#dependencies = dependencies;
-    this.#remoteAddress = socket.remoteAddress ?? "";
-    this.#sink = makeFastSink(socket, {
-      heads: dependencies.heads,
-      isDraining: dependencies.isDraining,
-      finish: () => this.#finish(),
-    });
-    socket.setTimeout(Math.min(firstBytesMs, dependencies.idleTimeoutMs));
-    socket.on("data", this.#receive);
-    socket.on("drain", this.#drained);
-    socket.on("end", this.#ended);
-    socket.on("timeout", this.#timedOut);
-    socket.on("error", this.#failed);
-    socket.on("close", this.#closed);
+    this.#requests = readFastRequests(socket.remoteAddress ?? "", dependencies);
+    this.#sink = makeFastSink(socket, { heads, isDraining, finish: () => this.#finish() });
+    this.#activeAt = clock();
+    this.#patienceMs = Math.min(firstBytesMs, waits.idleTimeoutMs);
+    this.#listeners = [
+      ["data", (bytes: Buffer) => this.#receive(bytes)],
+      ["drain", () => this.#drained()],
+      ["end", () => socket.end()],
+      ["timeout", () => socket.destroy()],
+      // Followed by "close".
+      ["error", () => socket.destroy()],
+      ["close", () => this.#closed()],
+    ];
+    for (const [event, listener] of this.#listeners) socket.on(event, listener);
   }
 
   /** Ends the connection unless an answer is under way, which ends it itself while the listener drains. */
@@ -71,13 +80,26 @@ export class FastConnection {
     if (!this.#isBusy) this.#leave();
   }
 
-  readonly #receive = (bytes: Buffer): void => {
+  /**
+   * Ends the connection when it has been idle for too long. A client that has to take what was written before it is served
+   * further gets the socket's own timer, which starts anew whenever some of it is taken.
+   */
+  expire(now: number): void {
+    if (this.#socket.writableNeedDrain) {
+      if (this.#isWatched || this.#isGone) return;
+      this.#isWatched = true;
+      this.#socket.setTimeout(this.#dependencies.waits.slowReaderTimeoutMs);
+    } else if (!this.#isBusy && now - this.#activeAt > this.#patienceMs) this.#socket.destroy();
+  }
+
+  #receive(bytes: Buffer): void {
+    this.#activeAt = this.#dependencies.clock();
     this.#unread = this.#unread === undefined ? bytes : Buffer.concat([this.#unread, bytes]);
     if (this.#isBusy) {
       if (this.#unread.length > earlyBytes) this.#socket.pause();
     } else if (this.#socket.writableNeedDrain) this.#socket.pause();
     else this.#serve();
-  };
+  }
 
   /**
    * Answers what has been read, one request after another. A request that waits for its answer ends the loop, and so does a
@@ -98,68 +120,40 @@ export class FastConnection {
   }
 
   #serveOne(bytes: Buffer): void {
-    const body = this.#bodyOf(bytes);
-    const head = this.#lastRead;
-    if (body === undefined || head === undefined || this.#dependencies.isDraining()) {
+    const { identify, isDraining, waits } = this.#dependencies;
+    const body = isDraining() ? undefined : this.#requests.bodyOf(bytes);
+    const facts = this.#requests.facts();
+    if (body === undefined || facts === undefined) {
       this.#handOver(bytes);
       return;
     }
     const end = body.byteOffset - bytes.byteOffset + body.length;
-    const request = bytes.subarray(0, end);
     if (end < bytes.length) this.#unread = bytes.subarray(end);
     this.#isBusy = true;
-    const { authorization, forwardedFor, traceparent, requestId } = head;
-    const facts = { remoteAddress: this.#remoteAddress, authorization, forwardedFor, traceparent, requestId };
-    const identity = this.#dependencies.identify(facts);
-    if (identity instanceof Promise) void this.#answerLater(identity, body, request);
-    else this.#answer(identity, body, request);
+    this.#patienceMs = waits.idleTimeoutMs;
+    const identity = identify(facts);
+    if (identity instanceof Promise) void identity.then((known) => this.#answer(known, facts, body, bytes));
+    else this.#answer(identity, facts, body, bytes);
   }
 
-  /** The body of the whole request that these bytes begin with; its head is in `#lastRead` then. */
-  #bodyOf(bytes: Buffer): Buffer | undefined {
-    const last = this.#lastHead;
-    if (last !== undefined && this.#lastRead !== undefined && bytes.length >= last.length) {
-      const end = last.length + this.#lastRead.contentLengthBytes;
-      if (bytes.length >= end && bytes.compare(last, 0, last.length, 0, last.length) === 0) {
-        return bytes.subarray(last.length, end);
-      }
-    }
-    const end = bytes.subarray(0, fastHeadBytes).indexOf(headEnd);
-    if (end === -1) return undefined;
-    const headBytes = end + headEnd.length;
-    const head = readFastHead(bytes.toString("latin1", 0, headBytes));
-    if (head === undefined || bytes.length < headBytes + head.contentLengthBytes) return undefined;
-    if (head.contentLengthBytes > this.#dependencies.bodyBytes()) return undefined;
-    if (!this.#dependencies.isAllowedHost(head.host)) return undefined;
-    if (this.#lastHead === undefined) this.#socket.setTimeout(this.#dependencies.idleTimeoutMs);
-    this.#lastHead = Buffer.from(bytes.subarray(0, headBytes));
-    this.#lastRead = head;
-    return bytes.subarray(headBytes, headBytes + head.contentLengthBytes);
-  }
-
-  async #answerLater(identity: Promise<CallerIdentity>, body: Buffer, request: Buffer): Promise<void> {
-    this.#answer(await identity, body, request);
-  }
-
-  #answer(identity: CallerIdentity, body: Buffer, request: Buffer): void {
+  /** `read` begins with the request. */
+  #answer(identity: CallerIdentity, facts: RequestFacts, body: Buffer, read: Buffer): void {
     if (this.#socket.destroyed) return;
     if (identity.kind === "refused") {
       this.#isBusy = false;
+      const request = read.subarray(0, body.byteOffset - read.byteOffset + body.length);
       this.#handOver(this.#unread === undefined ? request : Buffer.concat([request, this.#unread]));
       return;
     }
-    const context = {
-      caller: identity.caller,
-      traceparent: this.#lastRead?.traceparent,
-      requestId: this.#lastRead?.requestId,
-    };
-    const flow = this.#dependencies.handle(body, context, this.#sink);
+    const { traceparent, requestId } = facts;
+    const flow = this.#dependencies.handle(body, { caller: identity.caller, traceparent, requestId }, this.#sink);
     if (this.#isBusy) this.#flow = flow;
   }
 
   #finish(): void {
     this.#isBusy = false;
     this.#flow = undefined;
+    this.#activeAt = this.#dependencies.clock();
     if (this.#dependencies.isDraining()) this.#leave();
     else this.#goOn();
   }
@@ -179,40 +173,23 @@ export class FastConnection {
   #handOver(unread: Buffer): void {
     this.#isGone = true;
     const socket = this.#socket;
-    socket.off("data", this.#receive);
-    socket.off("drain", this.#drained);
-    socket.off("end", this.#ended);
-    socket.off("timeout", this.#timedOut);
-    socket.off("error", this.#failed);
-    socket.off("close", this.#closed);
+    for (const [event, listener] of this.#listeners) socket.off(event, listener);
     socket.setTimeout(0);
     if (socket.isPaused()) socket.resume();
     this.#dependencies.closed(this);
     this.#dependencies.handOver(socket, unread);
   }
 
-  readonly #drained = (): void => {
+  #drained(): void {
+    if (this.#isWatched && !this.#isGone) this.#socket.setTimeout(0);
+    this.#isWatched = false;
     if (this.#isBusy) this.#flow?.resume();
     else this.#goOn();
-  };
+  }
 
-  readonly #ended = (): void => {
-    this.#socket.end();
-  };
-
-  readonly #timedOut = (): void => {
-    // While bytes are on their way out, only a client that has taken none of them lets the time pass.
-    if (!this.#isBusy || this.#socket.writableNeedDrain) this.#socket.destroy();
-  };
-
-  // Followed by "close".
-  readonly #failed = (): void => {
-    this.#socket.destroy();
-  };
-
-  readonly #closed = (): void => {
+  #closed(): void {
     this.#dependencies.closed(this);
     this.#flow?.cancel();
     this.#flow = undefined;
-  };
+  }
 }

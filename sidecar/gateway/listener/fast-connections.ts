@@ -4,7 +4,7 @@ import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import { makeFastAnswerHeads } from "./fast-answer.ts";
-import { FastConnection } from "./fast-connection.ts";
+import { FastConnection, type FastConnectionWaits } from "./fast-connection.ts";
 
 /** What the fast path answers with. */
 export type FastPathDependencies = Readonly<{
@@ -15,26 +15,42 @@ export type FastPathDependencies = Readonly<{
   isDraining: () => boolean;
 }>;
 
+/** Longest time between two looks at which connections have waited too long. */
+const sweepMs = 1_000;
+
+/** The fast path of a listener. Disposing of it ends the looks at its connections, not the connections. */
+export type FastConnections = Disposable & Readonly<{ closeIdle: () => void }>;
+
 /**
  * Puts the fast path in front of a node:http server: it gets every new connection first, and the server what the fast path
  * gives up. Call it before the server listens.
  */
 export function serveFastConnections(
   server: Server,
-  { idleTimeoutMs }: Readonly<{ idleTimeoutMs: number }>,
+  waits: FastConnectionWaits,
   { policy, identify, handle, isAllowedHost, isDraining }: FastPathDependencies,
-): Readonly<{ closeIdle: () => void }> {
+): FastConnections {
   const connections = new Set<FastConnection>();
+  let now = performance.now();
+  const sweep = setInterval(
+    () => {
+      now = performance.now();
+      for (const connection of connections) connection.expire(now);
+    },
+    Math.min(sweepMs, waits.idleTimeoutMs / 2, waits.slowReaderTimeoutMs / 2),
+  );
+  sweep.unref();
   const byServer = server.listeners("connection");
   server.removeAllListeners("connection");
   const dependencies = {
-    heads: makeFastAnswerHeads(idleTimeoutMs, Date.now),
+    heads: makeFastAnswerHeads(waits.idleTimeoutMs, Date.now),
     identify,
     handle,
     bodyBytes: () => policy().settings.limits.bodyBytes,
     isAllowedHost,
     isDraining,
-    idleTimeoutMs,
+    waits,
+    clock: () => now,
     handOver: (socket: Socket, unread: Buffer) => {
       socket.unshift(unread);
       for (const listener of byServer) Reflect.apply(listener, server, [socket]);
@@ -48,5 +64,6 @@ export function serveFastConnections(
     closeIdle: () => {
       for (const connection of connections) connection.closeIfIdle();
     },
+    [Symbol.dispose]: () => clearInterval(sweep),
   };
 }

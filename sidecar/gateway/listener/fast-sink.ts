@@ -2,9 +2,6 @@ import type { Socket } from "node:net";
 import type { AnswerSink } from "../dispatch/answer-sink.ts";
 import type { FastAnswerHeads } from "./fast-answer.ts";
 
-/** Answers up to this size go out in one piece with their head. */
-const joinedBytes = 16_384;
-
 /** What a fast connection's answers are written with. */
 export type FastSinkDependencies = Readonly<{
   heads: FastAnswerHeads;
@@ -22,14 +19,7 @@ export function makeFastSink(socket: Socket, { heads, isDraining, finish }: Fast
       finish();
     },
     bytes: (body, source) => {
-      const head = heads.whole(source, body.length, isDraining());
-      if (body.length <= joinedBytes) socket.write(joined(head, body));
-      else {
-        socket.cork();
-        socket.write(head, "latin1");
-        socket.write(body);
-        socket.uncork();
-      }
+      socket.write(joined(heads.whole(source, body.length, isDraining()), body));
       finish();
     },
     refused: (json, retryAfterSeconds) => {
@@ -57,9 +47,10 @@ export function makeFastSink(socket: Socket, { heads, isDraining, finish }: Fast
   };
 }
 
+/** One piece for one write; a copy, too, which the socket may keep. */
 function joined(head: string, body: Buffer): Buffer {
   const all = Buffer.allocUnsafe(head.length + body.length);
   all.write(head, 0, "latin1");
-  body.copy(all, head.length);
+  all.set(body, head.length);
   return all;
 }

@@ -14,7 +14,7 @@ export function httpSink(response: ServerResponse, extra: AnswerHeaders): Answer
     },
     bytes: (body, source) => {
       head(200, wholeHeaders(source, body.length));
-      response.end(body);
+      response.end(Buffer.from(body));
     },
     refused: (json, retryAfterSeconds) => {
       head(429, refusedHeaders(retryAfterSeconds, json.length));

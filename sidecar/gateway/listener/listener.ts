@@ -22,6 +22,7 @@ export type ListenerOptions = Readonly<{
   connections: number;
   requestTimeoutMs: number;
   idleTimeoutMs: number;
+  slowReaderTimeoutMs: number;
   fastPath: boolean;
   webSocket: Readonly<{ clients: number; callsInFlight: number; queueBytes: number; pingIntervalMs: number }>;
 }>;
@@ -99,6 +100,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
       fast?.closeIdle();
       const late = setTimeout(() => clients[Symbol.dispose](), closeGraceMs);
       await listening[Symbol.asyncDispose]();
+      fast?.[Symbol.dispose]();
       clearTimeout(late);
       clients[Symbol.dispose]();
     },

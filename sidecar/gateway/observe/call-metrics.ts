@@ -34,16 +34,20 @@ export function prometheusMeter(metrics: Registry): Meter {
     labelNames: ["limit", "tier"],
     registers: [metrics],
   });
-  const callSeries = new Map<string, CallSeries>();
-  countReads(metrics, () => callSeries.values());
+  /** By outcome, tier and method: three look-ups of known strings cost less than one of a string made for the look-up. */
+  const callSeries = new Map<CallOutcome, Map<string, Map<string, CallSeries>>>();
+  const allSeries: CallSeries[] = [];
+  countReads(metrics, allSeries);
   const nodeSeries = new Map<string, DurationSeries>();
   return {
     call: ({ method, tier, outcome, seconds }) => {
-      const key = `${method} ${tier} ${outcome}`;
-      let series = callSeries.get(key);
-      if (series === undefined && callSeries.size < seriesLimit) {
+      let series = callSeries.get(outcome)?.get(tier)?.get(method);
+      if (series === undefined && allSeries.length < seriesLimit) {
         series = { ...calls.series({ method, tier, outcome }), method, outcome };
-        callSeries.set(key, series);
+        allSeries.push(series);
+        const byTier = callSeries.get(outcome) ?? new Map<string, Map<string, CallSeries>>();
+        const byMethod = byTier.get(tier) ?? new Map<string, CallSeries>();
+        callSeries.set(outcome, byTier.set(tier, byMethod.set(method, series)));
       }
       series?.observe(seconds);
     },
@@ -62,7 +66,7 @@ export function prometheusMeter(metrics: Registry): Meter {
 type CallSeries = DurationSeries & Readonly<{ method: string; outcome: CallOutcome }>;
 
 /** Shows where reads were answered from, by method. Summed up from the calls when it is asked for, so that no call pays for it. */
-function countReads(metrics: Registry, series: () => Iterable<CallSeries>): void {
+function countReads(metrics: Registry, series: readonly CallSeries[]): void {
   metrics.registerMetric(
     new Counter({
       name: "gatehouse_gateway_reads_total",
@@ -71,7 +75,7 @@ function countReads(metrics: Registry, series: () => Iterable<CallSeries>): void
       registers: [],
       collect() {
         this.reset();
-        for (const { method, outcome, count } of series()) {
+        for (const { method, outcome, count } of series) {
           if (outcome === "cache" || outcome === "coalesced" || outcome === "node") {
             this.inc({ method, source: outcome }, count());
           }

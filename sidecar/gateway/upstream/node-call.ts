@@ -3,6 +3,7 @@ export type NodeFailure = "unavailable" | "timeout" | "tooLarge" | "badAnswer" |
 
 /** Takes what the node answers to one call; see `AnswerSink` for the order of calls. */
 export type NodeSink = Readonly<{
+  /** The bytes hold until this returns: what is to stay is copied. Those of a `chunk` are the sink's to keep. */
   whole: (body: Buffer) => void;
   begin: (lengthBytes: number | undefined) => void;
   /** False asks to wait for `resume`. */

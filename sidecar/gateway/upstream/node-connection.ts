@@ -1,13 +1,15 @@
-import { connect as connectTcp, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import type { Socket } from "node:net";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import type { NodeAddress } from "./node-address.ts";
 import type { NodeFailure, NodeTicket } from "./node-call.ts";
-import { readResponseHead, type ResponseHead } from "./response-head.ts";
+import { openNodeSocket } from "./node-socket.ts";
+import { failureOf, readResponseHead, type ResponseHead } from "./response-head.ts";
 
 const headEnd = Buffer.from("\r\n\r\n");
 /** Longest head of a response that is read. */
 const headBytes = 16_384;
+/** Pieces of a streamed body from this size on go on in the buffer they came in; smaller ones would waste most of it. */
+const ownBufferBytes = 16_384;
 
 /** What a connection tells its pool. */
 export type ConnectionEvents = Readonly<{
@@ -17,7 +19,12 @@ export type ConnectionEvents = Readonly<{
   again: (ticket: NodeTicket) => void;
 }>;
 
-type Limits = Readonly<{ responseBytes: () => number; connectTimeoutMs: number; now: () => number }>;
+type Limits = Readonly<{
+  responseBytes: () => number;
+  connectTimeoutMs: number;
+  /** When a wait that begins now is over, in the clock of `expire`. */
+  deadlineIn: (waitMs: number) => number;
+}>;
 
 /** One keep-alive connection to the node; one call at a time, its answer streamed as it comes. */
 export class NodeConnection implements Disposable {
@@ -42,20 +49,14 @@ export class NodeConnection implements Disposable {
     this.#address = address;
     this.#limits = limits;
     this.#events = events;
-    const { host, port } = address;
-    this.#socket = address.secure
-      ? connectTls({ host, port, servername: host })
-      : connectTcp({ host, port, noDelay: true });
-    this.#socket.setNoDelay(true);
-    this.#socket.on(address.secure ? "secureConnect" : "connect", () => {
-      this.#connected = true;
-      if (this.#ticket !== undefined) this.#deadline = limits.now() + this.#ticket.call.timeoutMs;
+    this.#socket = openNodeSocket(address, {
+      connected: () => {
+        this.#connected = true;
+        if (this.#ticket !== undefined) this.#deadline = limits.deadlineIn(this.#ticket.call.timeoutMs);
+      },
+      received: (bytes) => this.#receive(bytes),
+      closed: () => this.#closed(),
     });
-    this.#socket.on("data", (bytes: Buffer) => this.#receive(bytes));
-    this.#socket.on("end", () => this.#socket.destroy());
-    // Every error is followed by "close", which tells the call.
-    this.#socket.on("error", () => this.#socket.destroy());
-    this.#socket.on("close", () => this.#closed());
   }
 
   /** Sends a call; the connection must be idle or new. */
@@ -64,14 +65,14 @@ export class NodeConnection implements Disposable {
     const { call } = ticket;
     const trace = call.traceparent === undefined ? "" : `traceparent: ${call.traceparent}\r\n`;
     this.#ticket = ticket;
-    this.#deadline = this.#limits.now() + (this.#connected ? call.timeoutMs : this.#limits.connectTimeoutMs);
+    this.#deadline = this.#limits.deadlineIn(this.#connected ? call.timeoutMs : this.#limits.connectTimeoutMs);
     this.#socket.write(`${requestHead}${call.body.length}\r\n${trace}\r\n${call.body}`, "latin1");
   }
 
   resume(ticket: NodeTicket): void {
     if (this.#ticket !== ticket || !this.#paused) return;
     this.#paused = false;
-    this.#deadline = this.#limits.now() + ticket.call.timeoutMs;
+    this.#deadline = this.#limits.deadlineIn(ticket.call.timeoutMs);
     this.#socket.resume();
   }
 
@@ -92,10 +93,13 @@ export class NodeConnection implements Disposable {
     this.#socket.destroy();
   }
 
-  #receive(bytes: Buffer): void {
-    if (this.#ticket === undefined) this.#socket.destroy();
-    else if (this.#head === undefined) this.#receiveHead(this.#ticket, bytes);
-    else this.#receiveBody(this.#ticket, bytes);
+  #receive(bytes: Buffer): boolean {
+    const ticket = this.#ticket;
+    const isKept = this.#head !== undefined && bytes.length >= ownBufferBytes;
+    if (ticket === undefined) this.#socket.destroy();
+    else if (this.#head === undefined) this.#receiveHead(ticket, bytes);
+    else this.#receiveBody(ticket, isKept ? bytes : Buffer.from(bytes));
+    return isKept;
   }
 
   #receiveHead(ticket: NodeTicket, bytes: Buffer): void {
@@ -103,7 +107,7 @@ export class NodeConnection implements Disposable {
     const end = all.indexOf(headEnd);
     if (end === -1) {
       if (all.length > headBytes) this.#fail("badAnswer");
-      this.#held = all;
+      this.#held = Buffer.from(all);
       return;
     }
     this.#held = undefined;
@@ -113,16 +117,13 @@ export class NodeConnection implements Disposable {
       if (body.length > 0) this.#receiveHead(ticket, body);
       return;
     }
-    if (head?.status !== 200) {
-      this.#fail(head?.status === 503 || head?.status === 502 ? "unavailable" : "badAnswer");
-      return;
-    }
-    if ((head.lengthBytes ?? 0) > this.#limits.responseBytes()) {
-      this.#fail("tooLarge");
+    const failure = failureOf(head, this.#limits.responseBytes());
+    if (head === undefined || failure !== undefined) {
+      this.#fail(failure ?? "badAnswer");
       return;
     }
     this.#head = head;
-    this.#leftBytes = head.lengthBytes ?? 0;
+    this.#leftBytes = head.lengthBytes ?? Number.POSITIVE_INFINITY;
     this.#passedBytes = 0;
     if (head.lengthBytes === body.length) {
       this.#finish(head, () => ticket.call.sink.whole(body));
@@ -130,13 +131,13 @@ export class NodeConnection implements Disposable {
     }
     this.#chunks = head.chunked ? new ChunkedDecoder() : undefined;
     ticket.call.sink.begin(head.lengthBytes);
-    if (body.length > 0 && this.#ticket === ticket) this.#receiveBody(ticket, body);
+    if (body.length > 0 && this.#ticket === ticket) this.#receiveBody(ticket, Buffer.from(body));
   }
 
   #receiveBody(ticket: NodeTicket, bytes: Buffer): void {
     const head = this.#head;
     if (head === undefined) return;
-    this.#deadline = this.#limits.now() + ticket.call.timeoutMs;
+    this.#deadline = this.#limits.deadlineIn(ticket.call.timeoutMs);
     if (this.#chunks !== undefined) {
       const outcome = this.#chunks.push(bytes, (data) => this.#pass(ticket, data));
       if (this.#ticket !== ticket) return;
@@ -144,11 +145,7 @@ export class NodeConnection implements Disposable {
       if (outcome === "done") this.#finish(head, ticket.call.sink.end);
       return;
     }
-    if (head.lengthBytes === undefined) {
-      this.#pass(ticket, bytes);
-      return;
-    }
-    if (bytes.length > this.#leftBytes) {
+    if (head.lengthBytes !== undefined && bytes.length > this.#leftBytes) {
       this.#fail("badAnswer");
       return;
     }

@@ -27,11 +27,18 @@ export class NodePool implements Disposable {
   readonly #all = new Set<NodeConnection>();
   readonly #waiting = new Set<NodeTicket>();
   readonly #sweep: NodeJS.Timeout;
+  #sweptAt: number;
+  /**
+   * What deadlines are counted in: milliseconds, advanced by the sweep alone so that no call asks for the time, and by little
+   * at once: time in which the whole process stood still is not held against the node.
+   */
+  #clockMs = 0;
 
   constructor(options: NodePoolOptions, { now }: Readonly<{ now: () => number }>) {
     this.#options = options;
     this.#address = nodeAddress(options.httpUrl);
     this.#now = now;
+    this.#sweptAt = now();
     this.#sweep = setInterval(() => this.#expire(), sweepMs);
     this.#sweep.unref();
   }
@@ -48,7 +55,7 @@ export class NodePool implements Disposable {
     if (connection !== undefined) this.#start(ticket, connection);
     else if (this.#waiting.size >= this.#options.queuedCalls) call.sink.fail("queueFull");
     else {
-      ticket.waitsUntil = this.#now() + call.timeoutMs;
+      ticket.waitsUntil = this.#deadlineIn(call.timeoutMs);
       this.#waiting.add(ticket);
     }
     return {
@@ -75,7 +82,7 @@ export class NodePool implements Disposable {
     const { responseBytes, connectTimeoutMs } = this.#options;
     const connection = new NodeConnection(
       this.#address,
-      { responseBytes, connectTimeoutMs, now: this.#now },
+      { responseBytes, connectTimeoutMs, deadlineIn: (waitMs) => this.#deadlineIn(waitMs) },
       {
         idle: (free) => this.#freed(free),
         closed: (gone) => this.#gone(gone),
@@ -92,7 +99,7 @@ export class NodePool implements Disposable {
       this.#start(next, connection);
       return;
     }
-    connection.idleSince = this.#now();
+    connection.idleSince = this.#clockMs;
     this.#idle.push(connection);
   }
 
@@ -118,8 +125,16 @@ export class NodePool implements Disposable {
     return next;
   }
 
+  /** Never early, and late by two sweeps at most. */
+  #deadlineIn(waitMs: number): number {
+    return this.#clockMs + waitMs + sweepMs;
+  }
+
   #expire(): void {
-    const now = this.#now();
+    const sweptAt = this.#now();
+    this.#clockMs += Math.min(sweptAt - this.#sweptAt, 2 * sweepMs);
+    this.#sweptAt = sweptAt;
+    const now = this.#clockMs;
     for (const connection of this.#all) connection.expire(now);
     for (const ticket of this.#waiting) {
       if (now < ticket.waitsUntil) continue;

@@ -1,3 +1,5 @@
+import type { NodeFailure } from "./node-call.ts";
+
 /** What the head of the node's HTTP response says about its body. */
 export type ResponseHead = Readonly<{
   status: number;
@@ -7,16 +9,43 @@ export type ResponseHead = Readonly<{
   keepAlive: boolean;
 }>;
 
-/** Reads a response's status line and headers (without the empty line); undefined when they are no HTTP/1.1. */
+const lowerC = 0x63;
+const lowerT = 0x74;
+const lowerCaseBit = 0x20;
+
+/**
+ * Reads a response's status line and headers (without the empty line); undefined when they are no HTTP/1.1, or tell two
+ * different lengths (RFC 9112, section 6.3).
+ */
 export function readResponseHead(head: string): ResponseHead | undefined {
-  const status = /^HTTP\/1\.([01]) (\d{3})(?: |$|\r)/.exec(head);
-  if (status === null) return undefined;
-  const length = /\r\ncontent-length:[ \t]*(\d{1,15})[ \t]*(?:\r|$)/i.exec(head)?.[1];
-  const chunked = /\r\ntransfer-encoding:[ \t]*chunked[ \t]*(?:\r|$)/i.test(head);
-  return {
-    status: Number(status[2]),
-    lengthBytes: length === undefined || chunked ? undefined : Number(length),
-    chunked,
-    keepAlive: status[1] === "1" && !/\r\nconnection:[ \t]*close/i.test(head),
-  };
+  const status = head.slice(9, 12);
+  const minor = head.slice(7, 9);
+  if (!head.startsWith("HTTP/1.") || (minor !== "1 " && minor !== "0 ") || !/^\d{3}$/.test(status)) return undefined;
+  let length: string | undefined;
+  let chunked = false;
+  let keepAlive = minor === "1 ";
+  for (let at = head.indexOf("\r\n"); at !== -1;) {
+    const start = at + 2;
+    at = head.indexOf("\r\n", start);
+    // Few headers begin like the three that matter.
+    const first = head.charCodeAt(start) | lowerCaseBit;
+    if (first !== lowerC && first !== lowerT) continue;
+    const line = (at === -1 ? head.slice(start) : head.slice(start, at)).toLowerCase();
+    if (line.startsWith("content-length:")) {
+      const told = line.slice("content-length:".length).trim();
+      if (!/^\d{1,15}$/.test(told) || (length !== undefined && length !== told)) return undefined;
+      length = told;
+    } else if (line.startsWith("transfer-encoding:"))
+      chunked = line.slice("transfer-encoding:".length).trim() === "chunked";
+    else if (line.startsWith("connection:") && line.includes("close")) keepAlive = false;
+  }
+  const lengthBytes = length === undefined || chunked ? undefined : Number(length);
+  return { status: Number(status), lengthBytes, chunked, keepAlive };
+}
+
+/** Why a response with this head is no answer to a call; undefined when it is one. */
+export function failureOf(head: ResponseHead | undefined, responseBytes: number): NodeFailure | undefined {
+  if (head?.status === 502 || head?.status === 503) return "unavailable";
+  if (head?.status !== 200) return "badAnswer";
+  return (head.lengthBytes ?? 0) > responseBytes ? "tooLarge" : undefined;
 }

@@ -1,0 +1,46 @@
+import { connect as connectTcp, type OnReadOpts, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { NodeAddress } from "./node-address.ts";
+
+/** Most bytes of one read. */
+const readBytes = 65_536;
+
+/** What happens on a connection to the node. */
+export type NodeSocketEvents = Readonly<{
+  connected: () => void;
+  /** Bytes came. They are overwritten by the next ones unless the answer is true: then they are the receiver's to keep. */
+  received: (bytes: Buffer) => boolean;
+  /** The connection is gone, for whatever reason. */
+  closed: () => void;
+}>;
+
+/** Connects to the node. */
+export function openNodeSocket({ secure, host, port }: NodeAddress, events: NodeSocketEvents): Socket {
+  const socket = secure
+    ? connectTls({ host, port, servername: host }).on("data", events.received)
+    : connectTcp({ host, port, onread: readInto(events) });
+  socket.setNoDelay(true);
+  socket.on(secure ? "secureConnect" : "connect", events.connected);
+  socket.on("end", () => socket.destroy());
+  // Every error is followed by "close".
+  socket.on("error", () => socket.destroy());
+  socket.on("close", events.closed);
+  return socket;
+}
+
+/** One buffer for read after read, which spares every short answer a buffer of its own and the stream's queue. */
+function readInto({ received }: NodeSocketEvents): OnReadOpts {
+  let buffer = Buffer.allocUnsafeSlow(readBytes);
+  let isKept = false;
+  return {
+    buffer: () => {
+      if (isKept) buffer = Buffer.allocUnsafeSlow(readBytes);
+      isKept = false;
+      return buffer;
+    },
+    callback: (length) => {
+      isKept = received(buffer.subarray(0, length));
+      return true;
+    },
+  };
+}
