@@ -60,8 +60,8 @@ async function stillRunning(
   signal: AbortSignal,
 ): Promise<ProcessResult | undefined> {
   const response = await engine.request({ method: "GET", path: `/exec/${id}/json`, signal });
-  // The engine forgets the programs of a container that was restarted.
-  if (response.status === 404) return undefined;
+  // The engine forgets the programs of a container that was restarted (404), an engine proxy those that it did not make (403).
+  if (response.status === 404 || response.status === 403) return undefined;
   const { Running, Pid } = parse(inspected, expectStatus(response, 200));
   if (!Running) return undefined;
   const which = Pid === undefined ? "" : ` (process ${Pid} of the engine's machine)`;

@@ -1,0 +1,108 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { dockerDriver } from "#sidecar/upkeep/drivers/docker-driver.ts";
+import { dockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
+import { dockerNodeCli } from "#sidecar/upkeep/drivers/docker-node-cli.ts";
+import { startContainer, type TestContainer } from "../support/engine/container.ts";
+import { docker } from "../support/engine/docker.ts";
+import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+import { startService } from "../support/service-process.ts";
+
+const found = await findEngine();
+const isLocal = found.ok && found.url.startsWith("unix://");
+const notLocal = found.ok && !isLocal ? ` (skipped: ${found.url} is no socket, which the proxy needs)` : "";
+const engine = found.ok ? found : { url: "", nodeImage: "" };
+const signal = new AbortController().signal;
+
+/** Prints its arguments, but hangs for as long as there is a file that tells it to. */
+const nodeCli = '#!/bin/sh\n[ -e /tmp/hang ] && exec sleep 900\necho "$*"\n';
+
+/** Sends a request through a socket, and gives the status of the answer. */
+function ask(socketPath: string, method: string, path: string, body?: object): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ socketPath, method, path }, (response) => {
+      response.resume().once("end", () => resolve(response.statusCode));
+    });
+    outgoing.once("error", reject).end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(found)}${notLocal}`, () => {
+  let directory: string;
+  let container: TestContainer;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), "gatehouse-proxied-"));
+    await mkdir(join(directory, "bin"));
+    await writeFile(join(directory, "bin", "node_cli"), nodeCli);
+    await chmod(join(directory, "bin", "node_cli"), 0o755);
+    const options = ["--network", "none", "--init", "--volume", `${directory}:/data:ro`];
+    container = await startContainer({ image: engine.nodeImage, options, command: ["sleep", "1000"] });
+  });
+
+  afterEach(async () => {
+    await container[Symbol.asyncDispose]();
+    await rm(directory, { recursive: true });
+  });
+
+  const socketPath = () => join(directory, "proxy.sock");
+
+  function startProxy() {
+    return startService("engine-proxy", {
+      GATEHOUSE_ENGINE_PROXY_ENGINE: engine.url,
+      GATEHOUSE_ENGINE_PROXY_CONTAINER: container.name,
+      GATEHOUSE_ENGINE_PROXY_LISTEN_SOCKET_PATH: socketPath(),
+    });
+  }
+
+  test("the sidecar's restart and node_cli pass it", async () => {
+    await using proxy = await startProxy();
+    await using connection = dockerEngine({ engine: proxy.urls["engine-proxy"] ?? "", timeoutMs: 60_000 });
+    const driver = dockerDriver({ container: container.name, stopTimeoutSeconds: 30 }, connection);
+    const before = Date.parse(await container.inspect("{{.State.StartedAt}}"));
+    expect(await driver.startedAt?.(signal)).toBe(before);
+    await driver.restart(signal);
+    expect(await driver.startedAt?.(signal)).toBeGreaterThan(before);
+    const options = { container: container.name, command: "node_cli", timeoutMs: 60_000, outputLimitBytes: 1_000 };
+    const run = dockerNodeCli(options, () => "/data/bin", connection);
+    const query = ["prune", "--c", "./node.conf", "--get"];
+    expect(await run(query, signal)).toEqual({ ok: true, output: "prune --c ./node.conf --get\n" });
+    expect(await run(["id"], signal)).toMatchObject({
+      ok: false,
+      message: expect.stringContaining("403: gatehouse engine-proxy: only ") as string,
+    });
+  });
+
+  test("a node_cli that hangs is given up through it; a proxy that was restarted keeps nobody from trying again", async () => {
+    await docker("exec", container.name, "touch", "/tmp/hang");
+    await using connection = dockerEngine({ engine: `unix://${socketPath()}`, timeoutMs: 2_000 });
+    const options = { container: container.name, command: "node_cli", timeoutMs: 2_000, outputLimitBytes: 1_000 };
+    const run = dockerNodeCli(options, () => "/data/bin", connection);
+    {
+      await using _proxy = await startProxy();
+      expect(await run(["--version"], signal)).toMatchObject({ reason: "TimedOut" });
+      expect(await run(["--version"], signal)).toMatchObject({
+        message: expect.stringContaining("still runs since an earlier call") as string,
+      });
+    }
+    await docker("exec", container.name, "rm", "/tmp/hang");
+    await using _proxy = await startProxy();
+    expect(await run(["--version"], signal)).toEqual({ ok: true, output: "--version\n" });
+  });
+
+  test("what would give the machine away is refused before the engine hears of it", async () => {
+    await using proxy = await startProxy();
+    const host = { Image: engine.nodeImage, HostConfig: { Privileged: true, Binds: ["/:/host"] } };
+    expect(await ask(socketPath(), "POST", "/v1.41/containers/create?name=gatehouse-test-escape", host)).toBe(403);
+    expect(
+      await ask(socketPath(), "POST", `/v1.41/containers/${container.name}/exec`, { Cmd: ["sh", "-c", "id"] }),
+    ).toBe(403);
+    expect(await ask(socketPath(), "DELETE", `/v1.41/containers/${container.name}?force=1`)).toBe(403);
+    expect(await docker("ps", "--all", "--quiet", "--filter", "name=gatehouse-test-escape")).toBe("");
+    expect(await container.inspect("{{.State.Running}} {{.ExecIDs}}")).toBe("true []");
+    expect(proxy.output()).toContain("refused");
+  });
+});
