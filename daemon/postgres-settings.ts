@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { secret } from "./secret.ts";
+import { secret, type Secret } from "./secret.ts";
 import { milliseconds } from "./setting-types.ts";
 import { StartupError } from "./startup-error.ts";
 
@@ -23,6 +23,14 @@ export const postgresSettings = {
   connectTimeoutMs: milliseconds.default(5_000).describe("How long a connection to PostgreSQL may take to be had"),
   statementTimeoutMs: milliseconds.default(5_000).describe("How long one statement may take in PostgreSQL"),
 };
+
+/** {@link postgresSettings}, parsed. */
+export type PostgresSettings = Readonly<{
+  url?: Secret | undefined;
+  poolSize: number;
+  connectTimeoutMs: number;
+  statementTimeoutMs: number;
+}>;
 
 /** The refusal of a ledger that is to stand in two places: nobody could tell which of them has the payments. */
 export function bothLedgers(pathSetting: string, urlSetting: string): StartupError {

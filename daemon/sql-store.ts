@@ -29,3 +29,9 @@ export type SqlStore = AsyncDisposable &
     /** The database's own clock as an SQL expression, in milliseconds since 1970: one clock for all who share the database. */
     nowMs: string;
   }>;
+
+/** The parameters `$1 …` for rows of values, as the text that follows VALUES; bind the rows flattened. */
+export function valuesText(rows: readonly (readonly SqlValue[])[]): string {
+  let parameter = 0;
+  return rows.map((row) => `(${row.map(() => `$${(parameter += 1)}`).join(", ")})`).join(", ");
+}

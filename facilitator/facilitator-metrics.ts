@@ -4,7 +4,8 @@ import type { JsonRpcObserver } from "./chain/json-rpc-client.ts";
 /** State that is read when metrics are asked for. */
 type MeteredState = Readonly<{
   inFlight: () => number;
-  nextNonce: () => number;
+  /** Nothing in a replica that does not settle now. */
+  nextNonce: () => number | undefined;
   /** In the chain's native currency; `undefined` before the chain was first asked. */
   signerBalance: () => number | undefined;
 }>;
@@ -77,6 +78,9 @@ function watchState({ inFlight, nextNonce, signerBalance }: MeteredState, regist
     });
   gauge("gatehouse_facilitator_settlements_pending", "Settlements under way.", inFlight);
   gauge("gatehouse_facilitator_signer_next_nonce", "Nonce that the signer's next transaction gets.", nextNonce);
+  gauge("gatehouse_facilitator_settler", "1 in the process that settles, 0 in replicas that stand ready.", () =>
+    nextNonce() === undefined ? 0 : 1,
+  );
   gauge(
     "gatehouse_facilitator_signer_balance_native",
     "What the signer holds to pay for gas, in the chain's native currency.",

@@ -14,7 +14,7 @@ import type { AcceptedAsset, AcceptedTerms } from "./payment/terms.ts";
 import { domainSeparator } from "./payment/typed-data.ts";
 import { createScheme } from "./scheme.ts";
 import type { FacilitatorSettings } from "./settings.ts";
-import { startEngine } from "./settlement/engine.ts";
+import { startEngine } from "./settlement/start-engine.ts";
 import { checkOnChain } from "./verification/chain-check.ts";
 
 /** What a facilitator is made with: the parsed settings but for those of the process and its listener. */
@@ -39,7 +39,8 @@ export type FacilitatorDependencies = Readonly<{
  * `verify` and `settle` take what a client sent, unparsed, and throw
  * - `MalformedPaymentError` when it has not the shape of a payment (HTTP 400),
  * - `ChainError` when the node can't be asked or gives no usable answer (HTTP 500), which says nothing about the payment,
- * - `OverloadError` when too many settlements are under way (HTTP 503).
+ * - `OverloadError` when too many settlements are under way (HTTP 503),
+ * - `StoreError` when the ledger can't be used now (HTTP 503): settle the same payment again to learn its outcome.
  */
 export type Facilitator = AsyncDisposable &
   Readonly<{
@@ -63,7 +64,8 @@ export type Facilitator = AsyncDisposable &
  * Makes a facilitator: opens its ledger, connects to the chain, and takes up settlements that an earlier process began. Disposing
  * of it ends all that; abort `signal` first, so that callers who wait are answered.
  *
- * @throws {StartupError} when the node is on another chain than `chain.id`, or has other tokens than `assets` there.
+ * @throws {StartupError} when the node is on another chain than `chain.id` or has other tokens than `assets` there, or when the
+ * ledger can't be used.
  */
 export async function createFacilitator(
   options: FacilitatorOptions,
@@ -89,7 +91,10 @@ export async function createFacilitator(
   );
   const check = (payment: SignedPayment) => checkOnChain(payment, { signer: signer.address, gasLimit }, { chain });
   const engine = resources.use(
-    startEngine({ settlement, ledger, chainId: chainOptions.id }, { chain, fees, signer, check, clock, signal, log }),
+    await startEngine(
+      { settlement, ledger, chainId: chainOptions.id },
+      { chain, fees, signer, check, clock, signal, log },
+    ),
   );
   const { webSocketUrl } = chainOptions;
   if (webSocketUrl !== undefined) {
@@ -103,7 +108,7 @@ export async function createFacilitator(
     signer: signer.address,
     network,
     ...createScheme({ network, terms, signer: signer.address }, { engine, check, metrics, clock, log }),
-    readiness: () => readinessOf(watch.checks()),
+    readiness: () => readinessOf({ ...watch.checks(), ledger: engine.readiness() }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { App, AppVariables } from "#daemon/http-app.ts";
 import type { Logger } from "#daemon/log.ts";
+import { StoreError } from "#daemon/store-error.ts";
 import { ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "./payment/malformed-payment-error.ts";
@@ -48,6 +49,7 @@ async function answer(
     const { status, message } = describeError(error);
     const requestId = c.get("requestId");
     if (error instanceof ChainError) log.warn({ problem: message, operation, requestId }, "the chain gave no verdict");
+    else if (error instanceof StoreError) log.warn({ err: error, operation, requestId }, "the ledger can't be used");
     else if (status === 500) log.error({ err: error, operation, requestId }, "no verdict");
     if (status === 503) c.header("Retry-After", String(overloadRetrySeconds));
     return c.json({ error: message }, status);
@@ -84,6 +86,10 @@ function otherVersion(operation: Operation, { network }: Pick<Facilitator, "netw
 function describeError(error: unknown): Readonly<{ status: ContentfulStatusCode; message: string }> {
   if (error instanceof MalformedPaymentError) return { status: 400, message: error.message };
   if (error instanceof OverloadError) return { status: 503, message: error.message };
+  if (error instanceof StoreError) {
+    // The driver's text names servers and users, which are the operator's business.
+    return { status: 503, message: "the ledger can't be used now; send the same payment again in a moment" };
+  }
   if (error instanceof ChainError) return { status: 500, message: error.message };
   return { status: 500, message: "internal error" };
 }

@@ -45,7 +45,7 @@ export function createScheme({ network, terms, signer }: SchemeOptions, dependen
     const judged = judge(paymentPayload, paymentRequirements);
     if ("refusal" in judged) return invalid(judged.refusal, judged.payer);
     const { payment } = judged;
-    const progress = engine.progress(payment);
+    const progress = await engine.progress(payment);
     // A payment that is being settled is not used up: a client that repeats it after settlement_pending has to get through.
     if (progress === "in_flight") return { isValid: true, payer: payment.payer };
     if (progress?.state === "failed") return invalid(progress, payment.payer);

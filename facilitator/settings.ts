@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { postgresSettings } from "#daemon/postgres-settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
   address,
@@ -117,8 +118,12 @@ export const facilitatorSettings = defineSettings("facilitator", {
     .meta({ expected: "a list of addresses" }),
   ledger: section({
     path: filePath
-      .default(".gatehouse/facilitator.sqlite")
-      .describe("SQLite file with every settlement and its signed transactions; one process at a time may use it"),
+      .optional()
+      .describe(
+        "SQLite file with every settlement and its signed transactions; one process at a time may use it. " +
+          "Default, without ledger.url: .gatehouse/facilitator.sqlite",
+      ),
+    ...postgresSettings,
     retentionDays: z
       .int()
       .min(1)

@@ -40,7 +40,7 @@ const settlementDefaults: FacilitatorOptions["settlement"] = {
 /** Verifies and settles in this process (specification, "States and transitions": "verifies locally"). */
 export async function facilitatorInProcess(
   { privateKey, rpcUrl, rpcTimeoutMs, ledgerPath }: InProcessOptions,
-  { chain, token }: Pick<ResourceServerSettings, "chain" | "token">,
+  { chain, token, ledger: claims }: Pick<ResourceServerSettings, "chain" | "token" | "ledger">,
   dependencies: InProcessDependencies,
 ): Promise<Facilitation> {
   const facilitator = await createFacilitator(
@@ -49,7 +49,12 @@ export async function facilitatorInProcess(
       signer: { privateKey },
       assets: [{ address: token.address, name: token.name, version: tokenVersion }],
       payees: [],
-      ledger: { path: ledgerPath, retentionDays: ledgerRetentionDays },
+      // Replicas that share their claims share their settlements as well: they settle with one signer.
+      ledger: {
+        ...claims,
+        path: claims.url === undefined ? ledgerPath : undefined,
+        retentionDays: ledgerRetentionDays,
+      },
       settlement: settlementDefaults,
     },
     dependencies,

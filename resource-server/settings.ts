@@ -57,7 +57,9 @@ export const resourceServerSettings = defineSettings("resource-server", {
     rpcTimeoutMs: milliseconds.default(30_000).describe("How long one call of the chain's JSON-RPC may take"),
     ledgerPath: filePath
       .default(".gatehouse/resource-server/settlement.sqlite")
-      .describe("SQLite file of the settlements under way when there is no facilitator URL"),
+      .describe(
+        "SQLite file of the settlements under way when there is no facilitator URL; with ledger.url they are kept there",
+      ),
   }),
   payment: section({
     validitySeconds: seconds

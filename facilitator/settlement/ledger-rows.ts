@@ -1,89 +1,48 @@
-import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import type { SqlRow, SqlValue } from "#daemon/sql-store.ts";
 import type { Hex } from "../payment/hex.ts";
 import type { Reason } from "../payment/reason.ts";
-import type { Attempt, Outcome, Settlement, Unfinished } from "./settlement.ts";
+import type { Attempt, Outcome, Settlement } from "./settlement.ts";
 
-type Row = Record<string, SQLOutputValue>;
-
-const insertSettlementSql = `INSERT INTO settlement
-  (chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before, call_data, begun_at_ms, state)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'begun') ON CONFLICT (chain_id, id) DO NOTHING`;
-
-const insertAttemptSql = `INSERT INTO attempt
-  (chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas, max_priority_fee_per_gas, signed_at_ms)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-
-const rivalSql = `SELECT 1 FROM settlement
-  WHERE chain_id = ? AND asset = ? AND payer = ? AND authorization_nonce = ? AND state <> 'failed' AND id <> ?`;
-
-const updateOutcomeSql = `UPDATE settlement SET state = ?, transaction_hash = ?, reason = ?, message = ?, finished_at_ms = ?
-  WHERE chain_id = ? AND id = ?`;
-
-const deleteChildlessSql = `DELETE FROM settlement WHERE chain_id = ? AND state = 'begun' AND id = ?
-  AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id)`;
-
-/** The statements of the ledger, by what they do. Addresses are kept in lower case, so that equal ones are equal. */
-export function ledgerRows(database: DatabaseSync, chainId: number) {
-  const sql = (text: string) => database.prepare(text);
-  const insertSettlement = sql(insertSettlementSql);
-  const insertAttempt = sql(insertAttemptSql);
-  const rival = sql(rivalSql);
-  const outcome = sql(
-    "SELECT state, transaction_hash, reason, message FROM settlement WHERE chain_id = ? AND id = ? AND state <> 'begun'",
-  );
-  const updateOutcome = sql(updateOutcomeSql);
-  const begun = sql("SELECT * FROM settlement WHERE chain_id = ? AND state = 'begun' ORDER BY begun_at_ms");
-  const attempts = sql("SELECT * FROM attempt WHERE chain_id = ? AND settlement_id = ? ORDER BY signed_at_ms, rowid");
-  const deleteAttempt = sql("DELETE FROM attempt WHERE chain_id = ? AND hash = ? RETURNING settlement_id");
-  const deleteChildless = sql(deleteChildlessSql);
-  const deleteFinished = sql("DELETE FROM settlement WHERE state <> 'begun' AND finished_at_ms < ?");
-  return {
-    insertSettlement: (s: Settlement, nowMs: number): void => {
-      const { id, asset, payer, payTo, amount, authorizationNonce, validBefore, callData } = s;
-      const [assetKey, payerKey, nonceKey] = authorizationKey(asset, payer, authorizationNonce);
-      const numbers = [String(amount), nonceKey, String(validBefore)] as const;
-      insertSettlement.run(chainId, id, assetKey, payerKey, payTo, ...numbers, callData, nowMs);
-    },
-    insertAttempt: (id: Hex, a: Attempt): void => {
-      const fees = [String(a.maxFeePerGas), String(a.maxPriorityFeePerGas)] as const;
-      insertAttempt.run(chainId, id, a.hash, a.signer, a.nonce, a.rawTransaction, ...fees, a.signedAtMs);
-    },
-    hasRival: (s: Pick<Settlement, "id" | "asset" | "payer" | "authorizationNonce">): boolean =>
-      rival.get(chainId, ...authorizationKey(s.asset, s.payer, s.authorizationNonce), s.id) !== undefined,
-    outcome: (id: Hex): Outcome | undefined => {
-      const row = outcome.get(chainId, id);
-      return row === undefined ? undefined : toOutcome(row);
-    },
-    updateOutcome: (id: Hex, result: Outcome, nowMs: number): void => {
-      const [reason, message] = result.state === "failed" ? [result.reason, result.message] : [null, null];
-      updateOutcome.run(result.state, result.transaction, reason, message, nowMs, chainId, id);
-    },
-    unfinished: (): readonly Unfinished[] =>
-      begun.all(chainId).map((row) => ({
-        settlement: toSettlement(row),
-        attempts: attempts.all(chainId, String(row["id"])).map(toAttempt),
-      })),
-    deleteAttempt: ({ hash }: Attempt): void => {
-      const row = deleteAttempt.get(chainId, hash);
-      if (row !== undefined) deleteChildless.run(chainId, String(row["settlement_id"]));
-    },
-    deleteFinished: (beforeMs: number): number => Number(deleteFinished.run(beforeMs).changes),
-  };
+/** What names an authorization. Addresses are kept in lower case, so that equal ones are equal. */
+export function authorizationKey({
+  asset,
+  payer,
+  authorizationNonce,
+}: Pick<Settlement, "asset" | "payer" | "authorizationNonce">): readonly [string, string, string] {
+  return [asset.toLowerCase(), payer.toLowerCase(), authorizationNonce.toLowerCase()];
 }
 
-function authorizationKey(asset: Hex, payer: Hex, nonce: Hex): [string, string, string] {
-  return [asset.toLowerCase(), payer.toLowerCase(), nonce.toLowerCase()];
+/** A begun settlement as a row of table `settlement`, in the order of `settlementColumns`. */
+export function settlementRow(chainId: number, settlement: Settlement, nowMs: number): readonly SqlValue[] {
+  const { id, payTo, amount, validBefore, callData } = settlement;
+  const [asset, payer, nonce] = authorizationKey(settlement);
+  return [chainId, id, asset, payer, payTo, String(amount), nonce, String(validBefore), callData, nowMs, "begun"];
 }
 
-const hex = (row: Row, column: string): Hex => String(row[column]) as Hex;
+/** Columns that {@link settlementRow} gives. */
+export const settlementColumns =
+  "chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before, call_data, begun_at_ms, state";
 
-function toOutcome(row: Row): Outcome {
+/** An attempt as a row of table `attempt`, in the order of `attemptColumns`. */
+export function attemptRow(chainId: number, settlementId: Hex, attempt: Attempt): readonly SqlValue[] {
+  const { hash, signer, nonce, rawTransaction, maxFeePerGas, maxPriorityFeePerGas, signedAtMs } = attempt;
+  const fees = [String(maxFeePerGas), String(maxPriorityFeePerGas)] as const;
+  return [chainId, settlementId, hash, signer, nonce, rawTransaction, ...fees, signedAtMs];
+}
+
+/** Columns that {@link attemptRow} gives. */
+export const attemptColumns =
+  "chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas, max_priority_fee_per_gas, signed_at_ms";
+
+/** Reads the outcome of a finished settlement. */
+export function toOutcome(row: SqlRow): Outcome {
   const transaction = hex(row, "transaction_hash");
   if (row["state"] === "settled") return { state: "settled", transaction };
   return { state: "failed", transaction, reason: String(row["reason"]) as Reason, message: String(row["message"]) };
 }
 
-function toSettlement(row: Row): Settlement {
+/** Reads a row of table `settlement`. */
+export function toSettlement(row: SqlRow): Settlement {
   return {
     id: hex(row, "id"),
     asset: hex(row, "asset"),
@@ -96,7 +55,8 @@ function toSettlement(row: Row): Settlement {
   };
 }
 
-function toAttempt(row: Row): Attempt {
+/** Reads a row of table `attempt`. */
+export function toAttempt(row: SqlRow): Attempt {
   return {
     hash: hex(row, "hash"),
     signer: hex(row, "signer"),
@@ -106,4 +66,8 @@ function toAttempt(row: Row): Attempt {
     maxPriorityFeePerGas: BigInt(String(row["max_priority_fee_per_gas"])),
     signedAtMs: Number(row["signed_at_ms"]),
   };
+}
+
+function hex(row: SqlRow, column: string): Hex {
+  return String(row[column]) as Hex;
 }

@@ -1,7 +1,7 @@
 import type { Migrations } from "#daemon/sqlite.ts";
 
-/** Schema of the settlement ledger; append only. Amounts are decimal text, because they may exceed 64 bits. */
-export const ledgerMigrations: Migrations = [
+/** Schema of the settlement ledger in SQLite; append only. Amounts are decimal text, because they may exceed 64 bits. */
+export const sqliteLedgerMigrations: Migrations = [
   `CREATE TABLE settlement (
      chain_id INTEGER NOT NULL,
      id TEXT NOT NULL,
@@ -38,4 +38,60 @@ export const ledgerMigrations: Migrations = [
      FOREIGN KEY (chain_id, settlement_id) REFERENCES settlement (chain_id, id) ON DELETE CASCADE
    ) STRICT;
    CREATE INDEX attempt_settlement ON attempt (chain_id, settlement_id, signed_at_ms)`,
+];
+
+/**
+ * The same tables in PostgreSQL, and what replicas need beside them; append only. A settlement that is begun and has no attempt is
+ * a request, for whichever replica settles. `unsent` says why a request came to nothing. `settler` has who settles on a chain.
+ */
+export const postgresLedgerMigrations: Migrations = [
+  `CREATE TABLE settlement (
+     chain_id bigint NOT NULL,
+     id text NOT NULL,
+     asset text NOT NULL,
+     payer text NOT NULL,
+     pay_to text NOT NULL,
+     amount text NOT NULL,
+     authorization_nonce text NOT NULL,
+     valid_before text NOT NULL,
+     call_data text NOT NULL,
+     begun_at_ms bigint NOT NULL,
+     state text NOT NULL CHECK (state IN ('begun', 'settled', 'failed')),
+     transaction_hash text,
+     reason text,
+     message text,
+     finished_at_ms bigint,
+     PRIMARY KEY (chain_id, id)
+   );
+   CREATE UNIQUE INDEX settlement_authorization
+     ON settlement (chain_id, asset, payer, authorization_nonce) WHERE state <> 'failed';
+   CREATE INDEX settlement_begun ON settlement (chain_id, begun_at_ms) WHERE state = 'begun';
+   CREATE INDEX settlement_finished ON settlement (finished_at_ms) WHERE state <> 'begun';
+   CREATE TABLE attempt (
+     chain_id bigint NOT NULL,
+     settlement_id text NOT NULL,
+     hash text NOT NULL,
+     signer text NOT NULL,
+     nonce bigint NOT NULL,
+     raw_transaction text NOT NULL,
+     max_fee_per_gas text NOT NULL,
+     max_priority_fee_per_gas text NOT NULL,
+     signed_at_ms bigint NOT NULL,
+     PRIMARY KEY (chain_id, hash),
+     FOREIGN KEY (chain_id, settlement_id) REFERENCES settlement (chain_id, id) ON DELETE CASCADE
+   );
+   CREATE INDEX attempt_settlement ON attempt (chain_id, settlement_id, signed_at_ms);
+   CREATE TABLE unsent (
+     chain_id bigint NOT NULL,
+     id text NOT NULL,
+     message text NOT NULL,
+     at_ms bigint NOT NULL,
+     PRIMARY KEY (chain_id, id)
+   );
+   CREATE TABLE settler (
+     chain_id bigint PRIMARY KEY,
+     holder text NOT NULL,
+     term bigint NOT NULL,
+     expires_at_ms bigint NOT NULL
+   )`,
 ];

@@ -1,95 +1,142 @@
-import type { DatabaseSync } from "node:sqlite";
-import { openSqlite } from "#daemon/sqlite.ts";
-import { StartupError } from "#daemon/startup-error.ts";
-import { ledgerRows } from "./ledger-rows.ts";
-import { ledgerMigrations } from "./ledger-schema.ts";
+import { valuesText, type SqlConnection, type SqlStore, type SqlValue } from "#daemon/sql-store.ts";
 import type { Hex } from "../payment/hex.ts";
+import {
+  attemptColumns,
+  attemptRow,
+  authorizationKey,
+  settlementColumns,
+  settlementRow,
+  toAttempt,
+  toOutcome,
+  toSettlement,
+} from "./ledger-rows.ts";
 import type { Attempt, Outcome, Settlement, Unfinished } from "./settlement.ts";
-
-/** Result code SQLITE_BUSY. */
-const sqliteBusy = 5;
 
 /** A settlement and the transaction that is about to be sent for it. */
 type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
 
 /**
- * The journal of settlements on one chain. What it was told is on disk when a method returns, whatever happens to the process
- * or the machine afterwards. At most one settlement at a time can be under way or settled for one authorization nonce.
+ * The journal of settlements on one chain. What it was told is on disk when a promise resolves, whatever happens to the process
+ * or the machine afterwards. At most one settlement at a time can be under way or settled for one authorization nonce. Any method
+ * throws `StoreError` when the database can't be used now.
  */
-export type Ledger = Disposable &
-  Readonly<{
-    outcome: (id: Hex) => Outcome | undefined;
-    /** Whether another payment than `settlement` has used, or is about to use, the same authorization nonce. */
-    hasRival: (settlement: Pick<Settlement, "id" | "asset" | "payer" | "authorizationNonce">) => boolean;
-    /** Notes transactions before they are sent, all of them or none. */
-    begin: (begun: readonly Begun[]) => void;
-    /** Notes outcomes, all of them or none. */
-    finish: (outcomes: ReadonlyMap<Hex, Outcome>) => void;
-    /** Forgets a transaction that no node took, and its settlement if it has no other. */
-    withdraw: (attempt: Attempt) => void;
-    unfinished: () => readonly Unfinished[];
-    /** Forgets what was finished before the time given. Returns how many settlements those were. */
-    prune: (finishedBeforeMs: number) => number;
-  }>;
+export type Ledger = Readonly<{
+  outcome: (id: Hex) => Promise<Outcome | undefined>;
+  /** Whether another payment than `settlement` has used, or is about to use, the same authorization nonce. */
+  hasRival: (settlement: Pick<Settlement, "id" | "asset" | "payer" | "authorizationNonce">) => Promise<boolean>;
+  /** Notes transactions before they are sent, all of them or none. */
+  begin: (begun: readonly Begun[]) => Promise<void>;
+  /** Notes outcomes, all of them or none. */
+  finish: (outcomes: ReadonlyMap<Hex, Outcome>) => Promise<void>;
+  /** Forgets a transaction that no node took, and its settlement if it has no other. */
+  withdraw: (attempt: Attempt) => Promise<void>;
+  unfinished: () => Promise<readonly Unfinished[]>;
+  /** Forgets what was finished before the time given. Returns how many settlements those were. */
+  prune: (finishedBeforeMs: number) => Promise<number>;
+}>;
 
-/**
- * Opens the ledger's SQLite file, making it if it is not there, and keeps every other process out of it: two that settle with one
- * signer would give out the same nonces. Disposing of it closes the file.
- *
- * @throws {StartupError} when another process has the file.
- */
-export function openLedger(
-  { path, chainId }: Readonly<{ path: string; chainId: number }>,
-  { clock }: Readonly<{ clock: () => number }>,
+/** What a ledger works with. */
+export type LedgerDependencies = Readonly<{
+  store: SqlStore;
+  clock: () => number;
+  /** Runs first in every transaction that begins, finishes or withdraws; what it throws keeps the transaction from happening. */
+  guard: (connection: SqlConnection) => Promise<void>;
+}>;
+
+const outcomeSql =
+  "SELECT state, transaction_hash, reason, message FROM settlement WHERE chain_id = $1 AND id = $2 AND state <> 'begun'";
+
+const rivalSql = `SELECT 1 AS rival FROM settlement
+  WHERE chain_id = $1 AND asset = $2 AND payer = $3 AND authorization_nonce = $4 AND state <> 'failed' AND id <> $5`;
+
+const begunSql = "SELECT * FROM settlement WHERE chain_id = $1 AND state = 'begun' ORDER BY begun_at_ms, id";
+
+const attemptsSql = `SELECT attempt.* FROM attempt
+  JOIN settlement ON settlement.chain_id = attempt.chain_id AND settlement.id = attempt.settlement_id
+  WHERE settlement.chain_id = $1 AND settlement.state = 'begun' ORDER BY attempt.signed_at_ms, attempt.nonce`;
+
+const deleteAttemptSql = "DELETE FROM attempt WHERE chain_id = $1 AND hash = $2 RETURNING settlement_id";
+
+const deleteChildlessSql = `DELETE FROM settlement WHERE chain_id = $1 AND state = 'begun' AND id = $2
+  AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id)`;
+
+const deleteFinishedSql = "DELETE FROM settlement WHERE state <> 'begun' AND finished_at_ms < $1";
+
+/** Makes the ledger of one chain over a store that has its tables. */
+export function createLedger(
+  { chainId }: Readonly<{ chainId: number }>,
+  { store, clock, guard }: LedgerDependencies,
 ): Ledger {
-  const database = openExclusively(path);
-  const rows = ledgerRows(database, chainId);
+  const guarded = (work: (connection: SqlConnection) => Promise<void>) =>
+    store.transaction(async (connection) => {
+      await guard(connection);
+      await work(connection);
+    });
   return {
-    outcome: rows.outcome,
-    hasRival: rows.hasRival,
-    begin: (begun) =>
-      inTransaction(database, () => {
-        for (const { settlement, attempt } of begun) {
-          rows.insertSettlement(settlement, clock());
-          rows.insertAttempt(settlement.id, attempt);
-        }
+    outcome: async (id) => {
+      const [row] = await store.rows(outcomeSql, [chainId, id]);
+      return row === undefined ? undefined : toOutcome(row);
+    },
+    hasRival: async (settlement) => {
+      const rows = await store.rows(rivalSql, [chainId, ...authorizationKey(settlement), settlement.id]);
+      return rows.length > 0;
+    },
+    begin: async (begun) => {
+      if (begun.length > 0) await guarded((connection) => insertBegun(connection, chainId, begun, clock()));
+    },
+    finish: async (outcomes) => {
+      if (outcomes.size > 0) await guarded((connection) => updateFinished(connection, chainId, outcomes, clock()));
+    },
+    withdraw: (attempt) =>
+      guarded(async (connection) => {
+        const [row] = await connection.rows(deleteAttemptSql, [chainId, attempt.hash]);
+        if (row !== undefined) await connection.change(deleteChildlessSql, [chainId, String(row["settlement_id"])]);
       }),
-    finish: (outcomes) =>
-      inTransaction(database, () => {
-        for (const [id, outcome] of outcomes) rows.updateOutcome(id, outcome, clock());
-      }),
-    withdraw: (attempt) => inTransaction(database, () => rows.deleteAttempt(attempt)),
-    unfinished: rows.unfinished,
-    prune: (finishedBeforeMs) => inTransaction(database, () => rows.deleteFinished(finishedBeforeMs)),
-    [Symbol.dispose]: () => database.close(),
+    unfinished: () => store.transaction((connection) => readUnfinished(connection, chainId)),
+    prune: (finishedBeforeMs) => store.change(deleteFinishedSql, [finishedBeforeMs]),
   };
 }
 
-function openExclusively(path: string): DatabaseSync {
-  try {
-    const database = openSqlite(path, ledgerMigrations);
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
-    return database;
-  } catch (error) {
-    const { errcode } = error as Readonly<{ errcode?: number }>;
-    if (errcode !== sqliteBusy) throw error;
-    throw new StartupError(
-      `the ledger ${path} is in use; stop the other facilitator or set ledger.path to another file.`,
-      {
-        cause: error,
-      },
-    );
-  }
+async function insertBegun(
+  connection: SqlConnection,
+  chainId: number,
+  begun: readonly Begun[],
+  nowMs: number,
+): Promise<void> {
+  const settlements = begun.map(({ settlement }) => settlementRow(chainId, settlement, nowMs));
+  await connection.change(
+    `INSERT INTO settlement (${settlementColumns}) VALUES ${valuesText(settlements)} ON CONFLICT (chain_id, id) DO NOTHING`,
+    settlements.flat(),
+  );
+  const attempts = begun.map(({ settlement, attempt }) => attemptRow(chainId, settlement.id, attempt));
+  await connection.change(`INSERT INTO attempt (${attemptColumns}) VALUES ${valuesText(attempts)}`, attempts.flat());
 }
 
-function inTransaction<T>(database: DatabaseSync, work: () => T): T {
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    const result = work();
-    database.exec("COMMIT");
-    return result;
-  } catch (error) {
-    if (database.isTransaction) database.exec("ROLLBACK");
-    throw error;
-  }
+/** Notes outcomes; both databases name the columns of VALUES `column1`, `column2`, …. */
+async function updateFinished(
+  connection: SqlConnection,
+  chainId: number,
+  outcomes: ReadonlyMap<Hex, Outcome>,
+  nowMs: number,
+): Promise<void> {
+  const rows = [...outcomes].map(([id, outcome]): readonly SqlValue[] => {
+    const [reason, message] = outcome.state === "failed" ? [outcome.reason, outcome.message] : [null, null];
+    return [id, outcome.state, outcome.transaction, reason, message];
+  });
+  const values = rows.flat();
+  await connection.change(
+    `UPDATE settlement SET state = column2, transaction_hash = column3, reason = column4, message = column5,
+        finished_at_ms = $${values.length + 1}
+      FROM (VALUES ${valuesText(rows)}) AS outcome WHERE chain_id = $${values.length + 2} AND id = column1`,
+    [...values, nowMs, chainId],
+  );
+}
+
+async function readUnfinished(connection: SqlConnection, chainId: number): Promise<readonly Unfinished[]> {
+  const settlements = await connection.rows(begunSql, [chainId]);
+  const attempts = Map.groupBy(await connection.rows(attemptsSql, [chainId]), (row) => String(row["settlement_id"]));
+  return settlements.map((row) => ({
+    settlement: toSettlement(row),
+    attempts: (attempts.get(String(row["id"])) ?? []).map(toAttempt),
+  }));
 }

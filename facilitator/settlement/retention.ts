@@ -8,16 +8,21 @@ const pruneIntervalMs = 3_600_000;
 export function startRetention(
   { retentionDays }: Readonly<{ retentionDays: number }>,
   { ledger, clock, log }: Readonly<{ ledger: Pick<Ledger, "prune">; clock: () => number; log: Logger }>,
-): Disposable {
-  const prune = () => {
+): AsyncDisposable {
+  const prune = async () => {
     try {
-      const settlements = ledger.prune(clock() - retentionDays * dayMs);
+      const settlements = await ledger.prune(clock() - retentionDays * dayMs);
       if (settlements > 0) log.info({ settlements, retentionDays }, "forgot old settlements");
     } catch (error) {
       log.error({ err: error }, "can't forget old settlements; trying again in an hour");
     }
   };
-  prune();
-  const timer = setInterval(prune, pruneIntervalMs).unref();
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+  let pruning = prune();
+  const timer = setInterval(() => (pruning = prune()), pruneIntervalMs).unref();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      clearInterval(timer);
+      await pruning;
+    },
+  };
 }

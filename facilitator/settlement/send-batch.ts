@@ -36,25 +36,31 @@ export function createSendBatch(
     if (next !== undefined) nonces.startFrom(next);
     noncesAreStale = false;
     const signed = signBatch(jobs, now, options, dependencies);
-    journal(signed, ledger, nonces);
+    await journal(signed, ledger, nonces);
     for (const { job, attempt } of signed) {
       job.entry.attempts = [...job.entry.attempts, attempt];
       job.entry.sentAtMs = clock();
       job.entry.lostSinceMs = undefined;
     }
     const outcomes = await Promise.all(signed.map(({ attempt }) => send(chain, attempt.rawTransaction)));
-    const again = signed.filter((sent, index) => {
+    const again: SignedJob[] = [];
+    for (const [index, sent] of signed.entries()) {
       const outcome = outcomes[index];
-      return outcome !== undefined && outcome.kind !== "accepted" && isForeignNonce(sent, outcome, dependencies);
-    });
+      if (outcome === undefined || outcome.kind === "accepted") continue;
+      if (await isForeignNonce(sent, outcome, dependencies)) again.push(sent);
+    }
     noncesAreStale = again.length > 0;
     return { signed: signed.length, again: again.map(({ job }) => job) };
   };
 }
 
-function journal(signed: readonly SignedJob[], ledger: Ledger, nonces: SendDependencies["nonces"]): void {
+async function journal(
+  signed: readonly SignedJob[],
+  ledger: Ledger,
+  nonces: SendDependencies["nonces"],
+): Promise<void> {
   try {
-    ledger.begin(signed.map(({ job, attempt }) => ({ settlement: job.entry.settlement, attempt })));
+    await ledger.begin(signed.map(({ job, attempt }) => ({ settlement: job.entry.settlement, attempt })));
   } catch (error) {
     for (const { job, attempt } of signed) if (job.replaced === undefined) nonces.release(attempt.nonce);
     throw error;
@@ -71,11 +77,11 @@ async function send(chain: Chain, rawTransaction: SignedJob["attempt"]["rawTrans
 }
 
 /** Deals with a transaction that the node did not take. Whether it needs another one, because its nonce is someone else's. */
-function isForeignNonce(
+async function isForeignNonce(
   { job: { entry, replaced }, attempt }: SignedJob,
   outcome: Exclude<SendOutcome, { kind: "accepted" }>,
   { ledger, nonces, book, log }: SendDependencies,
-): boolean {
+): Promise<boolean> {
   const facts = {
     settlement: entry.settlement.id,
     transaction: attempt.hash,
@@ -91,7 +97,7 @@ function isForeignNonce(
     return entry.attempts.length <= foreignNoncesMax;
   }
   log.warn(facts, "the node refused a transaction");
-  ledger.withdraw(attempt);
+  await ledger.withdraw(attempt);
   entry.attempts = entry.attempts.filter(({ hash }) => hash !== attempt.hash);
   if (replaced === undefined) nonces.release(attempt.nonce);
   if (entry.attempts.length === 0) {

@@ -6,11 +6,12 @@ import { refuseTime } from "../payment/validity.ts";
 import { unsent, type Ending, type InFlight, type InFlightBook } from "./in-flight.ts";
 import type { Ledger } from "./ledger.ts";
 import { OverloadError } from "./overload-error.ts";
+import { withinReceiptTime, type ReceiptTime } from "./receipt-time.ts";
 import type { Outcome, Settlement } from "./settlement.ts";
 import type { Submitter } from "./submitter.ts";
 
 /** How long and how many. */
-export type SettlerOptions = Readonly<{ receiptTimeoutMs: number; drainMs: number; inFlightMax: number }>;
+export type SettlerOptions = ReceiptTime & Readonly<{ inFlightMax: number }>;
 
 /** What settling works with. */
 export type SettlerDependencies = Readonly<{
@@ -24,9 +25,12 @@ export type SettlerDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** What a caller of `settle` learns: an outcome, a refusal, or that the outcome is not known yet. */
+/**
+ * What a caller of `settle` learns: an outcome, a refusal, or that the outcome is not known yet; the transaction is empty then while
+ * a settlement that is on record waits for a replica to send it.
+ */
 export type SettleResult = Readonly<
-  Outcome | { state: "refused"; refusal: Refusal } | { state: "pending"; transaction: Hex }
+  Outcome | { state: "refused"; refusal: Refusal } | { state: "pending"; transaction: Hex | "" }
 >;
 
 /** Settles payments, each at most once. */
@@ -34,6 +38,7 @@ export type Settler = Readonly<{
   /**
    * @throws {ChainError} when the chain can't be asked; nothing was sent then, and nothing will be.
    * @throws {OverloadError} when too many settlements are under way.
+   * @throws {StoreError} when the ledger can't be used; settling the same payment again tells its outcome.
    */
   settle: (payment: SignedPayment) => Promise<SettleResult>;
 }>;
@@ -45,12 +50,20 @@ export type Settler = Readonly<{
 export function createSettler(options: SettlerOptions, dependencies: SettlerDependencies): Settler {
   const { book, ledger, submitter, check, clock, signal } = dependencies;
 
+  const judge = async (entry: InFlight, payment: SignedPayment): Promise<Ending | undefined> => {
+    const outcome = await ledger.outcome(payment.id);
+    if (outcome !== undefined) return outcome;
+    if (await ledger.hasRival(entry.settlement)) return { state: "refused", refusal: nonceUsed };
+    const refusal = refuseTime(payment.authorization, clock()) ?? (await check(payment));
+    return refusal === undefined ? undefined : { state: "refused", refusal };
+  };
+
   const begin = async (entry: InFlight, payment: SignedPayment): Promise<void> => {
     try {
-      const refusal = await check(payment);
+      const ending = await judge(entry, payment);
       if (entry.abandoned) return;
-      if (refusal === undefined) submitter.submit(entry);
-      else book.end(entry, { state: "refused", refusal });
+      if (ending === undefined) submitter.submit(entry);
+      else book.end(entry, ending);
     } catch (error) {
       if (!entry.abandoned) book.end(entry, unsent(error instanceof Error ? error : new Error(String(error))));
     }
@@ -60,12 +73,13 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     settle: async (payment) => {
       const running = book.get(payment.id);
       if (running !== undefined) return waitFor(running, options, { book, signal });
-      const outcome = ledger.outcome(payment.id);
-      if (outcome !== undefined) return outcome;
       const settlement = settlementOf(payment);
-      const refusal = refuseRival(settlement, book, ledger) ?? refuseTime(payment.authorization, clock());
-      if (refusal !== undefined) return { state: "refused", refusal };
+      if (book.hasRival(settlement)) {
+        // A rival that the ledger is about to refuse must not hide the outcome of the payment that came before it.
+        return (await ledger.outcome(payment.id)) ?? { state: "refused", refusal: nonceUsed };
+      }
       if (book.size() >= options.inFlightMax) throw new OverloadError(options.inFlightMax);
+      // In the book before the ledger is asked: whoever comes with the same payment meanwhile finds it there.
       const entry = book.add(settlement, []);
       void begin(entry, payment);
       return waitFor(entry, options, { book, signal });
@@ -73,24 +87,25 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
   };
 }
 
-function settlementOf({ id, asset, payer, payTo, amount, authorization, callData }: SignedPayment): Settlement {
+/** A payment as it is written down. */
+export function settlementOf({ id, asset, payer, payTo, amount, authorization, callData }: SignedPayment): Settlement {
   const { nonce, validBefore } = authorization;
   return { id, asset, payer, payTo, amount, authorizationNonce: nonce, validBefore, callData };
 }
 
-function refuseRival(settlement: Settlement, book: InFlightBook, ledger: Ledger): Refusal | undefined {
-  if (!book.hasRival(settlement) && !ledger.hasRival(settlement)) return undefined;
-  const message =
-    "another payment with the same authorization nonce was settled or is being settled; sign one with a new nonce.";
-  return { reason: reason.nonceUsed, message };
-}
+/** Two payments with one authorization nonce can't both be settled (EIP-3009). */
+export const nonceUsed: Refusal = {
+  reason: reason.nonceUsed,
+  message:
+    "another payment with the same authorization nonce was settled or is being settled; sign one with a new nonce.",
+};
 
 async function waitFor(
   entry: InFlight,
-  { receiptTimeoutMs, drainMs }: SettlerOptions,
+  time: ReceiptTime,
   { book, signal }: Pick<SettlerDependencies, "book" | "signal">,
 ): Promise<SettleResult> {
-  const ending = await firstOf(entry.ended, { receiptTimeoutMs, drainMs }, signal);
+  const ending = await withinReceiptTime(entry.ended, time, signal);
   if (ending !== undefined) return resultOf(ending);
   const newest = entry.attempts.at(-1);
   if (newest !== undefined) return { state: "pending", transaction: newest.hash };
@@ -102,26 +117,4 @@ async function waitFor(
 function resultOf(ending: Ending): SettleResult {
   if (ending.state === "unsent") throw ending.error;
   return ending;
-}
-
-/** The ending, or `undefined` when it takes too long or the process is to stop. */
-async function firstOf(
-  ended: Promise<Ending>,
-  { receiptTimeoutMs, drainMs }: Readonly<{ receiptTimeoutMs: number; drainMs: number }>,
-  signal: AbortSignal,
-): Promise<Ending | undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const giveUp = () => resolve(undefined);
-  let timer = setTimeout(giveUp, signal.aborted ? Math.min(drainMs, receiptTimeoutMs) : receiptTimeoutMs);
-  const hurry = () => {
-    clearTimeout(timer);
-    timer = setTimeout(giveUp, drainMs);
-  };
-  signal.addEventListener("abort", hurry, { once: true });
-  try {
-    return await Promise.race([ended, promise]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", hurry);
-  }
 }

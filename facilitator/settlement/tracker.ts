@@ -92,7 +92,7 @@ async function carryOut(
     if (decision.kind === "resend") later.push(resend(entry, seen, chain));
     if (decision.kind === "examine") later.push(resolveByExamination(entry, decision.cause, seen, dependencies));
   }
-  finish(outcomes, dependencies);
+  await finish(outcomes, dependencies);
   const failure = (await Promise.allSettled(later)).find((result) => result.status === "rejected");
   if (failure !== undefined) throw failure.reason;
 }
@@ -105,16 +105,16 @@ async function resolveByExamination(
 ): Promise<void> {
   log.warn({ settlement: entry.settlement.id, cause }, "looking for what became of a settlement");
   const finding = await examine(entry, cause, head.number, { chain });
-  if (finding.kind === "outcome") finish(new Map([[entry, finding.outcome]]), { ledger, book });
+  if (finding.kind === "outcome") await finish(new Map([[entry, finding.outcome]]), { ledger, book });
   if (finding.kind === "send_anew") submitter.submit(entry);
 }
 
-function finish(
+async function finish(
   outcomes: ReadonlyMap<InFlight, Outcome>,
   { ledger, book }: Pick<TrackerDependencies, "ledger" | "book">,
-): void {
+): Promise<void> {
   if (outcomes.size === 0) return;
-  ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome])));
+  await ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome])));
   for (const [entry, outcome] of outcomes) book.end(entry, outcome);
 }
 

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLog } from "#daemon/log.ts";
-import { openPostgresStore } from "#daemon/postgres-store.ts";
-import { Secret } from "#daemon/secret.ts";
 import { createClaimLedger, type ClaimLedger } from "#resource-server/claim-ledger.ts";
 import { joinClaimOwners } from "#resource-server/claim-owner.ts";
 import { postgresClaimMigrations } from "#resource-server/claim-schema.ts";
 import { newClaim, testClaimLedger } from "#resource-server/testing/claim-ledger-contract.ts";
 import { postgresMissing, startPostgres, type PostgresServer } from "../support/postgres.ts";
+import { openTestStore } from "./postgres-place.ts";
 
 const missing = postgresMissing();
 const log = createLog({ service: "test", level: "silent" });
@@ -14,11 +13,7 @@ const log = createLog({ service: "test", level: "silent" });
 /** A process of its own on the ledger in a database. */
 async function join(url: string, clock: () => number = Date.now): Promise<AsyncDisposable & ClaimLedger> {
   await using resources = new AsyncDisposableStack();
-  const limits = { poolSize: 4, connectTimeoutMs: 5_000, statementTimeoutMs: 5_000 };
-  const place = { url: new Secret(url), schema: "gatehouse_resource_server", setting: "ledger.url" };
-  const store = resources.use(
-    await openPostgresStore({ ...limits, ...place, migrations: postgresClaimMigrations }, { log }),
-  );
+  const store = resources.use(await openTestStore(url, "gatehouse_resource_server", postgresClaimMigrations));
   const owner = resources.use(await joinClaimOwners({ store, log }));
   const owned = resources.move();
   return {

@@ -1,0 +1,41 @@
+import type { Logger } from "#daemon/log.ts";
+import { bothLedgers, type PostgresSettings } from "#daemon/postgres-settings.ts";
+import { environmentName } from "#daemon/settings-leaf.ts";
+import { openSqliteStore } from "#daemon/sqlite-store.ts";
+import type { SqlStore } from "#daemon/sql-store.ts";
+import { postgresLedgerMigrations, sqliteLedgerMigrations } from "./ledger-schema.ts";
+
+/** Where a ledger stands. */
+export type LedgerPlace = Readonly<{ path?: string | undefined }> & PostgresSettings;
+
+/** A store with the ledger's tables; `isShared` when other processes may have it as well. */
+type OpenStore = Readonly<{ store: SqlStore; isShared: boolean }>;
+
+/** Where settlements are kept when nothing else is said. */
+const defaultPath = ".gatehouse/facilitator.sqlite";
+
+/**
+ * Opens the database that the settings name: PostgreSQL, which replicas share, or a SQLite file, which is kept from every other
+ * process: two that settle on their own with one signer would give out the same nonces.
+ *
+ * @throws {StartupError} when both are named, or the one that is can't be used.
+ */
+export async function openLedgerStore(
+  { path, url, ...limits }: LedgerPlace,
+  { log }: Readonly<{ log: Logger }>,
+): Promise<OpenStore> {
+  if (path !== undefined && url !== undefined) throw bothLedgers(setting("path"), setting("url"));
+  if (url === undefined) {
+    const place = { path: path ?? defaultPath, setting: setting("path"), rival: "the other facilitator" };
+    return { store: openSqliteStore({ ...place, migrations: sqliteLedgerMigrations }), isShared: false };
+  }
+  // Loaded only when it is used: a start with SQLite does not pay for it.
+  const { openPostgresStore } = await import("#daemon/postgres-store.ts");
+  const place = { url, setting: setting("url"), schema: "gatehouse_facilitator" };
+  const store = await openPostgresStore({ ...limits, ...place, migrations: postgresLedgerMigrations }, { log });
+  return { store, isShared: true };
+}
+
+function setting(key: "path" | "url"): string {
+  return environmentName("facilitator", ["ledger", key]);
+}

@@ -1,0 +1,78 @@
+import type { Logger } from "#daemon/log.ts";
+import type { Chain } from "../chain/chain.ts";
+import type { FeeQuotes } from "../chain/fees.ts";
+import type { TransactionSigner } from "../chain/transaction-signer.ts";
+import type { FacilitatorSettings } from "../settings.ts";
+import { createInFlightBook, type InFlightBook } from "./in-flight.ts";
+import type { Ledger } from "./ledger.ts";
+import { createNonces } from "./nonces.ts";
+import { createPollLoop } from "./poll-loop.ts";
+import { createSendBatch } from "./send-batch.ts";
+import { createSubmitter, type Submitter } from "./submitter.ts";
+import { createTracker } from "./tracker.ts";
+
+/** Settings that settling depends on. */
+export type SettlingOptions = Readonly<{ settlement: FacilitatorSettings["settlement"]; chainId: number }>;
+
+/** What settling works with. */
+export type SettlingDependencies = Readonly<{
+  ledger: Ledger;
+  chain: Chain;
+  fees: FeeQuotes;
+  signer: TransactionSigner;
+  clock: () => number;
+  log: Logger;
+}>;
+
+/**
+ * What signs, sends and follows the transactions of one signer. Only one may do so at a time, because it gives out the signer's
+ * nonces. Disposing of it waits until what was signed has been sent; what has no outcome by then is taken up by the next one.
+ */
+export type Settling = AsyncDisposable &
+  Readonly<{
+    book: InFlightBook;
+    submitter: Pick<Submitter, "submit">;
+    nextNonce: () => number;
+    /** Tells that there is a new block. */
+    onHead: () => void;
+  }>;
+
+/** Takes up what the ledger says was begun: its transactions are looked for, and sent again where they are missing. */
+export async function startSettling(
+  { settlement, chainId }: SettlingOptions,
+  dependencies: SettlingDependencies,
+): Promise<Settling> {
+  const { ledger, signer, log } = dependencies;
+  const unfinished = (await ledger.unfinished()).filter(({ attempts }) => attempts.length > 0);
+  const book = createInFlightBook();
+  const nonces = createNonces();
+  const sendBatch = createSendBatch({ ...settlement, chainId }, { ...dependencies, book, nonces });
+  const submitter = createSubmitter(settlement, { book, log, sendBatch, onSent: () => poll.wake() });
+  const tracker = createTracker(settlement, { ...dependencies, book, nonces, submitter, signer: signer.address });
+  const hasPending = () => book.all().some(({ attempts }) => attempts.length > 0);
+  const poll = createPollLoop(
+    { intervalMs: settlement.pollIntervalMs },
+    { hasWork: hasPending, look: tracker.look, log },
+  );
+  for (const { settlement: begun, attempts } of unfinished) {
+    book.add(begun, attempts);
+    for (const attempt of attempts) if (attempt.signer === signer.address) nonces.hold(attempt.nonce);
+  }
+  if (unfinished.length > 0) {
+    log.info({ settlements: unfinished.length }, "taking up settlements that were begun before");
+    poll.wake();
+  }
+  return {
+    book,
+    submitter,
+    nextNonce: nonces.next,
+    onHead: () => {
+      if (hasPending()) poll.wake();
+    },
+    [Symbol.asyncDispose]: async () => {
+      await submitter.idle();
+      await poll[Symbol.asyncDispose]();
+      await submitter.idle();
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import type { Logger } from "#daemon/log.ts";
+import type { Hex } from "../../payment/hex.ts";
+import { createPollLoop } from "../poll-loop.ts";
+import type { Outcome } from "../settlement.ts";
+import type { RecordedState, Requests } from "./requests.ts";
+
+/** How a watched settlement ended: with an outcome, or not on record any more. */
+export type WatchedEnding = Readonly<Outcome | { state: "gone" }>;
+
+/** A settlement that somebody in this process waits for. */
+export type Watched = Readonly<{
+  /** Never rejects. */
+  ended: Promise<WatchedEnding>;
+  /** Its newest transaction, as far as is known. */
+  transaction: () => Hex | undefined;
+  /** Waits no longer. */
+  leave: () => void;
+}>;
+
+/** Looks for the outcomes of all settlements that this process waits for, with one question at a time. */
+export type OutcomeWatch = AsyncDisposable &
+  Readonly<{
+    watch: (id: Hex) => Watched;
+    /** How many waits there are. */
+    size: () => number;
+  }>;
+
+type Entry = {
+  waits: number;
+  transaction: Hex | undefined;
+  end: (ending: WatchedEnding) => void;
+  ended: Promise<WatchedEnding>;
+};
+
+/** Makes a watch that asks nothing while nobody waits. */
+export function createOutcomeWatch(
+  { intervalMs }: Readonly<{ intervalMs: number }>,
+  { requests, log }: Readonly<{ requests: Pick<Requests, "states">; log: Logger }>,
+): OutcomeWatch {
+  const entries = new Map<Hex, Entry>();
+  let waits = 0;
+
+  const settle = (id: Hex, entry: Entry, state: RecordedState | undefined): void => {
+    if (state?.state === "begun") {
+      entry.transaction = state.transaction ?? entry.transaction;
+      return;
+    }
+    entries.delete(id);
+    entry.end(state ?? { state: "gone" });
+  };
+  const look = async (): Promise<void> => {
+    // Only those that were there before the question: what is asked for meanwhile may be too new for the answer.
+    const asked = [...entries];
+    const states = await requests.states(asked.map(([id]) => id));
+    for (const [id, entry] of asked) if (entries.get(id) === entry) settle(id, entry, states.get(id));
+  };
+  const loop = createPollLoop({ intervalMs }, { hasWork: () => entries.size > 0, look, log });
+
+  const entryOf = (id: Hex): Entry => {
+    const known = entries.get(id);
+    if (known !== undefined) return known;
+    const { promise: ended, resolve: end } = Promise.withResolvers<WatchedEnding>();
+    const entry: Entry = { waits: 0, transaction: undefined, end, ended };
+    entries.set(id, entry);
+    return entry;
+  };
+  return {
+    watch: (id) => {
+      const entry = entryOf(id);
+      entry.waits += 1;
+      waits += 1;
+      loop.wake();
+      return {
+        ended: entry.ended,
+        transaction: () => entry.transaction,
+        leave: () => {
+          entry.waits -= 1;
+          waits -= 1;
+          if (entry.waits === 0 && entries.get(id) === entry) entries.delete(id);
+        },
+      };
+    },
+    size: () => waits,
+    [Symbol.asyncDispose]: () => loop[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,88 @@
+import { valuesText, type SqlConnection, type SqlStore } from "#daemon/sql-store.ts";
+import type { Hex } from "../../payment/hex.ts";
+import { settlementColumns, settlementRow, toOutcome, toSettlement } from "../ledger-rows.ts";
+import type { Outcome, Settlement } from "../settlement.ts";
+
+/** How far a settlement is that is on record: at its end, or under way with its newest transaction, if it has one. */
+export type RecordedState = Readonly<Outcome | { state: "begun"; transaction: Hex | undefined }>;
+
+/**
+ * The table of settlements as the place where replicas meet: any of them asks for a settlement and watches it, the one that settles
+ * finds it there. PostgreSQL only. Any method throws `StoreError` when the database can't be used now.
+ */
+export type Requests = Readonly<{
+  /** Asks for a settlement; asking again changes nothing. False when another payment has the same authorization nonce. */
+  ask: (settlement: Settlement) => Promise<boolean>;
+  /** What is on record about settlements; those that are not there are not in the answer. */
+  states: (ids: readonly Hex[]) => Promise<ReadonlyMap<Hex, RecordedState>>;
+  /** Why the last request for a settlement came to nothing, if one did. */
+  unsentReason: (id: Hex) => Promise<string | undefined>;
+  /** Settlements that are asked for and have no transaction yet, oldest first. */
+  waiting: (countMax: number) => Promise<readonly Settlement[]>;
+  /** Takes requests back that could not be sent, and says why. Nothing was sent, and nothing will be until it is asked for again. */
+  decline: (id: Hex, message: string) => Promise<void>;
+}>;
+
+/** What requests work with; `guard` runs first when one is declined, which only the replica that settles may. */
+export type RequestsDependencies = Readonly<{
+  store: SqlStore;
+  clock: () => number;
+  guard: (connection: SqlConnection) => Promise<void>;
+}>;
+
+const unsentAgeMaxMs = 3_600_000;
+
+const statesSql = `SELECT id, state, transaction_hash, reason, message,
+    (SELECT hash FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id
+      ORDER BY signed_at_ms DESC, nonce DESC LIMIT 1) AS newest
+  FROM settlement WHERE chain_id = $1 AND id = ANY(string_to_array($2, ','))`;
+
+const waitingSql = `SELECT * FROM settlement WHERE chain_id = $1 AND state = 'begun'
+    AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id)
+  ORDER BY begun_at_ms, id LIMIT $2`;
+
+const takeBackSql = `DELETE FROM settlement WHERE chain_id = $1 AND id = $2 AND state = 'begun'
+  AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id)`;
+
+const sayWhySql = `INSERT INTO unsent (chain_id, id, message, at_ms) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (chain_id, id) DO UPDATE SET message = excluded.message, at_ms = excluded.at_ms`;
+
+/** Makes the requests for settlements on one chain. */
+export function createRequests(
+  { chainId }: Readonly<{ chainId: number }>,
+  { store, clock, guard }: RequestsDependencies,
+): Requests {
+  return {
+    ask: async (settlement) => {
+      const row = settlementRow(chainId, settlement, clock());
+      const text = `INSERT INTO settlement (${settlementColumns}) VALUES ${valuesText([row])} ON CONFLICT DO NOTHING`;
+      if ((await store.change(text, row)) === 1) return true;
+      const found = await store.rows("SELECT 1 FROM settlement WHERE chain_id = $1 AND id = $2", [
+        chainId,
+        settlement.id,
+      ]);
+      return found.length > 0;
+    },
+    states: async (ids) => {
+      const rows = await store.rows(statesSql, [chainId, ids.join(",")]);
+      return new Map(rows.map((row) => [String(row["id"]) as Hex, stateOf(row)]));
+    },
+    unsentReason: async (id) => {
+      const [row] = await store.rows("SELECT message FROM unsent WHERE chain_id = $1 AND id = $2", [chainId, id]);
+      return row === undefined ? undefined : String(row["message"]);
+    },
+    waiting: async (countMax) => (await store.rows(waitingSql, [chainId, countMax])).map(toSettlement),
+    decline: (id, message) =>
+      store.transaction(async (connection) => {
+        await guard(connection);
+        await connection.change(takeBackSql, [chainId, id]);
+        await connection.change(sayWhySql, [chainId, id, message, clock()]);
+        await connection.change("DELETE FROM unsent WHERE at_ms < $1", [clock() - unsentAgeMaxMs]);
+      }),
+  };
+}
+
+function stateOf(row: Readonly<Record<string, unknown>>): RecordedState {
+  if (row["state"] !== "begun") return toOutcome(row);
+  return { state: "begun", transaction: row["newest"] === null ? undefined : (String(row["newest"]) as Hex) };
+}

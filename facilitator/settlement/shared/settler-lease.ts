@@ -1,0 +1,59 @@
+import { randomUUID } from "node:crypto";
+import type { SqlConnection, SqlStore } from "#daemon/sql-store.ts";
+
+/** This replica is not the one that settles any more; what it was about to write is not written. */
+export class TermEndedError extends Error {
+  override readonly name = "TermEndedError";
+  readonly code = "term_ended";
+
+  constructor() {
+    super("another replica settles now");
+  }
+}
+
+/**
+ * The right to settle on a chain, which one replica has at a time, for a term. It lasts as long as it is renewed, by the database's
+ * clock. Each term has a higher number than the one before it, and every write of the one that settles locks the lease and compares
+ * that number: a replica that was cut off and comes back can write nothing once another has begun its term.
+ */
+export type SettlerLease = Readonly<{
+  /** Begins a term when nobody has one; its number. */
+  acquire: () => Promise<number | undefined>;
+  /** False when the term is over. */
+  renew: (term: number) => Promise<boolean>;
+  /** Ends the term, so that another replica need not wait for its time to pass. */
+  release: (term: number) => Promise<void>;
+  /** @throws {TermEndedError} from the check, when the term is over. */
+  guard: (term: number) => (connection: SqlConnection) => Promise<void>;
+}>;
+
+/** How long a term outlives its last renewal. */
+export const termLifeMs = 4_000;
+
+/** Makes the lease of one chain for this process. */
+export function createSettlerLease(
+  { chainId }: Readonly<{ chainId: number }>,
+  { store }: Readonly<{ store: SqlStore }>,
+): SettlerLease {
+  const holder = randomUUID();
+  const acquireSql = `INSERT INTO settler (chain_id, holder, term, expires_at_ms) VALUES ($1, $2, 1, ${store.nowMs} + $3)
+    ON CONFLICT (chain_id) DO UPDATE
+      SET holder = excluded.holder, term = settler.term + 1, expires_at_ms = excluded.expires_at_ms
+      WHERE settler.expires_at_ms < ${store.nowMs} OR settler.holder = excluded.holder
+    RETURNING term`;
+  const renewSql = `UPDATE settler SET expires_at_ms = ${store.nowMs} + $3 WHERE chain_id = $1 AND term = $2`;
+  return {
+    acquire: async () => {
+      const [row] = await store.rows(acquireSql, [chainId, holder, termLifeMs]);
+      return row === undefined ? undefined : Number(row["term"]);
+    },
+    renew: async (term) => (await store.change(renewSql, [chainId, term, termLifeMs])) === 1,
+    release: async (term) => {
+      await store.change("UPDATE settler SET expires_at_ms = 0 WHERE chain_id = $1 AND term = $2", [chainId, term]);
+    },
+    guard: (term) => async (connection) => {
+      const text = "SELECT term FROM settler WHERE chain_id = $1 AND term = $2 FOR SHARE";
+      if ((await connection.rows(text, [chainId, term])).length === 0) throw new TermEndedError();
+    },
+  };
+}

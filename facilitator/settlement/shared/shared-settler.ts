@@ -1,0 +1,68 @@
+import { ChainError } from "../../chain/chain-error.ts";
+import type { Refusal } from "../../payment/reason.ts";
+import type { SignedPayment } from "../../payment/signed-payment.ts";
+import { refuseTime } from "../../payment/validity.ts";
+import { nonceUsed, settlementOf, type SettleResult, type Settler, type SettlerOptions } from "../settler.ts";
+import { OverloadError } from "../overload-error.ts";
+import { withinReceiptTime } from "../receipt-time.ts";
+import type { OutcomeWatch } from "./outcome-watch.ts";
+import type { Requests } from "./requests.ts";
+
+/** What settling in one of several replicas works with. */
+export type SharedSettlerDependencies = Readonly<{
+  requests: Pick<Requests, "ask" | "states" | "unsentReason">;
+  watch: OutcomeWatch;
+  /** Whether the chain would take the payment now. */
+  check: (payment: SignedPayment) => Promise<Refusal | undefined>;
+  /** Tells the part of this process that settles, if it does. */
+  onAsked: () => void;
+  clock: () => number;
+  /** Aborts when the process is to stop. */
+  signal: AbortSignal;
+}>;
+
+/**
+ * Makes the settler of a replica: it judges a payment, puts it on record as asked for, and waits for the outcome to be on
+ * record, whichever replica brings it about. What is on record is settled even if this process ends meanwhile, so a caller
+ * who can't be told the outcome is told `pending`.
+ */
+export function createSharedSettler(options: SettlerOptions, dependencies: SharedSettlerDependencies): Settler {
+  const { requests, watch, check, onAsked, clock } = dependencies;
+  const onRecord = async ({ id }: SignedPayment) => (await requests.states([id])).get(id);
+  return {
+    settle: async (payment) => {
+      if (watch.size() >= options.inFlightMax) throw new OverloadError(options.inFlightMax);
+      let state = await onRecord(payment);
+      if (state === undefined) {
+        const refusal = refuseTime(payment.authorization, clock()) ?? (await check(payment));
+        if (refusal === undefined) {
+          if (!(await requests.ask(settlementOf(payment)))) return { state: "refused", refusal: nonceUsed };
+          onAsked();
+        } else {
+          // Another replica may have settled it between the two questions; then the chain refuses what has been paid.
+          state = await onRecord(payment);
+          if (state === undefined) return { state: "refused", refusal };
+        }
+      }
+      if (state !== undefined && state.state !== "begun") return state;
+      return waitFor(payment, options, dependencies);
+    },
+  };
+}
+
+async function waitFor(
+  { id }: SignedPayment,
+  options: SettlerOptions,
+  { requests, watch, signal }: SharedSettlerDependencies,
+): Promise<SettleResult> {
+  const watched = watch.watch(id);
+  try {
+    const ending = await withinReceiptTime(watched.ended, options, signal);
+    if (ending === undefined) return { state: "pending", transaction: watched.transaction() ?? "" };
+    if (ending.state !== "gone") return ending;
+    const why = (await requests.unsentReason(id)) ?? "it was withdrawn";
+    throw new ChainError("refused", `the settlement could not be sent, nothing was charged: ${why}`);
+  } finally {
+    watched.leave();
+  }
+}

@@ -1,0 +1,129 @@
+import type { SqlConnection, SqlStore } from "#daemon/sql-store.ts";
+import { StoreError } from "#daemon/store-error.ts";
+import type { Hex } from "../../payment/hex.ts";
+import { createPause } from "../../pause.ts";
+import type { Ending } from "../in-flight.ts";
+import { createLedger, type Ledger } from "../ledger.ts";
+import { startSettling, type Settling, type SettlingDependencies, type SettlingOptions } from "../settling.ts";
+import { createRequests } from "./requests.ts";
+import { TermEndedError } from "./settler-lease.ts";
+
+/** What a term works with. */
+export type TermDependencies = Omit<SettlingDependencies, "ledger"> &
+  Readonly<{ store: SqlStore; guard: (connection: SqlConnection) => Promise<void> }>;
+
+/**
+ * A time in which this replica settles. It begins with what the database has and keeps nothing beyond it; so when a write fails with
+ * an outcome that is not known, the term is over, and the next one, here or in another replica, begins by reading.
+ */
+export type Term = AsyncDisposable &
+  Readonly<{
+    settling: Settling;
+    /** Aborts when the term can't go on. */
+    over: AbortSignal;
+    /** Looks for requests at once. */
+    wake: () => void;
+  }>;
+
+/** Begins a term. */
+export async function startTerm(options: SettlingOptions, dependencies: TermDependencies): Promise<Term> {
+  const { store, clock, log, guard } = dependencies;
+  const end = new AbortController();
+  const onFault = (error: unknown): void => {
+    if (isFault(error) && !end.signal.aborted) end.abort(error);
+  };
+  const ledger = ending(createLedger(options, { store, clock, guard }), onFault);
+  const settling = await startSettling(options, { ...dependencies, ledger });
+  const intake = startIntake(options, { ...dependencies, settling, onFault, over: end.signal, log });
+  return {
+    settling,
+    over: end.signal,
+    wake: intake.wake,
+    [Symbol.asyncDispose]: async () => {
+      end.abort();
+      await intake[Symbol.asyncDispose]();
+      await settling[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function isFault(error: unknown): boolean {
+  return error instanceof StoreError || error instanceof TermEndedError;
+}
+
+/** A ledger that tells of each fault before it throws it. */
+function ending(ledger: Ledger, onFault: (error: unknown) => void): Ledger {
+  const told = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      onFault(error);
+      throw error;
+    }
+  };
+  return {
+    outcome: (id) => told(ledger.outcome(id)),
+    hasRival: (settlement) => told(ledger.hasRival(settlement)),
+    begin: (begun) => told(ledger.begin(begun)),
+    finish: (outcomes) => told(ledger.finish(outcomes)),
+    withdraw: (attempt) => told(ledger.withdraw(attempt)),
+    unfinished: () => told(ledger.unfinished()),
+    prune: (before) => told(ledger.prune(before)),
+  };
+}
+
+type IntakeDependencies = TermDependencies &
+  Readonly<{ settling: Settling; onFault: (error: unknown) => void; over: AbortSignal }>;
+
+/** Takes requests from the database into the queue of the signer, and tells the database of those that could not be sent. */
+function startIntake(options: SettlingOptions, dependencies: IntakeDependencies): AsyncDisposable & Pick<Term, "wake"> {
+  const { store, clock, guard, settling, onFault, over, log } = dependencies;
+  const { book, submitter } = settling;
+  const requests = createRequests(options, { store, clock, guard });
+  const { pollIntervalMs, inFlightMax } = options.settlement;
+  const pause = createPause();
+  /** Declined, and not noted yet: still on record as if nobody had seen them. */
+  const leaving = new Set<Hex>();
+
+  const conclude = async (id: Hex, end: Ending): Promise<void> => {
+    if (end.state !== "unsent" || isFault(end.error)) return;
+    leaving.add(id);
+    try {
+      await requests.decline(id, end.error.message);
+    } finally {
+      leaving.delete(id);
+    }
+  };
+  const take = async (): Promise<void> => {
+    const before = new Set(book.all().map(({ settlement }) => settlement.id));
+    const room = inFlightMax - before.size;
+    if (room <= 0) return;
+    // A request that this process knew before it asked may have been sent since: the answer can be older than that.
+    for (const settlement of await requests.waiting(room + before.size)) {
+      const { id } = settlement;
+      if (before.has(id) || leaving.has(id)) continue;
+      const entry = book.add(settlement, []);
+      void entry.ended.then((end) => conclude(id, end)).catch(onFault);
+      submitter.submit(entry);
+    }
+  };
+  const run = async (): Promise<void> => {
+    while (!over.aborted) {
+      try {
+        await take();
+      } catch (error) {
+        if (!isFault(error)) log.error({ err: error }, "requests for settlement can't be taken up; trying again");
+        onFault(error);
+      }
+      if (!over.aborted) await pause.wait(pollIntervalMs);
+    }
+  };
+  const running = run();
+  return {
+    wake: pause.end,
+    [Symbol.asyncDispose]: async () => {
+      pause.end();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import type { Engine, EngineDependencies, EngineOptions } from "./engine.ts";
+import { createLedger } from "./ledger.ts";
+import { openLedgerStore } from "./open-ledger.ts";
+import { startRetention } from "./retention.ts";
+import { startSharedEngine } from "./shared/shared-engine.ts";
+import { startSoleEngine } from "./sole-engine.ts";
+
+/** Opens the ledger and takes up what it says was begun, alone or as one of the replicas that share it. */
+export async function startEngine(options: EngineOptions, dependencies: EngineDependencies): Promise<Engine> {
+  const { clock, log } = dependencies;
+  const { path, retentionDays, ...shared } = options.ledger;
+  await using resources = new AsyncDisposableStack();
+  const { store, isShared } = await openLedgerStore({ path, ...shared }, { log });
+  resources.use(store);
+  const ledger = createLedger(options, { store, clock, guard: async () => undefined });
+  resources.use(startRetention({ retentionDays }, { ledger, clock, log }));
+  const engine = isShared
+    ? await startSharedEngine(options, { ...dependencies, store })
+    : await startSoleEngine(options, { ...dependencies, ledger });
+  resources.use(engine);
+  const owned = resources.move();
+  return { ...engine, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}

@@ -1,0 +1,128 @@
+import { expect, test } from "vitest";
+import type { SqlStore } from "#daemon/sql-store.ts";
+import { createLedger, type Ledger } from "../settlement/ledger.ts";
+import type { Attempt, Settlement } from "../settlement/settlement.ts";
+
+/** A settlement with amounts that need more than 64 bits. */
+export const settlement: Settlement = {
+  id: `0x${"1d".repeat(32)}`,
+  asset: `0x${"a5".repeat(20)}`,
+  payer: `0x${"01".repeat(20)}`,
+  payTo: `0x${"02".repeat(20)}`,
+  amount: 2n ** 200n,
+  authorizationNonce: `0x${"0c".repeat(32)}`,
+  validBefore: 2n ** 256n - 1n,
+  callData: "0xe3ee160e",
+};
+
+/** A transaction of {@link settlement}. */
+export const attempt: Attempt = {
+  hash: `0x${"aa".repeat(32)}`,
+  signer: `0x${"51".repeat(20)}`,
+  nonce: 5,
+  rawTransaction: "0x02aa",
+  maxFeePerGas: 2n ** 64n,
+  maxPriorityFeePerGas: 1n,
+  signedAtMs: 1_000,
+};
+
+const second: Attempt = { ...attempt, hash: `0x${"bb".repeat(32)}`, maxFeePerGas: 3n, signedAtMs: 2_000 };
+const settled = { state: "settled", transaction: attempt.hash } as const;
+
+/** What every settlement ledger does, whatever keeps it. `open` opens the store of a name, empty the first time. */
+export function testLedger(open: (name: string) => Promise<SqlStore>): void {
+  let count = 0;
+  const scene = async (guard: () => Promise<void> = async () => undefined) => {
+    const store = await open(`scene-${(count += 1)}`);
+    const ledger = createLedger({ chainId: 1_672 }, { store, clock: () => 1_000, guard });
+    return { ...ledger, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  };
+  testJournal(scene);
+  testRivals(scene);
+
+  test("what a guard forbids does not happen", async () => {
+    await using ledger = await scene(() => Promise.reject(new Error("not yours")));
+    await expect(ledger.begin([{ settlement, attempt }])).rejects.toThrow("not yours");
+    await expect(ledger.finish(new Map([[settlement.id, settled]]))).rejects.toThrow("not yours");
+    expect(await ledger.unfinished()).toEqual([]);
+  });
+}
+
+type Scene = () => Promise<AsyncDisposable & Ledger>;
+
+function testJournal(scene: Scene): void {
+  test("what was begun is read back as it was, with its transactions in order", async () => {
+    await using ledger = await scene();
+    await ledger.begin([{ settlement, attempt }]);
+    await ledger.begin([{ settlement, attempt: second }]);
+    expect(await ledger.unfinished()).toEqual([{ settlement, attempts: [attempt, second] }]);
+    expect(await ledger.outcome(settlement.id)).toBeUndefined();
+  });
+
+  test("an outcome is final and takes the settlement out of what is unfinished", async () => {
+    await using ledger = await scene();
+    await ledger.begin([{ settlement, attempt }]);
+    await ledger.finish(new Map([[settlement.id, settled]]));
+    expect(await ledger.unfinished()).toEqual([]);
+    expect(await ledger.outcome(settlement.id)).toEqual(settled);
+  });
+
+  test("a batch is noted as a whole or not at all", async () => {
+    await using ledger = await scene();
+    const other = { ...settlement, id: `0x${"2e".repeat(32)}`, authorizationNonce: `0x${"0d".repeat(32)}` } as const;
+    const begun = [
+      { settlement, attempt },
+      { settlement: other, attempt },
+    ];
+    await expect(ledger.begin(begun)).rejects.toThrow(/unique/i);
+    expect(await ledger.unfinished()).toEqual([]);
+    await ledger.begin([]);
+    await ledger.finish(new Map());
+  });
+
+  test("withdrawing the only transaction forgets the settlement, withdrawing one of two does not", async () => {
+    await using ledger = await scene();
+    await ledger.begin([{ settlement, attempt }]);
+    await ledger.begin([{ settlement, attempt: second }]);
+    await ledger.withdraw(second);
+    expect(await ledger.unfinished()).toEqual([{ settlement, attempts: [attempt] }]);
+    await ledger.withdraw(attempt);
+    expect(await ledger.unfinished()).toEqual([]);
+  });
+
+  test("only what was finished long ago is forgotten", async () => {
+    await using ledger = await scene();
+    await ledger.begin([{ settlement, attempt }]);
+    expect(await ledger.prune(5_000)).toBe(0);
+    await ledger.finish(new Map([[settlement.id, settled]]));
+    expect(await ledger.prune(1_000)).toBe(0);
+    expect(await ledger.prune(1_001)).toBe(1);
+    expect(await ledger.outcome(settlement.id)).toBeUndefined();
+  });
+}
+
+function testRivals(scene: Scene): void {
+  test("another payment with the same authorization nonce is a rival until the first has failed", async () => {
+    await using ledger = await scene();
+    const rival = { ...settlement, id: `0x${"2e".repeat(32)}` } as const;
+    expect(await ledger.hasRival(rival)).toBe(false);
+    await ledger.begin([{ settlement, attempt }]);
+    expect(await ledger.hasRival(rival)).toBe(true);
+    expect(await ledger.hasRival(settlement), "no rival of itself").toBe(false);
+    await expect(ledger.begin([{ settlement: rival, attempt: second }])).rejects.toThrow(/unique/i);
+    const failed = {
+      state: "failed",
+      transaction: attempt.hash,
+      reason: "invalid_exact_evm_transaction_failed",
+      message: "m",
+    } as const;
+    await ledger.finish(
+      new Map([
+        [settlement.id, failed],
+        [rival.id, failed],
+      ]),
+    );
+    expect(await ledger.outcome(settlement.id)).toEqual(failed);
+    expect(await ledger.hasRival(rival)).toBe(false);
+  });
+}

@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { testAccount } from "../support/payment-chain.ts";
+import { postgresMissing } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
+import { buyUntilKnown, openReplicatedMarket, price, type ReplicatedMarket } from "./replicated-market.ts";
+
+const missing = postgresMissing();
+const [payer, payee] = [testAccount(1).address, testAccount(2).address];
+
+describe.skipIf(missing !== undefined)(
+  `replicas over PostgreSQL${missing === undefined ? "" : ` (${missing})`}`,
+  () => {
+    let market: ReplicatedMarket;
+    let before: Readonly<{ payer: bigint; payee: bigint }>;
+    beforeAll(async () => {
+      market = await openReplicatedMarket();
+    });
+    afterAll(() => market?.[Symbol.asyncDispose]());
+    beforeEach(async () => {
+      market.upstream.behave("data");
+      before = { payer: await market.chain.balanceOf(payer), payee: await market.chain.balanceOf(payee) };
+    });
+
+    const rows = (text: string) => market.postgres.query(market.databaseUrl, text);
+
+    /** Every payment was charged once, and the two ledgers and the chain agree about it. */
+    async function expectChargedOnce(count: number): Promise<void> {
+      const amount = BigInt(count) * price;
+      expect((await market.chain.balanceOf(payee)) - before.payee).toBe(amount);
+      expect(before.payer - (await market.chain.balanceOf(payer))).toBe(amount);
+      await until("all deliveries are noted", 30_000, async () => {
+        const open = await rows("SELECT nonce FROM gatehouse_resource_server.claims WHERE state <> 'delivered'");
+        return open.length === 0;
+      });
+      expect(await rows("SELECT id FROM gatehouse_facilitator.settlement WHERE state <> 'settled'")).toEqual([]);
+    }
+
+    /** Shows a payment to both resource servers at one time, and counts how often it bought. */
+    async function buyAtBoth(header: string, deadlineMs: number): Promise<number> {
+      const ends = await Promise.all(market.shops.map(({ url }) => buyUntilKnown(`${url}/data`, header, deadlineMs)));
+      return ends.filter((end) => end === "bought").length;
+    }
+
+    test("200 payments, each shown to both resource servers at one time: each buys once and is charged once", async () => {
+      const headers = await market.signPayments(200);
+      const bought = await Promise.all(headers.map((header) => buyAtBoth(header, 60_000)));
+      expect(bought).toEqual(headers.map(() => 1));
+      expect(market.upstream.hits()).toBe(200);
+      await expectChargedOnce(200);
+    }, 120_000);
+
+    test("each process killed at a random moment, and PostgreSQL restarted: nothing is lost, nothing charged twice", async () => {
+      const seed = Math.floor(Math.random() * 2 ** 31);
+      const random = randomOf(seed);
+      const headers = await market.signPayments(100);
+      const strikes = [...market.facilitators, ...market.shops, ...market.facilitators, ...market.shops];
+      let isOver = false;
+      // Payments keep coming until the last strike, so that each strike meets some at every stage.
+      const buying = Promise.all(
+        headers.map(async (header, index) => {
+          await until("its turn", 120_000, () => isOver || market.upstream.hits() >= index - 4);
+          await sleep(random() * 400);
+          return buyAtBoth(header, 120_000);
+        }),
+      );
+      for (const replica of shuffled(strikes, random)) {
+        await sleep(random() * 1_000);
+        await replica.kill();
+        await sleep(random() * 500);
+        await replica.start();
+      }
+      await market.postgres.stop();
+      await sleep(random() * 2_000);
+      await market.postgres.start();
+      isOver = true;
+      const bought = await buying;
+      expect(Math.min(...bought), `seed ${seed}`).toBeGreaterThanOrEqual(1);
+      expect(Math.max(...bought), `seed ${seed}`).toBeLessThanOrEqual(2);
+      await expectChargedOnce(100);
+    }, 240_000);
+  },
+);
+
+/** Numbers from 0 to 1 that a seed decides (a linear congruential generator, Numerical Recipes' constants). */
+function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function shuffled<T>(items: readonly T[], random: () => number): T[] {
+  return items
+    .map((item) => [random(), item] as const)
+    .toSorted(([a], [b]) => a - b)
+    .map(([, item]) => item);
+}
