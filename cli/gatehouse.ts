@@ -11,6 +11,7 @@ import { sidecarSettings } from "#sidecar/settings.ts";
 import { lintCommand } from "./lint-command.ts";
 import { payCommand } from "./pay-command.ts";
 import { planCommand } from "./plan-command.ts";
+import { restoreCommand } from "./restore-command.ts";
 import { resumeCommand } from "./resume-command.ts";
 import { serviceCommand } from "./service-command.ts";
 import { stackCommand } from "./stack-command.ts";
@@ -50,6 +51,7 @@ program.addCommand(payCommand());
 program.addCommand(planCommand());
 program.addCommand(lintCommand());
 program.addCommand(resumeCommand());
+program.addCommand(restoreCommand());
 program.addCommand(
   serviceCommand({
     summary:

@@ -5,12 +5,14 @@ import { upstreamSettings } from "#devnet/upstream/settings.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { engineProxySettings } from "#sidecar/engine-proxy/settings.ts";
+import { restoreSettings } from "#sidecar/restore/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 
 /** The settings of every service, in the order in which the documentation lists them. */
 export const serviceDefinitions: readonly SettingsDefinition[] = [
   sidecarSettings,
   engineProxySettings,
+  restoreSettings,
   facilitatorSettings,
   resourceServerSettings,
   devnetSettings,

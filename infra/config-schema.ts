@@ -6,6 +6,12 @@ const yesOrNo = z.boolean().meta({ expected: "true or false" });
 const text = (expected: string) => z.string().min(1).meta({ expected });
 const imageReference = text("an image reference such as registry.example/node:0.16.2@sha256:…");
 
+const restore = z.strictObject({
+  url: z.url({ protocol: /^https?$/ }),
+  sha256: z.string().regex(/^[0-9a-fA-F]{64}$/),
+  strip: z.int().min(0).max(16).default(0),
+});
+
 const limits = z.strictObject({
   cpus: z.number().min(0.05).max(256),
   memoryMebibytes: z.int().min(64).max(4_194_304),
@@ -16,6 +22,7 @@ const services = [
   "node",
   "sidecar",
   "engine-proxy",
+  "restore",
   "pushgateway",
   "facilitator",
   "resource-server",
@@ -96,6 +103,9 @@ export const configSchema = z.strictObject({
   ingress: ingressSchema
     .optional()
     .meta({ expected: "{gatewayHost, resourceServerHost, tlsSecret, …}; see infra/README.md" }),
+  restore: restore
+    .optional()
+    .meta({ expected: "{url, sha256, strip}: an http(s) URL of a tar archive and its SHA-256 in hexadecimal" }),
   limits: z
     .partialRecord(z.enum(services), limits)
     .default({})

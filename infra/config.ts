@@ -29,6 +29,7 @@ const notSet: Readonly<Record<string, string>> = {
   peerPort: "0",
   ingress: "{}",
   gatewayApi: "{}",
+  restore: "{}",
 };
 
 const shape: Readonly<Record<string, z.ZodType>> = configSchema.shape;
@@ -83,6 +84,12 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
     problems.push({
       key: "devAccounts",
       message: "found true beside signerPrivateKey; keep one of the two, so that it is clear who signs.",
+    });
+  }
+  if (config.restore !== undefined && config.nodeImage === undefined) {
+    problems.push({
+      key: "restore",
+      message: "found without nodeImage; the devnet node makes a chain of its own. Remove it, or name a real node.",
     });
   }
   if (config.nodeImage !== undefined && config.nodeUser === undefined) {

@@ -117,7 +117,8 @@ describe("a real node on Docker", () => {
 
   beforeAll(async () => {
     const payTo = `0x${"01".repeat(20)}`;
-    recorded = await deployedStack({ ...config, ...own, payTo, hostIp: "203.0.113.10" }, { preview: false });
+    const restore = JSON.stringify({ url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32) });
+    recorded = await deployedStack({ ...config, ...own, payTo, restore, hostIp: "203.0.113.10" }, { preview: false });
   }, 30_000);
 
   it("has its first node.conf in its workspace before it starts, and keeps the one that the sidecar made of it", () => {
@@ -138,6 +139,24 @@ describe("a real node on Docker", () => {
       mustRun: false,
       volumes: [{ containerPath: "/data" }],
     });
+  });
+
+  it("restores chain data before all that, and starts only when that went well", () => {
+    expect(container("node-restore")).toMatchObject({
+      command: ["restore"],
+      networksAdvanced: [{ name: "gh-edge" }],
+      user: "1000:10001",
+      attach: true,
+      mustRun: false,
+      restart: "no",
+    });
+    expect(container("node-restore")["envs"]).toEqual(
+      expect.arrayContaining([
+        "GATEHOUSE_RESTORE_ARCHIVE_URL=https://snapshots.example/chain.tar.zst",
+        "GATEHOUSE_RESTORE_DATA_PATH=/data/data",
+      ]),
+    );
+    expect(container("node-conf")["labels"]).toContainEqual({ label: "io.gatehouse.restored", value: "done" });
   });
 
   it("runs beside a sidecar of the same user, in the group that owns the volumes", () => {

@@ -17,6 +17,7 @@ const config = {
   payTo: `0x${"01".repeat(20)}`,
   tokenAddress: `0x${"02".repeat(20)}`,
   peers: "node-port",
+  restore: JSON.stringify({ url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32), strip: 1 }),
   nodeRestart: "signal",
   gatewayApi: JSON.stringify({
     name: "public",
@@ -65,6 +66,11 @@ describe("a real node on Kubernetes", () => {
     const own = [...initContainers, ...containers].map((container) => container.securityContext);
     expect(own).toEqual(own.map(() => expect.objectContaining({ runAsUser: 1_000, runAsGroup: 10_001 })));
     expect(securityContext).toMatchObject({ fsGroup: 10_001 });
+  });
+
+  it("restores chain data before it has a configuration, as its own user", () => {
+    const [first] = template(manifests, "StatefulSet", "node").spec.initContainers;
+    expect(first).toMatchObject({ name: "restore", args: ["restore"], securityContext: { runAsUser: 1_000 } });
   });
 
   it("tells peers the port and the machine at which the NodePort is reached", () => {

@@ -6,6 +6,9 @@ import type { RestartRoute } from "./spec/sidecar-spec.ts";
 /** Where the resources of a service hang, and what has to be there before them. */
 export type Attachment = Readonly<{ parent: ComponentResource; dependsOn: readonly Input<Resource>[] }>;
 
+/** A node, the sidecar that keeps it right, and what brings its chain data before the first start, where something does. */
+export type NodeSpecs = Readonly<{ node: ServiceSpec; sidecar: ServiceSpec; restore?: ServiceSpec | undefined }>;
+
 /** A target that services are deployed to: one Docker host, or one namespace of a Kubernetes cluster. */
 export type Platform = Readonly<{
   addresses: Addresses;
@@ -16,5 +19,5 @@ export type Platform = Readonly<{
   /** Deploys a service; what depends on it depends on what is returned. */
   deploy(spec: ServiceSpec, attachment: Attachment): Resource;
   /** Deploys a node with the sidecar that keeps it right. */
-  deployNode(specs: Readonly<{ node: ServiceSpec; sidecar: ServiceSpec }>, attachment: Attachment): Resource;
+  deployNode(specs: NodeSpecs, attachment: Attachment): Resource;
 }>;

@@ -4,6 +4,7 @@ import { facilitatorSpec } from "../spec/facilitator-spec.ts";
 import { nodeSpec } from "../spec/node-spec.ts";
 import { pushgatewaySpec } from "../spec/pushgateway-spec.ts";
 import { resourceServerSpec } from "../spec/resource-server-spec.ts";
+import { restoreSpec } from "../spec/restore-spec.ts";
 import { sidecarSpec } from "../spec/sidecar-spec.ts";
 import type { StackArgs } from "../spec/stack-specs.ts";
 import { upstreamSpec } from "../spec/upstream-spec.ts";
@@ -22,6 +23,7 @@ export class Gatehouse extends ComponentResource {
     const built = withoutProblems({
       node: nodeSpec(args.node),
       sidecar: sidecarSpec(args.sidecar),
+      restore: args.restore && restoreSpec(args.restore),
       pushgateway: pushgatewaySpec(args.pushgateway),
       facilitator: facilitatorSpec(args.facilitator),
       resourceServer: resourceServerSpec(args.resourceServer),
@@ -33,7 +35,7 @@ export class Gatehouse extends ComponentResource {
     const pushgateway = new Pushgateway(`${name}-pushgateway`, { ...args.pushgateway, platform }, here);
     const node = new Node(
       `${name}-node`,
-      { node: args.node, sidecar: args.sidecar, platform, after: [pushgateway.ready] },
+      { node: args.node, sidecar: args.sidecar, restore: args.restore, platform, after: [pushgateway.ready] },
       here,
     );
     const facilitator = new Facilitator(

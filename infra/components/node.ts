@@ -1,5 +1,6 @@
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { nodeSpec, type NodeArgs } from "../spec/node-spec.ts";
+import { restoreSpec, type RestoreArgs } from "../spec/restore-spec.ts";
 import { sidecarSpec, type SidecarArgs } from "../spec/sidecar-spec.ts";
 import type { Placed } from "./component-options.ts";
 import { withoutProblems } from "./refuse-problems.ts";
@@ -12,13 +13,17 @@ export class Node extends ComponentResource {
   /** @throws {ConfigError} when the node or its sidecar would refuse its settings. */
   constructor(
     name: string,
-    args: Readonly<{ node: NodeArgs; sidecar: SidecarArgs }> & Placed,
+    args: Readonly<{ node: NodeArgs; sidecar: SidecarArgs; restore?: RestoreArgs | undefined }> & Placed,
     opts?: ComponentResourceOptions,
   ) {
     super("gatehouse:index:Node", name, {}, opts);
-    const { node, sidecar } = withoutProblems({ node: nodeSpec(args.node), sidecar: sidecarSpec(args.sidecar) });
+    const { node, sidecar, restore } = withoutProblems({
+      node: nodeSpec(args.node),
+      sidecar: sidecarSpec(args.sidecar),
+      restore: args.restore && restoreSpec(args.restore),
+    });
     this.ready = args.platform.deployNode(
-      { node: node.spec, sidecar: sidecar.spec },
+      { node: node.spec, sidecar: sidecar.spec, restore: restore?.spec },
       { parent: this, dependsOn: args.after ?? [] },
     );
     this.registerOutputs({});

@@ -6,16 +6,16 @@ import {
   type Output,
   type Resource,
 } from "@pulumi/pulumi";
-import type { Attachment, Platform } from "../platform.ts";
+import type { Attachment, NodeSpecs, Platform } from "../platform.ts";
 import { dockerAddresses } from "../spec/addresses.ts";
 import { enginePathInProxy, engineProxySpec } from "../spec/engine-proxy-spec.ts";
-import { workspaceVolume } from "../spec/node-layout.ts";
+import { workspace } from "../spec/node-layout.ts";
 import type { ImageName, ServiceSpec, VolumeSpec } from "../spec/service-spec.ts";
 import type { RestartRoute } from "../spec/sidecar-spec.ts";
 import { containerArgs, labelPrefix, type Placement } from "./container-args.ts";
 import { courierArgs, filesMount } from "./courier-args.ts";
+import { prepareNode } from "./prepared-node.ts";
 import { publications } from "./publications.ts";
-import { primeArgs, seedArgs, workspaceMount } from "./seed-args.ts";
 
 /** How a Docker host is used. */
 export type DockerHostArgs = Readonly<{
@@ -81,33 +81,15 @@ export class DockerHost extends ComponentResource implements Platform {
     });
   }
 
-  deployNode(
-    { node, sidecar }: Readonly<{ node: ServiceSpec; sidecar: ServiceSpec }>,
-    attachment: Attachment,
-  ): Resource {
-    const seeded = this.#seed(node, attachment);
-    const deployed = this.deploy(node, { ...attachment, dependsOn: [...attachment.dependsOn, ...seeded] });
-    const proxy = this.deploy(engineProxySpec({ container: `${this.#args.prefix}-node` }).spec, attachment);
+  deployNode(specs: NodeSpecs, attachment: Attachment): Resource {
+    const { node, sidecar } = specs;
+    const { prefix, provider } = this.#args;
+    const image = (name: ImageName) => this.#image(name);
+    const places = { edge: this.#edge.name, workspace: this.#volume(workspace).name, labels: this.#labels() };
+    const prepared = prepareNode(specs, { prefix, provider, image, ...places }, attachment);
+    const deployed = this.deploy(node, { ...attachment, dependsOn: [...attachment.dependsOn, ...prepared] });
+    const proxy = this.deploy(engineProxySpec({ container: `${prefix}-node` }).spec, attachment);
     return this.deploy(sidecar, { ...attachment, dependsOn: [...attachment.dependsOn, deployed, proxy] });
-  }
-
-  /** Brings a real node's first configuration into its workspace; the devnet writes its own. */
-  #seed(node: ServiceSpec, { parent, dependsOn }: Attachment): readonly Resource[] {
-    const workspace = node.volumes.find(({ name }) => name === workspaceVolume);
-    if (node.image !== "node" || node.seed === undefined || workspace === undefined) return [];
-    const options = { parent, provider: this.#args.provider, deleteBeforeReplace: true };
-    const shared = { volumes: [workspaceMount(this.#volume(workspace).name)], labels: this.#labels() };
-    const image = (name: ImageName, containerName: string) => ({ ...shared, containerName, image: this.#image(name) });
-    const [prime, conf] = [`${this.#args.prefix}-node-prime`, `${this.#args.prefix}-node-conf`];
-    const primed = new docker.Container(prime, primeArgs(node, image("node", prime)), {
-      ...options,
-      dependsOn: [...dependsOn],
-    });
-    const seeded = new docker.Container(conf, seedArgs(node, node.seed, image("gatehouse", conf)), {
-      ...options,
-      dependsOn: [primed],
-    });
-    return [seeded];
   }
 
   #deliverFiles(spec: ServiceSpec, parent: ComponentResource): Placement["files"] {

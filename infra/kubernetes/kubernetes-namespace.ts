@@ -1,7 +1,8 @@
 import * as k8s from "@pulumi/kubernetes";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
-import type { Attachment, Platform } from "../platform.ts";
+import type { Attachment, NodeSpecs, Platform } from "../platform.ts";
 import { kubernetesAddresses } from "../spec/addresses.ts";
+import { restoreTimeout } from "../spec/restore-spec.ts";
 import type { ServiceSpec, VolumeSpec } from "../spec/service-spec.ts";
 import type { RestartRoute } from "../spec/sidecar-spec.ts";
 import { nodeAccess, nodePod } from "./access.ts";
@@ -73,10 +74,8 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     });
   }
 
-  deployNode(
-    specs: Readonly<{ node: ServiceSpec; sidecar: ServiceSpec }>,
-    { parent, dependsOn }: Attachment,
-  ): Resource {
+  deployNode(specs: NodeSpecs, { parent, dependsOn }: Attachment): Resource {
+    const patience = specs.restore === undefined ? rolloutTimeout : restoreTimeout;
     const named = `${this.#options.prefix}-node`;
     const here = this.#inNamespace(parent);
     const { account, role, binding } = nodeAccess(this.#options);
@@ -97,7 +96,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     return new k8s.apps.v1.StatefulSet(named, nodeStatefulSet(specs, this.#options), {
       ...here,
       dependsOn: [...dependsOn, ...needed],
-      customTimeouts: { create: rolloutTimeout, update: rolloutTimeout },
+      customTimeouts: { create: patience, update: patience },
     });
   }
 

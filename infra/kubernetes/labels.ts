@@ -14,6 +14,6 @@ export function stackLabels(prefix: string): Labels {
 
 /** The labels that select a service's pods. The sidecar stands in the node's pod, so its pods are the node's. */
 export function selectorLabels(prefix: string, service: ServiceName): Labels {
-  const component = service === "sidecar" ? "node" : service;
+  const component = service === "sidecar" || service === "restore" ? "node" : service;
   return { "app.kubernetes.io/instance": prefix, "app.kubernetes.io/component": component };
 }

@@ -39,7 +39,7 @@ const dns: Egress = {
 const inner = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10"];
 
 function podOf(service: ServiceName): ServiceName {
-  return service === "sidecar" ? "node" : service;
+  return service === "sidecar" || service === "restore" ? "node" : service;
 }
 
 type EgressContext = Readonly<{ specs: readonly ServiceSpec[]; pod: ServiceName; options: KubernetesOptions }>;

@@ -1,5 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
+import type { NodeSpecs } from "../platform.ts";
 import { workspaceDirectory, workspaceVolume } from "../spec/node-layout.ts";
 import { seedProgram } from "../spec/seed-program.ts";
 import type { ServiceSpec } from "../spec/service-spec.ts";
@@ -23,7 +24,7 @@ const seedDirectory = "/run/gatehouse/seed";
  * the node: when its startup probe passes, node.conf is right, so that the node's first start is with the right one.
  */
 export function nodeStatefulSet(
-  { node, sidecar }: Readonly<{ node: ServiceSpec; sidecar: ServiceSpec }>,
+  { node, sidecar, restore }: NodeSpecs,
   options: KubernetesOptions,
 ): types.input.apps.v1.StatefulSet {
   const gatehouse = imageOf(options, "gatehouse");
@@ -50,6 +51,7 @@ export function nodeStatefulSet(
           securityContext: podSecurity,
           terminationGracePeriodSeconds: node.stopGraceSeconds,
           initContainers: [
+            ...(restore === undefined ? [] : [containerOf(restore, gatehouse)]),
             ...seedConfiguration(gatehouse, node),
             ...filesInstaller(sidecar, gatehouse),
             ...filesInstaller(node, gatehouse),

@@ -1,10 +1,10 @@
 import { devnetSettings } from "#devnet/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import type { DeploymentSecret } from "./deployment-secret.ts";
-import { nodePorts, nodeStopGraceSeconds, workspaceDirectory, workspaceVolume } from "./node-layout.ts";
+import { nodePorts, nodeStopGraceSeconds, workspaceDirectory, workspace } from "./node-layout.ts";
+import { nodeUser } from "./node-user.ts";
 import { nodeConfSeed, type NodeConfArgs } from "./node-conf.ts";
-import type { Edge, NetworkHealth, PortSpec, ServiceSpec, VolumeSpec } from "./service-spec.ts";
-import { serviceUser } from "./service-spec.ts";
+import type { Edge, NetworkHealth, PortSpec, ServiceSpec } from "./service-spec.ts";
 
 /** What a node is deployed with. */
 export type NodeArgs = CommonArgs &
@@ -24,21 +24,12 @@ const ports: readonly PortSpec[] = [
   { name: "ws", number: nodePorts.webSocket, audience: "pod" },
 ];
 
-const volumes: readonly VolumeSpec[] = [
-  { name: workspaceVolume, path: workspaceDirectory, readOnly: false, keep: true, sizeGibibytes: 500 },
-];
-
 const edges: readonly Edge[] = [{ to: "pushgateway", port: "http" }];
 
 /** Builds the node: the devnet, or the operator's own image. Its RPC is reached through the sidecar's gateway only. */
 export function nodeSpec(args: NodeArgs): BuiltService {
   const { spec, problems } = args.imageUser === undefined ? devnetNode(args) : realNode(args, args.imageUser);
   return { spec: { ...spec, seed: nodeConfSeed({ ...args.conf, version: args.version }) }, problems };
-}
-
-/** The user of a node's image, in the group that owns the workspace beside it; the devnet's is that of all of Gatehouse. */
-export function nodeUser(imageUser: number | undefined): ServiceSpec["user"] {
-  return imageUser === undefined ? serviceUser : { uid: imageUser, gid: serviceUser.gid };
 }
 
 function devnetNode(args: NodeArgs): BuiltService {
@@ -67,7 +58,7 @@ function devnetNode(args: NodeArgs): BuiltService {
         shutdown: { graceMs: 60_000 },
       },
       ports,
-      volumes,
+      volumes: [workspace],
       edges,
       health,
       limits: { cpus: 1, memoryMebibytes: 1_024 },
@@ -86,7 +77,7 @@ function realNode(args: NodeArgs, uid: number): BuiltService {
     environment: {},
     files: [],
     ports: [...ports, { name: "peers", number: args.conf.peerPort, audience: "peers" }],
-    volumes,
+    volumes: [workspace],
     edges: [...edges, { to: "internet" }],
     health: undefined,
     limits: args.limits ?? { cpus: 8, memoryMebibytes: 32_768 },

@@ -4,6 +4,7 @@ import type { Input } from "@pulumi/pulumi";
 export type ServiceName =
   | "node"
   | "sidecar"
+  | "restore"
   | "engine-proxy"
   | "pushgateway"
   | "facilitator"

@@ -1,7 +1,7 @@
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
-import { nodePorts, nodeStopGraceSeconds, workspaceDirectory, workspaceVolume } from "./node-layout.ts";
-import { nodeUser } from "./node-spec.ts";
+import { nodePorts, nodeStopGraceSeconds, workspaceDirectory, workspace } from "./node-layout.ts";
+import { nodeUser } from "./node-user.ts";
 import { stateDirectory, type ServiceSpec } from "./service-spec.ts";
 import type { SettingsTree } from "./settings-tree.ts";
 
@@ -121,7 +121,7 @@ function restartTree(restart: RestartRoute): SettingsTree {
 
 function sidecarVolumes(restart: RestartRoute): ServiceSpec["volumes"] {
   const kept = [
-    { name: workspaceVolume, path: workspaceDirectory, readOnly: false, keep: true, sizeGibibytes: 500 },
+    workspace,
     { name: "sidecar-state", path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 1 },
   ];
   if (restart.driver !== "docker") return kept;

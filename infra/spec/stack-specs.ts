@@ -9,6 +9,7 @@ import { nodePorts } from "./node-layout.ts";
 import type { NodeArgs } from "./node-spec.ts";
 import { hostAddress, peerPort } from "./peers.ts";
 import { pushgatewayPort } from "./pushgateway-spec.ts";
+import type { RestoreArgs } from "./restore-spec.ts";
 import type { ResourceServerArgs, Routes } from "./resource-server-spec.ts";
 import type { RestartRoute, SidecarArgs } from "./sidecar-spec.ts";
 import type { CommonArgs } from "./built-service.ts";
@@ -19,6 +20,8 @@ import { upstreamPort } from "./upstream-spec.ts";
 export type StackArgs = Readonly<{
   node: NodeArgs;
   sidecar: SidecarArgs;
+  /** The snapshot that chain data are restored from, where there is one. */
+  restore: RestoreArgs | undefined;
   pushgateway: CommonArgs;
   facilitator: FacilitatorArgs;
   resourceServer: ResourceServerArgs;
@@ -76,6 +79,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       restart: context.restart,
       ...common(config, "sidecar"),
     },
+    restore: config.restore && { ...config.restore, imageUser, ...common(config, "restore") },
     pushgateway: common(config, "pushgateway"),
     facilitator: {
       chainId: config.chainId,

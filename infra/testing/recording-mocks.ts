@@ -15,7 +15,8 @@ export function recordingMocks(recorded: Recorded[]): runtime.Mocks {
     newResource: ({ type, name, inputs, provider }) => {
       recorded.push({ type, name, inputs: inputs as Recorded["inputs"], provider: provider ?? "" });
       const image = type === "docker:index/image:Image" ? { repoDigest: `sha256:${"0".repeat(64)}` } : {};
-      return { id: `${name}-id`, state: { ...(inputs as object), ...image } };
+      const ended = type === "docker:index/container:Container" ? { exitCode: 0 } : {};
+      return { id: `${name}-id`, state: { ...(inputs as object), ...image, ...ended } };
     },
     call: ({ inputs }) => inputs as Record<string, unknown>,
   };

@@ -1,0 +1,142 @@
+import { createHash, type Hash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, open, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { replaceFile } from "#daemon/atomic-file.ts";
+import type { Logger } from "#daemon/log.ts";
+import { createProgress } from "./progress.ts";
+import { RestoreError } from "./restore-error.ts";
+import { readJson, type RestorePlace } from "./restore-place.ts";
+import type { RestoreSettings } from "./settings.ts";
+
+export type DownloadDependencies = Readonly<{ log: Logger; fetch: typeof fetch; signal: AbortSignal }>;
+
+const originSchema = z.object({ url: z.string(), etag: z.string().optional() });
+
+/**
+ * Makes one attempt to download what is still missing of the archive, with a Range request (RFC 9110, section 14) that the server
+ * only heeds for the archive that the part is of (`If-Range`). Bytes are hashed as they come; the part that is there already, once
+ * more from the disk. Returns the SHA-256 of the whole archive.
+ *
+ * @throws {RestoreError} that is retryable when the connection ended or stalled, or the server was not well.
+ */
+export async function downloadArchive(
+  settings: RestoreSettings,
+  place: RestorePlace,
+  dependencies: DownloadDependencies,
+): Promise<string> {
+  const { url } = settings.archive;
+  await mkdir(dirname(place.archive), { recursive: true });
+  const part = await keptPart(url, place);
+  const stalled = new AbortController();
+  const timer = setTimeout(() => stalled.abort(new Error(`no byte for ${settings.stallMs} ms`)), settings.stallMs);
+  try {
+    const signal = AbortSignal.any([dependencies.signal, stalled.signal]);
+    const headers = part.sizeBytes === 0 ? {} : rangeHeaders(part);
+    const response = await dependencies.fetch(url, { headers, signal });
+    if (response.status === 416 && part.sizeBytes > 0) return await hashOf(part.sizeBytes, place.archive);
+    const fromBytes = startOf(response, part.sizeBytes, url);
+    const totalBytes = totalOf(response, fromBytes);
+    if (totalBytes !== undefined && totalBytes > settings.archive.limitBytes) throw tooLarge(url, totalBytes, settings);
+    await rememberOrigin(place, url, response);
+    const hash = createHash("sha256");
+    if (fromBytes > 0) await hashFile(hash, place.archive, fromBytes);
+    const progress = createProgress(
+      { phase: "download", everyMs: settings.progressMs, fromBytes, totalBytes },
+      dependencies,
+    );
+    await using file = await open(place.archive, fromBytes > 0 ? "r+" : "w");
+    await file.truncate(fromBytes);
+    for await (const chunk of response.body ?? []) {
+      timer.refresh();
+      hash.update(chunk);
+      await file.write(chunk, 0, chunk.length, progress.doneBytes());
+      progress.add(chunk.length);
+      if (progress.doneBytes() > settings.archive.limitBytes) throw tooLarge(url, progress.doneBytes(), settings);
+    }
+    if (totalBytes !== undefined && progress.doneBytes() < totalBytes) throw new Error("the connection ended early");
+    await file.sync();
+    return hash.digest("hex");
+  } catch (cause) {
+    if (cause instanceof RestoreError || dependencies.signal.aborted) throw cause;
+    throw new RestoreError(`${shown(url)} can't be read to its end (${reasonOf(cause)})`, { retryable: true, cause });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** How many bytes of the archive are on the disk. */
+export async function downloadedBytes({ archive }: RestorePlace): Promise<number> {
+  return stat(archive).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}
+
+/** Forgets what was downloaded. */
+export async function dropArchive({ archive, origin }: RestorePlace): Promise<void> {
+  await rm(archive, { force: true });
+  await rm(origin, { force: true });
+}
+
+type Part = Readonly<{ sizeBytes: number; etag: string | undefined }>;
+
+async function keptPart(url: string, place: RestorePlace): Promise<Part> {
+  const origin = originSchema.safeParse(await readJson(place.origin));
+  if (!origin.success || origin.data.url !== url) return { sizeBytes: 0, etag: undefined };
+  return { sizeBytes: await downloadedBytes(place), etag: origin.data.etag };
+}
+
+function rangeHeaders({ sizeBytes, etag }: Part): Record<string, string> {
+  return { range: `bytes=${sizeBytes}-`, ...(etag === undefined ? {} : { "if-range": etag }) };
+}
+
+async function rememberOrigin(place: RestorePlace, url: string, response: Response): Promise<void> {
+  const etag = response.headers.get("etag") ?? undefined;
+  // A weak validator does not vouch for bytes (RFC 9110, section 8.8.1).
+  const strong = etag?.startsWith("W/") === true ? undefined : etag;
+  await replaceFile(place.origin, JSON.stringify({ url, etag: strong }), { mode: 0o644 });
+}
+
+/** Where in the archive the answer begins: where it was asked to, or at the beginning when the server sends all of it. */
+function startOf(response: Response, askedBytes: number, url: string): number {
+  if (response.status === 200) return 0;
+  const begin = /^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "")?.[1];
+  if (response.status === 206 && Number(begin) === askedBytes) return askedBytes;
+  const retryable = response.status === 429 || response.status >= 500 || response.status === 206;
+  const advice = retryable ? "" : "; correct the URL";
+  throw new RestoreError(`${shown(url)} answers HTTP ${response.status}${advice}`, { retryable });
+}
+
+function totalOf({ headers }: Response, fromBytes: number): number | undefined {
+  const length = headers.get("content-length");
+  return length === null || headers.get("content-encoding") !== null ? undefined : fromBytes + Number(length);
+}
+
+async function hashOf(sizeBytes: number, path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await hashFile(hash, path, sizeBytes);
+  return hash.digest("hex");
+}
+
+async function hashFile(hash: Hash, path: string, sizeBytes: number): Promise<void> {
+  for await (const chunk of createReadStream(path, { end: sizeBytes - 1 })) hash.update(chunk as Uint8Array);
+}
+
+function tooLarge(url: string, foundBytes: number, { archive }: RestoreSettings): RestoreError {
+  return new RestoreError(
+    `${shown(url)} has ${foundBytes} bytes; at most ${archive.limitBytes} are taken (GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES)`,
+  );
+}
+
+/** A URL without its query, which may sign it. */
+export function shown(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+}

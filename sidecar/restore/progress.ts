@@ -1,0 +1,40 @@
+import type { Logger } from "#daemon/log.ts";
+
+/** Tells how far something of many bytes has come. */
+export type Progress = Readonly<{ add: (bytes: number) => void; doneBytes: () => number }>;
+
+/** Logs a line whenever `everyMs` have passed since the last one. `totalBytes` is absent where nobody knows it. */
+export function createProgress(
+  {
+    phase,
+    everyMs,
+    fromBytes,
+    totalBytes,
+  }: Readonly<{
+    phase: string;
+    everyMs: number;
+    fromBytes: number;
+    totalBytes: number | undefined;
+  }>,
+  { log }: Readonly<{ log: Logger }>,
+): Progress {
+  const startMs = performance.now();
+  let doneBytes = fromBytes;
+  let toldMs = startMs;
+  return {
+    doneBytes: () => doneBytes,
+    add: (bytes) => {
+      doneBytes += bytes;
+      const nowMs = performance.now();
+      if (nowMs - toldMs < everyMs) return;
+      toldMs = nowMs;
+      const bytesPerSecond = Math.round(((doneBytes - fromBytes) / (nowMs - startMs)) * 1_000);
+      const percent = totalBytes === undefined ? "" : ` (${((doneBytes / totalBytes) * 100).toFixed(1)} %)`;
+      const speed = `${(bytesPerSecond / 2 ** 20).toFixed(1)} MiB/s`;
+      log.info(
+        { phase, doneBytes, totalBytes, bytesPerSecond },
+        `${phase}: ${(doneBytes / 2 ** 30).toFixed(2)} GiB${percent}, ${speed}`,
+      );
+    },
+  };
+}

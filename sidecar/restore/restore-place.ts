@@ -1,0 +1,84 @@
+import { mkdir, readdir, readFile, rename, rm, rmdir } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { z } from "zod";
+import { replaceFile } from "#daemon/atomic-file.ts";
+
+/**
+ * Where a restore works: beside the data directory, on the same disk, so that the unpacked tree becomes the data directory by one
+ * rename and the node never sees a part of it.
+ */
+export type RestorePlace = Readonly<{
+  dataPath: string;
+  /** What was downloaded so far. */
+  archive: string;
+  /** What the download is of, so that a part of one archive is never continued with another. */
+  origin: string;
+  /** What was unpacked so far. */
+  tree: string;
+  /** Written last: what was restored. */
+  marker: string;
+}>;
+
+/** The paths of a restore into a data directory. */
+export function restorePlace(dataPath: string): RestorePlace {
+  const target = resolve(dataPath);
+  const directory = join(dirname(target), ".gatehouse-restore");
+  const inside = (name: string) => join(directory, name);
+  return {
+    dataPath: target,
+    archive: inside("archive.part"),
+    origin: inside("archive.json"),
+    tree: inside("tree"),
+    marker: inside("restored.json"),
+  };
+}
+
+const markerSchema = z.object({ sha256: z.string(), at: z.string() });
+
+/** What was restored here, if anything was to its end. */
+export async function readMarker({ marker }: RestorePlace): Promise<z.output<typeof markerSchema> | undefined> {
+  const parsed = markerSchema.safeParse(await readJson(marker));
+  return parsed.success ? parsed.data : undefined;
+}
+
+/** A JSON file's value; `undefined` when it is not there or was never written to its end. */
+export async function readJson(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, "utf8"));
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Whether a directory holds nothing, or is not there. */
+export async function isEmpty(path: string): Promise<boolean> {
+  try {
+    return (await readdir(path)).length === 0;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return true;
+    throw error;
+  }
+}
+
+/** Makes the working directory, and an empty tree in it: what a killed attempt unpacked is not trusted. */
+export async function clearTree({ tree }: RestorePlace): Promise<void> {
+  await rm(tree, { recursive: true, force: true });
+  await mkdir(tree, { recursive: true });
+}
+
+/** Makes the unpacked tree the data directory. */
+export async function takeTree({ tree, dataPath }: RestorePlace): Promise<void> {
+  await rmdir(dataPath).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+  await mkdir(dirname(dataPath), { recursive: true });
+  await rename(tree, dataPath);
+}
+
+/** Says that the restore is done, and gives back the archive's room. */
+export async function finish(place: RestorePlace, sha256: string): Promise<void> {
+  await replaceFile(place.marker, `${JSON.stringify({ sha256, at: new Date().toISOString() })}\n`, { mode: 0o644 });
+  await rm(place.archive, { force: true });
+  await rm(place.origin, { force: true });
+}

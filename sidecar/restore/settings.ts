@@ -1,0 +1,35 @@
+import { z } from "zod";
+import { bytes, filePath, httpUrl, milliseconds, positiveInteger } from "#daemon/setting-types.ts";
+import { defineSettings, section } from "#daemon/settings.ts";
+
+/** What a restore of chain data can be told. */
+export const restoreSettings = defineSettings("restore", {
+  archive: section({
+    url: httpUrl.describe("URL of the snapshot: a tar archive, plain or packed with zstd or gzip"),
+    sha256: z
+      .string()
+      .regex(/^[0-9a-fA-F]{64}$/)
+      .describe("SHA-256 of the archive as it is downloaded; nothing else is ever unpacked")
+      .meta({ expected: "64 hexadecimal digits" }),
+    strip: z
+      .int()
+      .min(0)
+      .max(16)
+      .default(0)
+      .describe("Leading directories of the archive's paths that are left out")
+      .meta({ expected: "a whole number from 0 to 16" }),
+    limitBytes: bytes.default(8_796_093_022_208).describe("Largest archive, and largest sum of unpacked files"),
+  }),
+  dataPath: filePath.describe("The node's data directory; filled where it is empty or absent, otherwise left as it is"),
+  stallMs: milliseconds
+    .default(60_000)
+    .describe("Time without a byte from which a download is begun anew where it ended"),
+  retryMs: milliseconds.default(5_000).describe("Time between two attempts"),
+  attempts: positiveInteger
+    .default(20)
+    .describe("Attempts in a row without a new byte from which the restore gives up"),
+  progressMs: milliseconds.default(10_000).describe("Time between two lines about the progress"),
+});
+
+/** A restore's settings, parsed. */
+export type RestoreSettings = z.output<typeof restoreSettings.schema>;

@@ -1,0 +1,77 @@
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import { PassThrough, type Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createZstdDecompress } from "node:zlib";
+import { extract } from "tar";
+import type { Logger } from "#daemon/log.ts";
+import { createProgress, type Progress } from "./progress.ts";
+import { RestoreError } from "./restore-error.ts";
+import type { RestorePlace } from "./restore-place.ts";
+import type { RestoreSettings } from "./settings.ts";
+
+/** What may stand in an archive of chain data. */
+const allowedTypes = new Set(["File", "OldFile", "ContiguousFile", "Directory"]);
+
+/**
+ * Unpacks a verified archive into the tree. Only plain files and directories inside the tree are taken: a link or a path that
+ * leads out of it ends the restore. Files belong to whoever unpacks.
+ *
+ * @throws {RestoreError} when the archive is none, is larger than allowed, or holds what it may not.
+ */
+export async function unpackArchive(
+  settings: RestoreSettings,
+  place: RestorePlace,
+  { log, signal }: Readonly<{ log: Logger; signal: AbortSignal }>,
+): Promise<void> {
+  const progress = createProgress(
+    { phase: "unpack", everyMs: settings.progressMs, fromBytes: 0, totalBytes: undefined },
+    { log },
+  );
+  const refusing = new AbortController();
+  const unpacking = extract({
+    cwd: place.tree,
+    strip: settings.archive.strip,
+    preserveOwner: false,
+    strict: true,
+    filter: (path, entry) => {
+      const why = refusal(path, entry as ArchiveEntry, settings, progress);
+      if (why !== undefined) refusing.abort(new RestoreError(why));
+      return why === undefined;
+    },
+  });
+  try {
+    const ends = AbortSignal.any([signal, refusing.signal]);
+    await pipeline(createReadStream(place.archive), await unpackerOf(place.archive), unpacking, { signal: ends });
+  } catch (cause) {
+    if (signal.aborted) throw cause;
+    if (refusing.signal.aborted) throw refusing.signal.reason;
+    throw new RestoreError(`the archive can't be unpacked (${(cause as Error).message}); name a tar archive of files`, {
+      cause,
+    });
+  }
+}
+
+type ArchiveEntry = Readonly<{ type: string; size: number }>;
+
+function refusal(path: string, entry: ArchiveEntry, settings: RestoreSettings, progress: Progress): string | undefined {
+  if (!allowedTypes.has(entry.type)) {
+    return `the archive holds ${path}, a ${entry.type}; chain data is files and directories alone`;
+  }
+  if (path.startsWith("/") || path.split("/").includes("..")) {
+    return `the archive holds ${path}, which leads out of the data directory`;
+  }
+  progress.add(entry.size);
+  const { limitBytes } = settings.archive;
+  if (progress.doneBytes() <= limitBytes) return undefined;
+  return `the archive unpacks to more than ${limitBytes} bytes (GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES)`;
+}
+
+/** What undoes the archive's packing, told by its first bytes (RFC 8878, section 3.1.1; RFC 1952, section 2.3.1). */
+async function unpackerOf(path: string): Promise<Transform> {
+  await using file = await open(path);
+  const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
+  const magic = buffer.toString("hex");
+  if (magic === "28b52ffd") return createZstdDecompress();
+  return magic.startsWith("1f8b") ? createGunzip() : new PassThrough();
+}
