@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { createApp } from "#daemon/http-app.ts";
 import { listenHttp } from "#daemon/http-listener.ts";
 import { operationsRoutes } from "#daemon/operations-routes.ts";
@@ -40,7 +41,12 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   let configured = starting;
   const app = createApp({ bodyLimitBytes }, { log, metrics });
   operationsRoutes(app, { metrics, readiness: () => nodeReadiness(board, gateway.readiness) });
-  statusRoutes(app, { board, events, health: health.current, charts, configured: () => configured() });
+  const status = {
+    name: settings.monitor.jobName ?? hostname(),
+    httpUrl: settings.node.httpUrl,
+    mode: settings.upkeep.mode,
+  };
+  statusRoutes(app, status, { board, events, health: health.current, charts, clock, configured: () => configured() });
   pageRoutes(app);
   const setting = "GATEHOUSE_SIDECAR_LISTEN_PORT";
   const listener = resources.use(await listenHttp(app, { ...settings.listen, setting }));

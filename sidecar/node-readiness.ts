@@ -1,9 +1,6 @@
 import { readinessOf, type Readiness, type ReadinessCheck } from "#daemon/readiness.ts";
 import type { ConditionBoard } from "./tell/condition-board.ts";
-import type { ConditionType } from "./tell/condition.ts";
-
-/** What has to be so before the node takes traffic. */
-const neededForTraffic: readonly ConditionType[] = ["RpcAnswering", "ChainIdExpected", "HeightAdvancing"];
+import { neededForTraffic } from "./tell/verdict.ts";
 
 /** Whether the node is fit for traffic, as `/readyz` answers it; read from the board. */
 export function nodeReadiness(board: ConditionBoard, gateway: () => ReadinessCheck): Readiness {

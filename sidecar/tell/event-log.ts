@@ -1,11 +1,19 @@
 /** Something that happened or was done. */
-export type SidecarEvent = Readonly<{ at: string; kind: EventKind; message: string }>;
+export type SidecarEvent = Readonly<{
+  /** ISO 8601. */
+  at: string;
+  kind: EventKind;
+  /** What happened; a sentence that stands alone. */
+  message: string;
+  /** Why it was done, where that is not part of the sentence. */
+  why?: string;
+}>;
 
 export type EventKind = "condition" | "write" | "prune" | "restart" | "roll-back" | "hold" | "version";
 
 /** The last events, newest first; kept over restarts of the sidecar. */
 export type EventLog = Readonly<{
-  add: (kind: EventKind, message: string) => void;
+  add: (kind: EventKind, message: string, why?: string) => void;
   list: () => readonly SidecarEvent[];
 }>;
 

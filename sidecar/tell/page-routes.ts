@@ -1,17 +1,20 @@
 import { readFileSync } from "node:fs";
 import type { App } from "#daemon/http-app.ts";
 
+/** The page's scripts; `page.js` imports the others. */
+const scripts = ["page", "chart", "conditions", "elements", "events", "times", "verdict"];
+
 /** The page's files by their path on the listener. */
 const files = [
   { path: "/", file: "index.html", type: "text/html; charset=utf-8" },
   { path: "/page/page.css", file: "page.css", type: "text/css; charset=utf-8" },
-  { path: "/page/page.js", file: "page.js", type: "text/javascript; charset=utf-8" },
-] as const;
+  ...scripts.map((name) => ({ path: `/page/${name}.js`, file: `${name}.js`, type: "text/javascript; charset=utf-8" })),
+];
 
-/** Nothing from elsewhere, no inline code, no frame around the page. */
+/** Nothing from elsewhere, no inline code or style, no text read as HTML, no frame around the page. */
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /** Adds `GET /`: the status as a page for a person, which updates itself from `/status`. */
 export function pageRoutes(app: App): void {
@@ -23,6 +26,8 @@ export function pageRoutes(app: App): void {
         "Content-Security-Policy": contentSecurityPolicy,
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
         "Cache-Control": "no-cache",
       }),
     );

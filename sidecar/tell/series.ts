@@ -7,14 +7,18 @@ export type Series = Readonly<{ add: (point: SeriesPoint) => void; list: () => r
 /** How many values a chart has, and how far apart they are. */
 export type SeriesOptions = Readonly<{ pointsKept: number; intervalMs: number }>;
 
-/** Makes an empty series; values that come sooner than the interval replace the last one's value. */
+/**
+ * Makes an empty series; values that come sooner than the interval replace the last one's value. When the clock was put back, the values
+ * of times that are still to come are forgotten: a chart's time never runs backwards.
+ */
 export function createSeries({ pointsKept, intervalMs }: SeriesOptions): Series {
   let points: readonly SeriesPoint[] = [];
   return {
     add: (point) => {
-      const before = points.at(-2);
+      const past = points.filter(({ atMs }) => atMs <= point.atMs);
+      const before = past.at(-2);
       const isSoon = before !== undefined && point.atMs - before.atMs < intervalMs;
-      points = [...(isSoon ? points.slice(0, -1) : points), point].slice(-pointsKept);
+      points = [...(isSoon ? past.slice(0, -1) : past), point].slice(-pointsKept);
     },
     list: () => points,
   };

@@ -1,9 +1,20 @@
 import type { App } from "#daemon/http-app.ts";
 import type { ReadinessCheck } from "#daemon/readiness.ts";
+import type { Clock } from "../clock.ts";
 import type { NodeHealth } from "../health/node-health.ts";
 import type { Charts } from "./charts.ts";
 import type { ConditionBoard } from "./condition-board.ts";
+import { conditionTitle } from "./condition-titles.ts";
 import type { EventLog } from "./event-log.ts";
+import { verdictOf } from "./verdict.ts";
+
+/** Which node is told about. */
+export type StatusOptions = Readonly<{
+  /** What a person knows the node by. */
+  name: string;
+  httpUrl: string;
+  mode: "enforce" | "observe";
+}>;
 
 /** What the status tells; all of it is read from state, nothing asks the node. */
 export type StatusSources = Readonly<{
@@ -11,27 +22,46 @@ export type StatusSources = Readonly<{
   events: EventLog;
   health: () => NodeHealth;
   charts: Charts;
+  clock: Clock;
   /** Whether the configuration is right, for `/startupz`. */
   configured: () => ReadinessCheck;
 }>;
 
 /** Adds `GET /status` (conditions, health and events as JSON) and `GET /startupz` (200 once the configuration is right). */
-export function statusRoutes(app: App, sources: StatusSources): void {
+export function statusRoutes(app: App, options: StatusOptions, sources: StatusSources): void {
   app.get("/startupz", (c) => {
     const state = sources.configured();
     return c.json({ status: state.ok ? "ok" : "unready", checks: { configured: state } }, state.ok ? 200 : 503);
   });
-  app.get("/status", (c) => c.json(statusOf(sources)));
+  app.get("/status", (c) => c.json(statusOf(options, sources), 200, { "Cache-Control": "no-store" }));
 }
 
-function statusOf({ board, events, health, charts }: StatusSources) {
+function statusOf(options: StatusOptions, { board, events, health, charts, clock }: StatusSources) {
   const conditions = board.list();
   const { height, latencyMs, chainId, clientVersion, syncing } = health();
   return {
+    /** The sidecar's own time, so that ages do not depend on the reader's clock. */
+    at: new Date(clock.wallMs()).toISOString(),
     right: conditions.every(({ status }) => status !== "False"),
-    node: { height, latencyMs, chainId, clientVersion, syncing },
-    conditions,
+    verdict: verdictOf(conditions, options.mode),
+    mode: options.mode,
+    node: {
+      name: options.name,
+      rpc: new URL(options.httpUrl).origin,
+      height,
+      latencyMs,
+      chainId,
+      clientVersion,
+      syncing,
+    },
+    conditions: conditions.map(({ type, status, reason, message, since }) => {
+      return { type, title: conditionTitle({ type, status }), status, reason, message, since };
+    }),
     events: events.list(),
-    charts: { heights: charts.heights.list(), pruned: charts.pruned.list() },
+    charts: {
+      heights: charts.heights.list(),
+      prunable: charts.prunable.list(),
+      pruned: charts.pruned.list(),
+    },
   };
 }

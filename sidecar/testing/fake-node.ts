@@ -15,6 +15,8 @@ export type FakeNode = AsyncDisposable &
     config: () => Promise<string>;
     /** The node.conf that the running node has read. */
     running: () => Promise<string>;
+    /** Keeps the running node at its height until it is started again. */
+    stall: () => Promise<void>;
     /** How often the node was started. */
     starts: () => Promise<number>;
   }>;
@@ -59,6 +61,7 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
     httpUrl: `http://127.0.0.1:${port}`,
     config: () => readFile(configPath, "utf8"),
     running: () => read("running.conf"),
+    stall: () => writeFile(join(workspace, "stalled"), ""),
     starts: async () => (await read("starts.log")).length,
     [Symbol.asyncDispose]: async () => {
       const pid = Number(await read("node.pid"));
@@ -90,17 +93,22 @@ async function script(path: string, body: string): Promise<void> {
 }
 
 const nodeProgram = (port: number) => `
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 const config = readFileSync("node.conf", "utf8");
 appendFileSync("../starts.log", "x");
 if (config.includes("crash")) process.exit(3);
 writeFileSync("../running.conf", config);
 writeFileSync("../node.pid", String(process.pid));
-const began = Date.now();
+rmSync("../stalled", { force: true });
 const frozen = config.includes("frozen");
+let height = 0;
+const advance = () => {
+  if (!existsSync("../stalled")) height = Math.floor(Date.now() / 100) % 1e9;
+  return height;
+};
 const answers = {
-  eth_blockNumber: () => "0x" + (frozen ? 5 : Math.floor(Date.now() / 100) % 1e9).toString(16),
+  eth_blockNumber: () => "0x" + (frozen ? 5 : advance()).toString(16),
   eth_chainId: () => "0x688",
   eth_syncing: () => false,
   web3_clientVersion: () => "fake/v0.16.2/test",

@@ -1,7 +1,8 @@
+import { basename } from "node:path";
 import type { Condition } from "../tell/condition.ts";
 import { writeConfig, type ConfigWriteResult } from "./apply/config-writer.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
-import { describeChange } from "./plan/describe-change.ts";
+import { describeChange, whatChanges } from "./plan/describe-change.ts";
 import type { Plan, PlanAction } from "./plan/plan.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
@@ -31,7 +32,7 @@ export async function applyConfig(
   const result = await writeConfig(write, { lock: place.lock(), versions });
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
   metrics.corrected();
-  for (const change of action.changes) events.add("write", `${path}: ${describeChange(change)}`);
+  for (const change of action.changes) events.add("write", `${basename(path)}: ${whatChanges(change)}.`, change.reason);
   return { result, again: true };
 }
 
@@ -95,5 +96,6 @@ function soleWriter(
 }
 
 function sentence(message: string): string {
-  return message.charAt(0).toUpperCase() + message.slice(1);
+  // The file's name is a name, not a word.
+  return message.startsWith("node.conf") ? message : message.charAt(0).toUpperCase() + message.slice(1);
 }

@@ -20,7 +20,7 @@ export function applyPrune(planned: Plan, acts: boolean, memory: UpkeepMemory, p
   }
   metrics.pruneInfo(info);
   tellProgress(info, memory, parts);
-  const action = planned.actions.find(({ kind }) => kind === "enable-auto-prune");
+  const action = planned.actions.find((each) => each.kind === "enable-auto-prune");
   if (action === undefined || nodeCli === undefined) {
     board.set(asObserved(info.autoPrune, planned));
     return;
@@ -29,7 +29,7 @@ export function applyPrune(planned: Plan, acts: boolean, memory: UpkeepMemory, p
   const isBusy = memory.pruning !== undefined || memory.restart !== undefined;
   if (!acts || isBusy || memory.prunedOn === info) return;
   memory.prunedOn = info;
-  memory.pruning = switchOn(nodeCli, parts)
+  memory.pruning = switchOn(nodeCli, action.reason, parts)
     .catch((error: unknown) => parts.log.error({ err: error }, "switching auto-pruning on failed"))
     .finally(() => {
       memory.pruning = undefined;
@@ -37,11 +37,15 @@ export function applyPrune(planned: Plan, acts: boolean, memory: UpkeepMemory, p
     });
 }
 
-async function switchOn(nodeCli: NodeCli, { signal, board, events, observer }: UpkeepParts): Promise<void> {
+async function switchOn(
+  nodeCli: NodeCli,
+  why: string,
+  { signal, board, events, observer }: UpkeepParts,
+): Promise<void> {
   const enabled = await nodeCli.enableAutoPrune(signal);
   if (signal.aborted) return;
   if (enabled.ok) {
-    events.add("prune", "Auto-pruning was switched on.");
+    events.add("prune", "Auto-pruning was switched on.", why);
     await observer.look(signal);
     return;
   }
@@ -57,6 +61,7 @@ function tellProgress(
   const nowMs = clock.monotonicMs();
   const { height } = health.current();
   memory.pruneProgress = followPruning(memory.pruneProgress, info, nowMs, height);
+  charts.prunable.add({ atMs: clock.wallMs(), value: Number(info.pruneReservedVersion) });
   charts.pruned.add({ atMs: clock.wallMs(), value: Number(info.realPruneReservedVersion) });
   const { stalledAfterMs } = settings.prune;
   board.set(pruneCondition(info, memory.pruneProgress, { nowMs, height, stalledAfterMs }));

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { parseConfig } from "./observe/config-document.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import type { ConfigProblemReason } from "./observe/config-problem.ts";
@@ -65,7 +66,7 @@ async function mend(
     { lock: parts.place.lock(), versions },
   );
   if (written.ok) {
-    events.add("write", `Restored ${path} to the last good content, because ${reading.problem.message}`);
+    events.add("write", `${basename(path)}: restored to the last good content.`, reading.problem.message);
     return { again: true };
   }
   board.set({ type: "ConfigCurrent", status: "False", reason: written.reason, message: written.message });

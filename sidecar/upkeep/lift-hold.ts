@@ -8,6 +8,9 @@ export function liftHold(desiredHash: string, { state, board, events }: UpkeepPa
     events.add("hold", "The hold is lifted: the desired state is another one now.");
   }
   const type = "Unheld";
+  if (hold === undefined && board.get(type)?.status === "False") {
+    events.add("hold", 'The hold is lifted: "gatehouse resume" was run.');
+  }
   if (state.hold.get() === undefined) {
     board.set({ type, status: "True", reason: "NoHold", message: "The sidecar acts by itself." });
     return;

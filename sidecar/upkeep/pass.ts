@@ -20,7 +20,7 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<Pa
   const { version } = resolution;
   // At the start nothing is said or done before the version had its chance to be told.
   if (version === undefined && !observer.hasLooked()) return {};
-  tellVersion(resolution, parts);
+  tellVersion(resolution, memory, parts);
   const moved = await place.follow(version);
   const { configPath } = place.layout();
   const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);

@@ -1,8 +1,8 @@
 import type { VersionResolution } from "./observe/version-resolution.ts";
-import type { UpkeepParts } from "./upkeep-parts.ts";
+import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
-/** Says which version the node has and whether all that tell it agree. */
-export function tellVersion(resolution: VersionResolution, { board }: UpkeepParts): void {
+/** Says which version the node has, when it became another one, and whether all that tell it agree. */
+export function tellVersion(resolution: VersionResolution, memory: UpkeepMemory, { board, events }: UpkeepParts): void {
   const type = "VersionAgreed";
   if (resolution.version === undefined) {
     const message = "Neither node_cli, the RPC nor the image tells the node's version; set node.version.";
@@ -10,6 +10,11 @@ export function tellVersion(resolution: VersionResolution, { board }: UpkeepPart
     return;
   }
   const { version, source, disagreements } = resolution;
+  const before = memory.version;
+  memory.version = version.text;
+  if (before !== undefined && before !== version.text) {
+    events.add("version", `The node's version is ${version.text} now, was ${before}.`, `${source} says so`);
+  }
   const base = `The node's version is ${version.text} (${source}).`;
   if (disagreements.length === 0) board.set({ type, status: "True", reason: "Agreed", message: base });
   else {

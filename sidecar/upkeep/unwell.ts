@@ -23,5 +23,5 @@ export function unwell(memory: UpkeepMemory, { settings, board, clock }: UpkeepP
   memory.unwellSinceMs ??= clock.monotonicMs();
   const unwellForMs = clock.monotonicMs() - memory.unwellSinceMs;
   if (!settings.lag.restart || unwellForMs < settings.lag.restartAfterMs) return undefined;
-  return `the node has been unwell for ${Math.round(unwellForMs / 1_000)} s: ${first.reason}, ${first.message}`;
+  return `the node has been unwell for ${Math.round(unwellForMs / 1_000)} s: ${first.reason}, ${first.message.replace(/\.$/, "")}`;
 }

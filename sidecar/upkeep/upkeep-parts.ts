@@ -50,6 +50,8 @@ export type UpkeepParts = Readonly<{
 
 /** What one pass leaves for the next; lost when the sidecar ends, which only costs time. */
 export type UpkeepMemory = {
+  /** The version that the last pass saw, as it was told. */
+  version: string | undefined;
   /** What node.conf held at the last pass, and since when (monotonic). */
   contentHash: string | undefined;
   contentSinceMs: number;

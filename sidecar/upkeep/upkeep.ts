@@ -102,6 +102,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
 
 function emptyMemory(): UpkeepMemory {
   return {
+    version: undefined,
     contentHash: undefined,
     contentSinceMs: 0,
     problemReason: undefined,

@@ -25,7 +25,9 @@ function limiterAt(port: number) {
   return redisRateLimiter({ url: `redis://127.0.0.1:${port}`, timeoutMs: 2_000 }, { log, fallback });
 }
 
-describe.skipIf(!hasRedis)("rate limits in a store", () => {
+const why = hasRedis ? "" : " (skipped: no redis-server on PATH)";
+
+describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
   let port: number;
   let server: ReturnType<typeof spawn>;
   beforeAll(async () => {

@@ -2,10 +2,11 @@ import type { ConfigChange } from "./config-change.ts";
 
 /** One change as a person reads it, with its reason. */
 export function describeChange(change: ConfigChange): string {
-  return `${what(change)} (${change.reason})`;
+  return `${whatChanges(change)} (${change.reason})`;
 }
 
-function what(change: ConfigChange): string {
+/** One change as a person reads it, without its reason. */
+export function whatChanges(change: ConfigChange): string {
   switch (change.kind) {
     case "create":
       return `chain.monitor_config made with ${Object.keys(change.value).join(", ")}`;

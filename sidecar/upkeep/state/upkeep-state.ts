@@ -39,6 +39,7 @@ const migrations = [
   `CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
    CREATE TABLE restart (at_ms INTEGER NOT NULL, reason TEXT NOT NULL) STRICT;
    CREATE TABLE event (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL) STRICT`,
+  "ALTER TABLE event ADD COLUMN why TEXT",
 ];
 
 /** Opens (or makes) the state in a directory. */

@@ -1,0 +1,28 @@
+import type { Condition, ConditionType } from "./condition.ts";
+
+/** What a person calls a side of the node while it is right, and while it is wrong. */
+type Titles = Readonly<{ right: string; wrong: string }>;
+
+const titles: Readonly<Record<ConditionType, Titles>> = {
+  RpcAnswering: { right: "The RPC answers", wrong: "The RPC does not answer" },
+  ChainIdExpected: { right: "The chain is the expected one", wrong: "The node is on another chain" },
+  HeightAdvancing: { right: "The height advances", wrong: "The height does not advance" },
+  HeightCurrent: { right: "The height keeps up", wrong: "The height lags behind the references" },
+  WebSocketAnswering: { right: "The WebSocket answers", wrong: "The WebSocket does not answer" },
+  ConfigValid: { right: "node.conf can be read", wrong: "node.conf can't be used" },
+  ConfigCurrent: { right: "node.conf is as desired", wrong: "node.conf is not as desired" },
+  SoleWriter: { right: "Nobody else writes node.conf", wrong: "Somebody else writes node.conf" },
+  VersionAgreed: { right: "The version is agreed on", wrong: "The version is contradictory" },
+  NodeCliWorking: { right: "node_cli works", wrong: "node_cli does not work" },
+  AutoPruneOn: { right: "Auto-pruning is as desired", wrong: "Auto-pruning is not as desired" },
+  PruneAdvancing: { right: "Pruning advances", wrong: "Pruning does not advance" },
+  MetricsArriving: { right: "Metrics arrive", wrong: "Metrics do not arrive" },
+  DiskSpaceLeft: { right: "The disk has space", wrong: "The disk is nearly full" },
+  RestartSettled: { right: "No restart is due", wrong: "A restart is due" },
+  Unheld: { right: "The sidecar acts by itself", wrong: "Held: the sidecar does not act" },
+};
+
+/** A condition's title as the page shows it. */
+export function conditionTitle({ type, status }: Pick<Condition, "type" | "status">): string {
+  return titles[type][status === "False" ? "wrong" : "right"];
+}

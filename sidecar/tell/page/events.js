@@ -1,0 +1,27 @@
+import { element, find, showList } from "./elements.js";
+import { timeElement } from "./times.js";
+
+/** How many changes stand at the top; older ones are among the events. */
+const changesShown = 8;
+
+/** What was seen, not done. */
+const seen = new Set(["condition"]);
+
+function eventItem({ at, kind, message, why }) {
+  return element(
+    "li",
+    { "data-event": kind },
+    element("p", { className: "quiet" }, timeElement(at, "at"), " · ", element("code", {}, kind)),
+    element("p", {}, message),
+    ...(why === undefined ? [] : [element("p", { className: "why" }, element("strong", {}, "Why: "), why)]),
+  );
+}
+
+/** Shows what was changed, and everything that happened, newest first. */
+export function showEvents(events) {
+  const changes = events.filter(({ kind }) => !seen.has(kind)).slice(0, changesShown);
+  find("#no-changes").hidden = changes.length > 0;
+  find("#no-events").hidden = events.length > 0;
+  showList(find("#changes"), changes, eventItem);
+  showList(find("#events"), events, eventItem);
+}

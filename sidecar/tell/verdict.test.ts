@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import type { Condition, ConditionType } from "./condition.ts";
+import { verdictOf } from "./verdict.ts";
+
+const since = "2026-01-01T00:00:00.000Z";
+
+/** Conditions that are right, but for those that are given. */
+function conditions(wrong: Readonly<Partial<Record<ConditionType, string>>> = {}): readonly Condition[] {
+  const types: readonly ConditionType[] = [
+    "RpcAnswering",
+    "HeightAdvancing",
+    "ConfigValid",
+    "RestartSettled",
+    "Unheld",
+  ];
+  return types.map((type) => {
+    const reason = wrong[type];
+    const status = reason === undefined ? "True" : "False";
+    return { type, status, reason: reason ?? "Fine", message: `${type} in words.`, since };
+  });
+}
+
+test("a node that is right needs nobody", () => {
+  expect(verdictOf(conditions(), "enforce")).toEqual({
+    level: "right",
+    title: "The node is right",
+    message: "Nothing to do: 5 of 5 sides are checked and right.",
+  });
+  expect(verdictOf(conditions(), "observe").message).toContain("The sidecar only observes (upkeep.mode).");
+});
+
+test("nothing is claimed before it was looked at", () => {
+  expect(verdictOf([], "enforce").level).toBe("unknown");
+});
+
+test("a hold comes before everything else, and says whether the node serves", () => {
+  expect(verdictOf(conditions({ Unheld: "Held", RestartSettled: "Running" }), "enforce")).toMatchObject({
+    level: "held",
+    message: expect.stringContaining("The node serves meanwhile.") as string,
+  });
+  expect(verdictOf(conditions({ Unheld: "Held", RpcAnswering: "Refused" }), "enforce").message).toContain(
+    "The node does not serve.",
+  );
+});
+
+test("a node that does not answer because it is being restarted is not called down", () => {
+  const restarting = conditions({ RpcAnswering: "Refused", RestartSettled: "Running" });
+  expect(verdictOf(restarting, "enforce")).toEqual({
+    level: "working",
+    title: "The sidecar is putting the node right",
+    message: "Nothing for you to do yet. RestartSettled in words.",
+  });
+  expect(verdictOf(conditions({ RpcAnswering: "Refused", RestartSettled: "BudgetExhausted" }), "enforce").level).toBe(
+    "down",
+  );
+});
+
+test("a node that serves, but is not right, is told apart from one that is down", () => {
+  expect(verdictOf(conditions({ ConfigValid: "Empty" }), "enforce").title).toBe(
+    "The node serves, but one thing about it is not right",
+  );
+  expect(verdictOf(conditions({ ConfigValid: "Empty", RestartSettled: "NoDriver" }), "enforce").title).toBe(
+    "The node serves, but 2 things about it are not right",
+  );
+  expect(verdictOf(conditions({ HeightAdvancing: "Stalled" }), "enforce").title).toBe("The node is down");
+});
