@@ -10,7 +10,7 @@ import { makeNodeReads } from "./dispatch/node-reads.ts";
 import { makeLoadGate } from "./limits/load-gate.ts";
 import { startRateLimiter } from "./limits/start-rate-limiter.ts";
 import { withAccessLog } from "./observe/access-log.ts";
-import { prometheusMeter, registerGauges } from "./observe/call-metrics.ts";
+import { gapCounter, prometheusMeter, registerGauges } from "./observe/call-metrics.ts";
 import { watchLoopDelay } from "./observe/loop-delay.ts";
 import { startTracing } from "./observe/start-tracing.ts";
 import { openRpcTexts } from "./catalogue/openrpc-texts.ts";
@@ -50,7 +50,9 @@ export async function startGateway(
   const policy = starting.use(startLivePolicy(settings, { log })).current;
   const head = makeHead(settings.head, { now });
   const cache = makeAnswerCache(settings.cache);
-  const upstream = starting.use(startNode(settings, { ...node, head, cache, policy, log, now }));
+  const upstream = starting.use(
+    startNode(settings, { ...node, head, cache, policy, gapEnded: gapCounter(metrics), log, now }),
+  );
   const gate = makeLoadGate({ loopDelayMs: starting.use(watchLoopDelay()).delayMs });
   const meter = withAccessLog(prometheusMeter(metrics), settings.accessLog, { log, random: Math.random });
   const { tracing } = starting.use(await startTracing(settings.tracing, { log }));
@@ -83,7 +85,7 @@ export async function startGateway(
     cacheEntries: cache.entries,
     webSockets: listeners.webSockets,
     subscriptions: listeners.subscriptions,
-    upstreamSubscriptions: upstream.hub.upstreamSubscriptions,
+    upstreamSubscriptions: () => upstream.hub.upstreamSubscriptions(),
     headNumber: () => Number(head.known()?.latest ?? 0n),
   });
   const resources = starting.move();

@@ -75,6 +75,9 @@ const jwtSection = section({
     .default("tier")
     .describe("Claim of a token that names the caller's tier")
     .meta({ expected: "the name of a claim" }),
+  refetchMs: milliseconds
+    .default(30_000)
+    .describe("Time from reading the key set to reading it again for a token with a key that it lacks"),
   cacheEntries: positiveInteger.default(10_000).describe("Verified tokens that are remembered"),
 });
 
@@ -118,6 +121,16 @@ const webSocketSection = section({
   queueBytes: bytes.default(4_194_304).describe("Unsent bytes from which a slow WebSocket client is dropped"),
   pingIntervalMs: milliseconds.default(30_000).describe("Time between two pings; a client that misses one is dropped"),
   reconnectMs: milliseconds.default(500).describe("Time between two attempts to reach the node's WebSocket"),
+  bridgeMs: nonNegativeInteger
+    .max(600_000)
+    .default(10_000)
+    .describe(
+      "Time in which a lost connection to the node may come back and subscribers be told what they missed; 0: never",
+    ),
+  bridgeBlocks: positiveInteger
+    .max(1_000)
+    .default(64)
+    .describe("Most blocks that subscribers are told after the connection came back; beyond them they are closed"),
 });
 
 const listenerSection = section({

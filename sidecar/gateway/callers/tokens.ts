@@ -11,6 +11,8 @@ export type TokenOptions = Readonly<{
   issuer?: string | undefined;
   audience?: string | undefined;
   tierClaim: string;
+  /** Time in which a key set is not read again for a key that it lacks. */
+  refetchMs: number;
   cacheEntries: number;
 }>;
 
@@ -68,9 +70,13 @@ export function makeTokens(
   };
 }
 
-function keySet({ jwksUrl, jwksPath }: TokenOptions): JWTVerifyGetKey | undefined {
+function keySet({ jwksUrl, jwksPath, refetchMs }: TokenOptions): JWTVerifyGetKey | undefined {
   if (jwksUrl !== undefined) {
-    return createRemoteJWKSet(new URL(jwksUrl), { timeoutDuration: fetchTimeoutMs, cacheMaxAge: keysKeptMs });
+    return createRemoteJWKSet(new URL(jwksUrl), {
+      timeoutDuration: fetchTimeoutMs,
+      cacheMaxAge: keysKeptMs,
+      cooldownDuration: refetchMs,
+    });
   }
   if (jwksPath === undefined) return undefined;
   const file = readJson5File(jwksPath);

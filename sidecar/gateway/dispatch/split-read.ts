@@ -5,7 +5,8 @@ import { rpcErrors } from "../envelope/rpc-error.ts";
 import { failureError } from "../upstream/failure-error.ts";
 import type { AnswerFlow, AnswerSink } from "./answer-sink.ts";
 import type { NodeReads } from "./node-reads.ts";
-import { textSink } from "./text-sink.ts";
+import { makeJoinedWriter } from "./joined-writer.ts";
+import { textSink, type NoText, type TextAnswer } from "./text-sink.ts";
 
 /** A range in permitted pieces, each with its own parameters. */
 export type SplitOptions = Readonly<{
@@ -22,21 +23,19 @@ type Asking = Readonly<{ id: string; sink: AnswerSink; reads: NodeReads; tracepa
 const pieceId = "1";
 
 /**
- * Reads the pieces of a range and answers with their results, arrays, as one array in the range's order. The first piece that
- * fails fails the whole. `done` is called once.
+ * Reads the pieces of a range and answers with their results, arrays, as one array in the range's order: short ones whole, long
+ * ones streamed as they come. No piece is asked for that is further ahead than may be under way. The first piece that fails
+ * fails the whole: with its error, or by breaking off what has begun to be sent. `done` is called once.
  */
 export function readSplit(
   { method, pieces, parallel, limitBytes }: SplitOptions,
   { id, sink, reads, traceparent }: Asking,
   done: (outcome: "node" | "failed" | "cancelled") => void,
 ): AnswerFlow {
-  const results = Array.from({ length: pieces.length }, () => "");
+  const writer = makeJoinedWriter(pieces.length, id, { sink, ending: () => finish("node") });
   const flows = new Map<number, AnswerFlow>();
-  let next = 0;
-  let answered = 0;
-  let size = 0;
   const settled = new Set<number>();
-  const state = { isOver: false };
+  const state = { next: 0, isOver: false, isRunning: false };
 
   const finish = (outcome: "node" | "failed" | "cancelled") => {
     state.isOver = true;
@@ -47,52 +46,70 @@ export function readSplit(
   const fail = (text: string) => {
     if (state.isOver) return;
     finish("failed");
-    sink.text(text, "gateway");
+    if (writer.hasBegun()) sink.broken();
+    else sink.text(text, "gateway");
   };
-  const take = (place: number, text: string) => {
-    const answer = readAnswer(text, pieceId);
-    if (answer?.kind === "error") return fail(`{"jsonrpc":"2.0","id":${id},"error":${answer.json}}`);
-    const elements = /^\s*\[([^]*)\]\s*$/.exec(answer?.json ?? "")?.[1]?.trim();
-    if (elements === undefined) return fail(errorText(id, failureError("badAnswer")));
-    results[place] = elements;
-    size += elements.length;
-    answered += 1;
-    if (size > limitBytes) return fail(errorText(id, rpcErrors.responseTooLarge));
-    if (answered < pieces.length) return start();
-    finish("node");
-    const joined = results.filter((part) => part !== "").join(",");
-    return sink.text(resultText(id, `[${joined}]`), "node");
+  const take = (place: number, answer: TextAnswer | NoText) => {
+    const piece = readPiece(answer, id);
+    if (piece.kind === "error") return fail(piece.text);
+    const { elements } = piece;
+    if (writer.bytes() + elements.length > limitBytes) return fail(errorText(id, rpcErrors.responseTooLarge));
+    writer.put(place, elements);
+    return run();
   };
   const ask = (place: number) => {
     const pieceSink = textSink(limitBytes, (answer) => {
       flows.delete(place);
       settled.add(place);
-      if (state.isOver) return;
-      if (typeof answer === "string")
-        fail(errorText(id, failureError(answer === "tooLong" ? "tooLarge" : "unavailable")));
-      else take(place, answer.text);
+      if (!state.isOver) take(place, answer);
     });
     const params = pieces[place] ?? "[]";
     const cached = reads.cached(method.name, params);
     if (cached !== undefined) {
-      take(place, resultText(pieceId, cached));
+      take(place, { text: resultText(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
       return;
     }
     const reader = { id: pieceId, sink: pieceSink, done: () => undefined };
     const flow = reads.read({ method, params, traceparent }, reader);
     if (!settled.has(place) && !state.isOver) flows.set(place, flow);
   };
-  const start = () => {
-    while (next < pieces.length && flows.size < parallel && !state.isOver) {
-      next += 1;
-      ask(next - 1);
-    }
+  const run = () => {
+    // A piece that comes at once calls back into here; the loop sees what it changed.
+    if (state.isRunning || state.isOver) return;
+    state.isRunning = true;
+    do {
+      while (mayAsk()) {
+        state.next += 1;
+        ask(state.next - 1);
+      }
+      if (!state.isOver) writer.flush();
+    } while (mayAsk());
+    state.isRunning = false;
   };
-  start();
+  const mayAsk = () =>
+    !state.isOver && !writer.isHeld() && state.next < Math.min(pieces.length, writer.turn() + parallel);
+  run();
   return {
-    resume: () => undefined,
+    resume: () => {
+      writer.resume();
+      run();
+    },
     cancel: () => {
       if (!state.isOver) finish("cancelled");
     },
   };
+}
+
+type Piece = Readonly<{ kind: "elements"; elements: string } | { kind: "error"; text: string }>;
+
+/** The elements of a piece's answer, or the answer that the whole gets instead. */
+function readPiece(given: TextAnswer | NoText, id: string): Piece {
+  if (typeof given === "string") {
+    return { kind: "error", text: errorText(id, failureError(given === "tooLong" ? "tooLarge" : "unavailable")) };
+  }
+  const answer = readAnswer(given.text, pieceId);
+  if (answer?.kind === "error") return { kind: "error", text: `{"jsonrpc":"2.0","id":${id},"error":${answer.json}}` };
+  const elements = /^\s*\[([^]*)\]\s*$/.exec(answer?.json ?? "")?.[1]?.trim();
+  if (elements === undefined) return { kind: "error", text: errorText(id, failureError("badAnswer")) };
+  return { kind: "elements", elements };
 }

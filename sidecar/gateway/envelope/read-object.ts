@@ -40,3 +40,21 @@ export function elementAt(array: string, index: number): string | undefined {
     at = skipSpace(bytes, next + 1);
   }
 }
+
+/** The elements of a JSON array as slices of its text; none when the text, a binary string, is no JSON array. */
+export function elementsOf(array: string): readonly string[] {
+  const elements: string[] = [];
+  const bytes = Buffer.from(array, "latin1");
+  let at = skipSpace(bytes, 0);
+  if (bytes[at] !== 0x5b) return [];
+  at = skipSpace(bytes, at + 1);
+  if (bytes[at] === 0x5d) return [];
+  for (;;) {
+    const end = skipValue(bytes, at, depth);
+    if (end === notJson) return [];
+    elements.push(array.slice(at, end));
+    const next = skipSpace(bytes, end);
+    if (bytes[next] !== 0x2c) return bytes[next] === 0x5d ? elements : [];
+    at = skipSpace(bytes, next + 1);
+  }
+}

@@ -56,10 +56,7 @@ const closeGraceMs = 1_000;
 export async function startListener(options: ListenerOptions, dependencies: ListenerDependencies): Promise<Listener> {
   const draining = { now: false };
   const isDraining = () => draining.now;
-  const clients = makeWebSocketClients(
-    { ...options.webSocket, messageBytes: dependencies.policy().settings.limits.bodyBytes },
-    dependencies,
-  );
+  const clients = makeWebSocketClients(options.webSocket, dependencies);
   const server = createServer(
     {
       requestTimeout: options.requestTimeoutMs,

@@ -132,3 +132,14 @@ export function dropCounter(metrics: Registry): (reason: "slow" | "lost" | "sile
   });
   return (reason) => drops.inc({ reason });
 }
+
+/** Counts gaps in the node's WebSocket by how they ended. */
+export function gapCounter(metrics: Registry): (outcome: "bridged" | "closed") => void {
+  const gaps = new Counter({
+    name: "gatehouse_gateway_link_gaps_total",
+    help: "Losses of the node's WebSocket: bridged, subscribers were told what they missed; closed, they were not.",
+    labelNames: ["outcome"],
+    registers: [metrics],
+  });
+  return (outcome) => gaps.inc({ outcome });
+}

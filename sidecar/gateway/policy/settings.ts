@@ -26,6 +26,8 @@ const tier = z.strictObject({
   splitBlocks: z.int().min(1).optional(),
   webSockets: z.int().min(0).default(16),
   subscriptions: z.int().min(0).default(64),
+  /** Largest WebSocket message; default: `limits.bodyBytes`. */
+  messageBytes: z.int().min(1).max(268_435_456).optional(),
   /** Methods that the tier may call, of those that its listener has; absent: all. */
   methods: z.array(methodName).max(256).optional(),
 });

@@ -18,23 +18,27 @@ export type FakeNode = AsyncDisposable &
     webSocketUrl: string;
     requests: NodeRequest[];
     answer: (behaviour: NodeBehaviour) => void;
-    /** Makes a block the head and tells subscribers. */
+    /** Makes a block the head, in place of those from its number on, and tells subscribers. */
     newHead: (number: number, hash?: string) => void;
     /** Sends a notification of every `logs` subscription. */
     newLog: (log: object) => void;
     subscriptions: () => number;
     /** Closes every WebSocket. */
     cutLink: () => void;
+    /** Whether new WebSockets are taken. */
+    takeLinks: (taken: boolean) => void;
   }>;
 
 /** Starts a fake node on free ports; its head is block 1000. */
 export async function startFakeNode(): Promise<FakeNode> {
   const state = { head: block(1_000), behaviour: (() => "0x1") as NodeBehaviour };
+  const chain = new Map([[1_000, state.head]]);
   const requests: NodeRequest[] = [];
   const builtIn = (method: string, params: readonly unknown[]) => {
     if (method !== "eth_getBlockByNumber") return undefined;
     if (params[0] === "latest") return state.head;
-    return params[0] === "finalized" ? block(Number(state.head.number) - 64) : undefined;
+    if (params[0] === "finalized") return block(Number(state.head.number) - 64);
+    return chain.get(Number(params[0]));
   };
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -59,12 +63,15 @@ export async function startFakeNode(): Promise<FakeNode> {
       state.behaviour = behaviour;
     },
     newHead: (number, hash) => {
-      state.head = block(number, hash);
+      state.head = block(number, hash, chain.get(number - 1)?.hash);
+      chain.set(number, state.head);
+      for (const gone of chain.keys()) if (gone > number) chain.delete(gone);
       link.notify("newHeads", state.head);
     },
     newLog: (log) => link.notify("logs", log),
     subscriptions: link.subscriptions,
     cutLink: link.cut,
+    takeLinks: link.take,
     [Symbol.asyncDispose]: async () => {
       link.cut();
       server.closeAllConnections();
@@ -81,7 +88,8 @@ function answerCall(response: ServerResponse, { raw }: NodeRequest, result: unkn
 }
 
 function serveSubscriptions(server: Server) {
-  const sockets = new WebSocketServer({ server });
+  const state = { isTaking: true };
+  const sockets = new WebSocketServer({ server, verifyClient: () => state.isTaking });
   const subscriptions = new Map<string, { socket: WebSocket; type: string }>();
   let last = 0;
   sockets.on("connection", (socket) => {
@@ -103,6 +111,9 @@ function serveSubscriptions(server: Server) {
   });
   return {
     subscriptions: () => subscriptions.size,
+    take: (taken: boolean) => {
+      state.isTaking = taken;
+    },
     cut: () => {
       for (const socket of sockets.clients) socket.terminate();
     },
@@ -116,6 +127,10 @@ function serveSubscriptions(server: Server) {
   };
 }
 
-function block(number: number, hash = `0x${number.toString(16).padStart(64, "0")}`) {
-  return { number: `0x${number.toString(16)}`, hash, parentHash: `0x${"0".repeat(64)}` };
+function block(
+  number: number,
+  hash = `0x${number.toString(16).padStart(64, "0")}`,
+  parentHash = `0x${"0".repeat(64)}`,
+) {
+  return { number: `0x${number.toString(16)}`, hash, parentHash };
 }

@@ -1,7 +1,8 @@
 import type { Head } from "../cache/head.ts";
-import { readObject } from "../envelope/read-object.ts";
+import { readBlock } from "../websocket/chain-memory.ts";
 import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
 import { askNode } from "./ask-node.ts";
+import { subscribeToHeads } from "./heads-subscription.ts";
 import type { NodePool } from "./node-pool.ts";
 
 /** How the head is watched. */
@@ -31,7 +32,7 @@ export function startHeadWatch(
   options: HeadWatchOptions,
   { pool, hub, head, resetLink, returned }: HeadWatchDependencies,
 ): HeadWatch {
-  const state = { isSubscribed: false, missed: 0, isAway: false, isAsking: false, finalizedFor: -1 };
+  const state = { missed: 0, isAway: false, isAsking: false, finalizedFor: -1 };
 
   const ask = (block: "latest" | "finalized") =>
     askNode(pool, { method: "eth_getBlockByNumber", params: `["${block}",false]`, timeoutMs: options.timeoutMs });
@@ -39,24 +40,24 @@ export function startHeadWatch(
     const generation = head.generation();
     if (state.finalizedFor === generation || head.known() === undefined) return;
     state.finalizedFor = generation;
-    const block = readBlock(await ask("finalized"));
+    const block = readBlock((await ask("finalized")) ?? "");
     if (block !== undefined) head.finalize(block.number);
   };
   const poll = async () => {
-    if (state.isSubscribed && head.ageMs() < silentAfterMs) {
+    if (heads.isThere() && head.ageMs() < silentAfterMs) {
       await finalize();
       return;
     }
     const before = head.generation();
-    const block = readBlock(await ask("latest"));
+    const block = readBlock((await ask("latest")) ?? "");
     if (block === undefined) {
-      state.isAway = !state.isSubscribed;
+      state.isAway = !heads.isThere();
       return;
     }
     if (state.isAway) returned();
     state.isAway = false;
     head.advance(block);
-    if (state.isSubscribed && head.generation() !== before) state.missed += 1;
+    if (heads.isThere() && head.generation() !== before) state.missed += 1;
     if (state.missed >= missedHeads) {
       state.missed = 0;
       resetLink();
@@ -76,33 +77,21 @@ export function startHeadWatch(
     state.missed = 0;
     if (block !== undefined) head.advance(block);
   };
-  const subscribeHeads = async () => {
-    const { kind } = await hub.subscribe('["newHeads"]', { notify, lost: () => undefined });
-    state.isSubscribed = kind === "subscribed";
-  };
+  const heads = subscribeToHeads(hub, notify);
   const timer = setInterval(look, options.pollIntervalMs);
   look();
   return {
     linkOpened: () => {
       // From here on the connection tells whether the node was away.
       state.isAway = false;
-      void subscribeHeads();
+      heads.linkOpened();
     },
     linkLost: () => {
-      state.isSubscribed = false;
+      heads.linkLost();
       state.missed = 0;
       head.lose();
       look();
     },
     [Symbol.dispose]: () => clearInterval(timer),
   };
-}
-
-/** Number and hash of a block, from its JSON text. */
-function readBlock(json: string | undefined) {
-  const block = json === undefined ? undefined : readObject(json);
-  const number = block?.get("number");
-  const hash = block?.get("hash");
-  if (number === undefined || hash === undefined || !/^"0x[0-9a-fA-F]{1,16}"$/.test(number)) return undefined;
-  return { number: BigInt(number.slice(1, -1)), hash };
 }

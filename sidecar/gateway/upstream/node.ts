@@ -3,7 +3,8 @@ import type { AnswerCache } from "../cache/answer-cache.ts";
 import type { Head } from "../cache/head.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { GatewaySettings } from "../settings.ts";
-import { makeSubscriptionHub, type SubscriptionHub } from "../websocket/subscription-hub.ts";
+import { SubscriptionHub } from "../websocket/subscription-hub.ts";
+import { askNode } from "./ask-node.ts";
 import { startHeadWatch } from "./head-watch.ts";
 import { startNodeLink, type NodeLink } from "./node-link.ts";
 import { NodePool } from "./node-pool.ts";
@@ -15,6 +16,8 @@ export type NodeDependencies = Readonly<{
   head: Head;
   cache: AnswerCache;
   policy: PolicySource;
+  /** A gap in the node's WebSocket is over: subscribers were told what they missed, or were closed. */
+  gapEnded: (outcome: "bridged" | "closed") => void;
   log: Logger;
   now: () => number;
 }>;
@@ -25,31 +28,37 @@ export type Node = Disposable & Readonly<{ pool: NodePool; hub: SubscriptionHub 
 /** Connects to the node and stays connected. What was cached is forgotten when the node may have become another one. */
 export function startNode(
   { upstream, head: headSettings, webSocket }: GatewaySettings,
-  { httpUrl, webSocketUrl, head, cache, policy, log, now }: NodeDependencies,
+  { httpUrl, webSocketUrl, head, cache, policy, gapEnded, log, now }: NodeDependencies,
 ): Node {
   const stack = new DisposableStack();
   const responseBytes = () => policy().settings.limits.responseBytes;
   const pool = stack.use(new NodePool({ ...upstream, httpUrl, responseBytes }, { now }));
   const unlinked = { kind: "error", json: '{"code":-32603,"message":"the node does not answer"}' } as const;
   let link: NodeLink | undefined;
-  const hub = makeSubscriptionHub(() => link ?? { call: async () => unlinked });
+  const { timeoutMs } = headSettings;
+  const hub = stack.use(
+    new SubscriptionHub(webSocket, {
+      link: () => link ?? { call: async () => unlinked },
+      ask: (method, params) => askNode(pool, { method, params, timeoutMs }),
+      gapEnded,
+    }),
+  );
   const resetLink = () => link?.reset();
   const watch = stack.use(startHeadWatch(headSettings, { pool, hub, head, resetLink, returned: cache.clear }));
   const events = {
     opened: () => {
       // It may be another node, or the same one with another chain. While it was away, constants still answered.
       cache.clear();
+      hub.opened();
       watch.linkOpened();
     },
     lost: () => {
       hub.lost();
       watch.linkLost();
     },
-    notified: hub.notified,
+    notified: (subscription: string, result: string) => hub.notified(subscription, result),
   };
   const { reconnectMs } = webSocket;
-  link = stack.use(
-    startNodeLink({ url: webSocketUrl, reconnectMs, timeoutMs: headSettings.timeoutMs }, { events, log }),
-  );
+  link = stack.use(startNodeLink({ url: webSocketUrl, reconnectMs, timeoutMs }, { events, log }));
   return { pool, hub, [Symbol.dispose]: () => stack.dispose() };
 }

@@ -10,7 +10,6 @@ export type WebSocketClientsOptions = Readonly<{
   callsInFlight: number;
   queueBytes: number;
   pingIntervalMs: number;
-  messageBytes: number;
 }>;
 
 /** A listener's WebSocket clients. */
@@ -33,17 +32,15 @@ export function refuseUpgrade(socket: Duplex, status: string, message: string): 
   );
 }
 
+/** Most sizes of message for which a WebSocket server is kept; sizes come from settings. */
+const keptServers = 64;
+
 /** Makes the WebSocket side of a listener. Messages are never compressed, so none can grow when it is read. */
 export function makeWebSocketClients(
   options: WebSocketClientsOptions,
   dependencies: ClientSessionDependencies,
 ): WebSocketClients {
-  const server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    maxPayload: options.messageBytes,
-  });
+  const servers = new Map<number, WebSocketServer>();
   const sessions = new Map<WebSocket, ClientSession>();
   const byCaller = new Map<string, number>();
   const timer = setInterval(() => {
@@ -51,6 +48,19 @@ export function makeWebSocketClients(
   }, options.pingIntervalMs);
   timer.unref();
 
+  const serverFor = (messageBytes: number): WebSocketServer => {
+    const kept = servers.get(messageBytes);
+    if (kept !== undefined) return kept;
+    if (servers.size >= keptServers) servers.clear();
+    const server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: messageBytes,
+    });
+    servers.set(messageBytes, server);
+    return server;
+  };
   const accept = (socket: WebSocket, caller: Caller) => {
     byCaller.set(caller.key, (byCaller.get(caller.key) ?? 0) + 1);
     sessions.set(socket, serveClient({ socket, caller }, options, dependencies));
@@ -78,7 +88,8 @@ export function makeWebSocketClients(
           `more than ${tier.webSockets} WebSockets; close one first`,
         );
       }
-      return server.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, caller));
+      const messageBytes = tier.messageBytes ?? dependencies.policy().settings.limits.bodyBytes;
+      return serverFor(messageBytes).handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, caller));
     },
     closeAll: () => {
       for (const socket of sessions.keys()) socket.close(goingAway, "going away");
@@ -88,7 +99,7 @@ export function makeWebSocketClients(
     [Symbol.dispose]: () => {
       clearInterval(timer);
       for (const socket of sessions.keys()) socket.terminate();
-      server.close();
+      for (const server of servers.values()) server.close();
     },
   };
 }

@@ -76,7 +76,10 @@ describe("WebSocket", () => {
     expect(await client.ask(request(1, "eth_subscribe", ["logs", { topics: "x" }]))).toContain('"code":-32602');
   });
 
-  it("closes subscribed clients when the node's connection is lost, and follows the node again", async () => {
+  it("closes subscribed clients when the node's connection is lost and is not to be bridged", async () => {
+    await gateway[Symbol.asyncDispose]();
+    gateway = await startTestGateway(node, { webSocket: { bridgeMs: 0 } });
+    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
     await using client = await connectTestClient(gateway.url);
     await client.ask(request(1, "eth_subscribe", ["newHeads"]));
     node.cutLink();

@@ -1,0 +1,72 @@
+import { resultText } from "../envelope/answer-text.ts";
+import type { AnswerSink } from "./answer-sink.ts";
+
+/** Bytes of joined elements from which the answer begins to be sent before all of it is there. */
+const streamFromBytes = 65_536;
+
+/** Writes arrays that come in any order as one array, in the order of their places. */
+export type JoinedWriter = Readonly<{
+  /** Places that have been written, counted from the start without a gap. */
+  turn: () => number;
+  /** Bytes of all elements so far. */
+  bytes: () => number;
+  /** Whether a part of the answer is out: from then on it can only be completed or broken off. */
+  hasBegun: () => boolean;
+  isHeld: () => boolean;
+  /** Sets the elements of a place, without the brackets around them. */
+  put: (place: number, elements: string) => void;
+  /** Sends what is in turn. The last place ends the answer. */
+  flush: () => void;
+  resume: () => void;
+}>;
+
+/** Makes a writer of `total` arrays as the result of the call with this id; `ending` is told before the last of it is sent. */
+export function makeJoinedWriter(
+  total: number,
+  id: string,
+  { sink, ending }: Readonly<{ sink: AnswerSink; ending: () => void }>,
+): JoinedWriter {
+  const ready = new Map<number, string>();
+  const state = { turn: 0, bytes: 0, unsent: "", hasElements: false, hasBegun: false, isHeld: false };
+
+  const sendPart = (text: string) => {
+    if (!state.hasBegun) sink.begin(undefined, "node");
+    const head = state.hasBegun ? "" : `{"jsonrpc":"2.0","id":${id},"result":[`;
+    state.hasBegun = true;
+    state.isHeld = !sink.chunk(Buffer.from(head + text, "latin1"));
+    state.unsent = "";
+  };
+  return {
+    turn: () => state.turn,
+    bytes: () => state.bytes,
+    hasBegun: () => state.hasBegun,
+    isHeld: () => state.isHeld,
+    put: (place, elements) => {
+      ready.set(place, elements);
+      state.bytes += elements.length;
+    },
+    flush: () => {
+      for (let own = ready.get(state.turn); own !== undefined; own = ready.get(state.turn)) {
+        ready.delete(state.turn);
+        state.turn += 1;
+        if (own === "") continue;
+        state.unsent += state.hasElements ? `,${own}` : own;
+        state.hasElements = true;
+      }
+      if (state.isHeld) return;
+      if (state.turn < total) {
+        if (state.unsent.length >= streamFromBytes) sendPart(state.unsent);
+        return;
+      }
+      ending();
+      if (!state.hasBegun) sink.text(resultText(id, `[${state.unsent}]`), "node");
+      else {
+        sendPart(`${state.unsent}]}`);
+        sink.end();
+      }
+    },
+    resume: () => {
+      state.isHeld = false;
+    },
+  };
+}
