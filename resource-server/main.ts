@@ -16,6 +16,8 @@ import { sell } from "./sale.ts";
 import { saleWithoutLedger } from "./sale-without-ledger.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { resumeSettlements } from "./settlement-resumer.ts";
+import { createSoldWork } from "./sold-work.ts";
+import { openTokenIssuer } from "./token-issuer.ts";
 import { createUpstream } from "./upstream.ts";
 
 /** Sells protected routes by x402: verifies, forwards to the upstream, settles, delivers (specification, "x402 resource server"). */
@@ -35,6 +37,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     payTo: settings.payTo,
     validitySeconds: settings.payment.validitySeconds,
   });
+  const issuer = await openTokenIssuer(routes, settings.accessTokens, { clock });
   const signal = drainSignal(context.signal, settings.shutdown.graceMs);
   const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log }));
   const { ledger } = claims;
@@ -51,6 +54,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     readiness: () => readinessOf({ facilitator: facilitation.readiness(), ledger: claims.readiness() }),
   });
   app.get("/health", (c) => c.json({ status: "ok" }));
+  if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
   paidRoutes(
     app,
     { routes, publicUrl: settings.publicUrl, deliveryTimeoutMs: settings.payment.deliveryTimeoutMs },
@@ -59,7 +63,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
         settings.payment.inFlightMax,
         saleWithoutLedger((request) => sell(request, sale)),
       ),
-      upstream: createUpstream(settings.upstream, { fetch, signal }),
+      work: createSoldWork(createUpstream(settings.upstream, { fetch, signal }), issuer),
       metrics,
       log,
     },

@@ -11,12 +11,13 @@ import { requestFingerprint } from "./request-fingerprint.ts";
 import type { Route } from "./route.ts";
 import type { Delivery, SaleOutcome } from "./sale-outcome.ts";
 import type { SaleRequest } from "./sale.ts";
-import type { Upstream } from "./upstream.ts";
+import type { PaidRequest, UpstreamResult } from "./upstream.ts";
 
 /** What paid routes work with. */
 export type PaidRoutesDependencies = Readonly<{
   sell: (request: SaleRequest) => Promise<SaleOutcome>;
-  upstream: Upstream;
+  /** Does what a request is for that this account has paid. */
+  work: (request: PaidRequest, payer: string) => Promise<UpstreamResult>;
   metrics: PaymentMetrics;
   log: Logger;
 }>;
@@ -57,7 +58,7 @@ async function serve(
   { route, target, url, deliveryTimeoutMs }: Ordered,
   dependencies: PaidRoutesDependencies,
 ): Promise<Response> {
-  const { sell, upstream, metrics, log } = dependencies;
+  const { sell, work, metrics, log } = dependencies;
   const refuse = (outcome: "unpaid" | "invalid", reason: string) => {
     metrics.count(route, outcome);
     return paymentRequired(route, url, reason);
@@ -80,7 +81,9 @@ async function serve(
     route: route.key,
     fingerprint: requestFingerprint({ method: route.method, target, body }),
     work: () =>
-      metrics.timeUpstream(route, () => upstream({ route, target, headers: c.req.raw.headers, body, origin })),
+      metrics.timeUpstream(route, () =>
+        work({ route, target, headers: c.req.raw.headers, body, origin }, reading.payment.payer),
+      ),
   });
   metrics.count(route, outcome.kind);
   logOutcome(log.child({ route: route.key, requestId: c.get("requestId") }), reading.payment.payer, outcome);

@@ -3,7 +3,7 @@ import { address, httpUrl } from "#daemon/setting-types.ts";
 import { routeMethods } from "./route.ts";
 
 /** Paths that the server answers itself. */
-const ownPaths = new Set(["/health", "/livez", "/readyz", "/metrics"]);
+const ownPaths = new Set(["/health", "/livez", "/readyz", "/metrics", "/.well-known/jwks.json"]);
 
 const plainPath = /^\/$|^(\/[A-Za-z0-9._~-]+)+$/;
 
@@ -26,22 +26,37 @@ const offer = z.strictObject({
   payTo: address.optional(),
 });
 
-const route = z.strictObject({
-  accepts: z.union([offer, z.array(offer).min(1).max(16)]),
-  description: z.string().max(1_000).optional(),
-  mimeType: z
-    .string()
-    .regex(/^[\w.+-]+\/[\w.+-]+$/, 'expected a media type, e.g. "application/json"')
-    .optional(),
-  upstream: httpUrl,
-});
+/** Longest time that a token is sold for: a year. */
+const tokenSecondsMax = 31_536_000;
+
+const route = z
+  .strictObject({
+    accepts: z.union([offer, z.array(offer).min(1).max(16)]),
+    description: z.string().max(1_000).optional(),
+    mimeType: z
+      .string()
+      .regex(/^[\w.+-]+\/[\w.+-]+$/, 'expected a media type, e.g. "application/json"')
+      .optional(),
+    upstream: httpUrl.optional(),
+    token: z
+      .strictObject({
+        tier: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "expected a tier's name: small letters, digits and hyphens"),
+        seconds: z.int().min(1).max(tokenSecondsMax),
+      })
+      .optional(),
+  })
+  .refine(({ upstream, token }) => (upstream === undefined) !== (token === undefined), {
+    path: ["upstream"],
+    message: "expected either upstream, the URL that paid requests are forwarded to, or token, what is sold instead",
+  });
 
 /** Most routes in one file. */
 const routesMax = 1_000;
 
 /**
  * The routes file (specification, "x402 route protection configuration"): routes keyed by `<METHOD> <path>`, with `accepts`
- * (one object or several), `description`, `mimeType`, and `upstream`, the URL that a paid request is forwarded to.
+ * (one object or several), `description`, `mimeType`, and `upstream`, the URL that a paid request is forwarded to, or `token`, the
+ * tier and the time of the access token that is sold (specification, Authentication, 4).
  */
 export const routeFile = z
   .record(routeKey, route)

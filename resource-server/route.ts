@@ -3,6 +3,9 @@ import type { PaymentRequirements } from "@x402/core/types";
 /** Methods that a route may be sold under. HEAD is none of them: it would charge for a body that is not sent. */
 export const routeMethods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
+/** What a route that sells access gives: a token for a tier of the gateway, good for so long. */
+export type TokenTerms = Readonly<{ tier: string; seconds: number }>;
+
 /** A route that is sold. */
 export type Route = Readonly<{
   /** `<METHOD> <path>`, as in the routes file; names the route in metrics, logs and messages. */
@@ -13,6 +16,7 @@ export type Route = Readonly<{
   accepts: readonly PaymentRequirements[];
   description: string | undefined;
   mimeType: string | undefined;
-  /** Where a paid request is forwarded. */
-  upstream: URL;
+  /** Where a paid request is forwarded; a route has this or `token`. */
+  upstream: URL | undefined;
+  token: TokenTerms | undefined;
 }>;

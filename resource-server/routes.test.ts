@@ -43,6 +43,7 @@ describe("readRoutes", () => {
         description: "Data",
         mimeType: "application/json",
         upstream: new URL("http://u.test/d"),
+        token: undefined,
       },
       expect.objectContaining({
         key: "POST /api/info",

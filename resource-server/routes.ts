@@ -74,7 +74,8 @@ async function routeOf(key: string, entry: RouteFile[string], options: RouteOpti
     accepts,
     description: entry.description,
     mimeType: entry.mimeType,
-    upstream: new URL(entry.upstream),
+    upstream: entry.upstream === undefined ? undefined : new URL(entry.upstream),
+    token: entry.token,
   };
 }
 

@@ -75,6 +75,15 @@ export const resourceServerSettings = defineSettings("resource-server", {
       .default(2_000)
       .describe("Pause between two looks for settlements whose outcome is not known yet"),
   }),
+  accessTokens: section({
+    privateKey: secret(
+      z.string().min(1).max(8_192).meta({ expected: "a private key in PEM (PKCS #8), P-256 or Ed25519" }),
+    )
+      .optional()
+      .describe("Key that signs the tokens of routes that sell access to a tier of the gateway"),
+    issuer: z.string().min(1).optional().describe("Issuer that tokens name").meta({ expected: "a token issuer" }),
+    audience: z.string().min(1).optional().describe("Audience that tokens name").meta({ expected: "a token audience" }),
+  }),
   upstream: section({
     timeoutMs: milliseconds.default(30_000).describe("How long an upstream may take for its whole response"),
     responseLimitBytes: bytes.default(8_388_608).describe("Largest response of an upstream that is sold"),

@@ -37,9 +37,11 @@ export function createUpstream(
   { fetch, signal }: Readonly<{ fetch: typeof globalThis.fetch; signal: AbortSignal }>,
 ): Upstream {
   return async (request) => {
+    const { upstream } = request.route;
+    if (upstream === undefined) return failed(502, "the route has no upstream");
     const deadline = AbortSignal.timeout(options.timeoutMs);
     try {
-      const response = await fetch(upstreamUrl(request.route.upstream, request.target), {
+      const response = await fetch(upstreamUrl(upstream, request.target), {
         method: request.route.method,
         headers: forwardedHeaders(request.headers, request.origin),
         redirect: "manual",

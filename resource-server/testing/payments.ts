@@ -24,6 +24,7 @@ export const route: Route = {
   description: "Test data",
   mimeType: "application/json",
   upstream: new URL("http://upstream.test/data?fixed=1"),
+  token: undefined,
 };
 
 /** A payload with the right shape and a made-up signature; `change` alters the payload. */
