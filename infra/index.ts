@@ -2,14 +2,17 @@ import { getProject, getRootDirectory, getStack } from "@pulumi/pulumi";
 import { parseConfig } from "./config.ts";
 import { deployStack } from "./deploy-stack.ts";
 import { installImageDependencies } from "./docker/image-dependencies.ts";
+import { preflight } from "./preflight/preflight.ts";
 import { stackConfiguration } from "./stack-input.ts";
 import { dockerOutputs, kubernetesOutputs } from "./stack-outputs.ts";
 
 const project = getProject();
+const prefix = `${project}-${getStack()}`;
 const config = parseConfig(stackConfiguration(project));
+await preflight(config, { prefix, environment: process.env });
 if (config.target === "docker" && (config.gatehouseImage === undefined || config.devnetImage === undefined)) {
   installImageDependencies(getRootDirectory());
 }
-await deployStack(config, { prefix: `${project}-${getStack()}`, root: getRootDirectory() });
+await deployStack(config, { prefix, root: getRootDirectory() });
 
 export const { urls, tryThis, signer } = config.target === "docker" ? dockerOutputs(config) : kubernetesOutputs(config);

@@ -1,0 +1,116 @@
+import { z } from "zod";
+import type { StackConfig } from "../config-schema.ts";
+import type { ConfigProblem } from "../spec/config-problem.ts";
+import { peerPort } from "../spec/peers.ts";
+import type { AskEngine } from "./engine-question.ts";
+import type { PortProbe } from "./port-probe.ts";
+
+/** What looks at a Docker host are made with. */
+export type DockerLook = Readonly<{
+  ask: AskEngine;
+  /** Tries a port on this machine; absent where the engine is on another one. */
+  probe: PortProbe | undefined;
+  /** Begins the names of the stack's own containers. */
+  prefix: string;
+}>;
+
+const containers = z.array(
+  z.object({ Names: z.array(z.string()), Ports: z.array(z.object({ PublicPort: z.number().optional() })).nullish() }),
+);
+const image = z.object({ Config: z.object({ Env: z.array(z.string()).nullish() }).nullish() });
+const message = z.object({ message: z.string() });
+
+/** The oldest Node that runs TypeScript as it is. */
+const oldestNode = 24;
+
+/** What keeps a Docker host from taking a stack: no engine, taken ports, images that are nowhere. */
+export async function dockerProblems(config: StackConfig, look: DockerLook): Promise<readonly ConfigProblem[]> {
+  try {
+    await look.ask("/_ping");
+  } catch (error) {
+    const found = `found ${config.dockerEngine}, which does not answer (${(error as Error).message})`;
+    return [
+      {
+        key: "dockerEngine",
+        message: `${found}; start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.`,
+      },
+    ];
+  }
+  const [ports, images] = await Promise.all([portProblems(config, look), imageProblems(config, look)]);
+  return [...ports, ...images];
+}
+
+async function portProblems(
+  config: StackConfig,
+  { ask, probe, prefix }: DockerLook,
+): Promise<readonly ConfigProblem[]> {
+  const parsed = containers.safeParse((await ask("/containers/json")).body);
+  const holders = new Map(
+    (parsed.data ?? []).flatMap(({ Names, Ports }) =>
+      (Ports ?? []).map(({ PublicPort }) => [PublicPort, (Names[0] ?? "").replace(/^\//, "")] as const),
+    ),
+  );
+  const found = await Promise.all(
+    wantedPorts(config).map(async ({ key, address, port }): Promise<readonly ConfigProblem[]> => {
+      const holder = holders.get(port);
+      if (holder?.startsWith(`${prefix}-`) === true) return [];
+      const taken =
+        holder === undefined ? await probe?.(address, port) : `the container ${holder} publishes it already`;
+      if (taken === undefined) return [];
+      const advice = `Free it, or take another one with \`pulumi config set ${key} …\`.`;
+      return [{ key, message: `found ${port}, but ${taken}. ${advice}` }];
+    }),
+  );
+  return [...clashes(config), ...found.flat()];
+}
+
+type WantedPort = Readonly<{ key: string; address: string; port: number }>;
+
+function wantedPorts(config: StackConfig): readonly WantedPort[] {
+  const { publishAddress: address } = config;
+  return [
+    { key: "gatewayPort", address, port: config.gatewayPort },
+    { key: "resourceServerPort", address, port: config.resourceServerPort },
+    { key: "statusPort", address: "127.0.0.1", port: config.statusPort },
+    ...(config.nodeImage === undefined ? [] : [{ key: "peerPort", address: "0.0.0.0", port: peerPort(config) }]),
+  ];
+}
+
+function clashes(config: StackConfig): readonly ConfigProblem[] {
+  const seen = new Map<number, string>();
+  return wantedPorts(config).flatMap(({ key, port }) => {
+    const other = seen.get(port);
+    seen.set(port, key);
+    if (other === undefined) return [];
+    return [{ key, message: `found ${port}, as is ${other}; give each its own with \`pulumi config set ${key} …\`.` }];
+  });
+}
+
+async function imageProblems(config: StackConfig, { ask }: DockerLook): Promise<readonly ConfigProblem[]> {
+  const builds = config.gatehouseImage === undefined;
+  const keys = ["gatehouseImage", "devnetImage", "nodeImage", ...(builds ? (["baseImage"] as const) : [])] as const;
+  const found = await Promise.all(
+    keys.map(async (key): Promise<readonly ConfigProblem[]> => {
+      const name = config[key];
+      if (name === undefined) return [];
+      const here = await ask(`/images/${encodeURI(name)}/json`);
+      if (here.status === 200) return key === "baseImage" ? nodeProblem(name, here.body) : [];
+      const there = await ask(`/distribution/${encodeURI(name)}/json`);
+      // A registry that wants to know who asks is answered by the engine's own client, later.
+      if ([200, 401, 403].includes(there.status)) return [];
+      const why = message.safeParse(there.body).data?.message ?? `HTTP ${there.status}`;
+      const what = `found ${name}, which the engine does not have and can't pull (${why})`;
+      return [{ key, message: `${what}; correct it with \`pulumi config set ${key} …\`, or load it into the engine.` }];
+    }),
+  );
+  return found.flat();
+}
+
+/** Images of Node say their version in a variable; of others nothing is known before the build. */
+function nodeProblem(name: string, body: unknown): readonly ConfigProblem[] {
+  const variables = image.safeParse(body).data?.Config?.Env ?? [];
+  const version = variables.find((line) => line.startsWith("NODE_VERSION="))?.slice("NODE_VERSION=".length);
+  if (version === undefined || Number.parseInt(version, 10) >= oldestNode) return [];
+  const wanted = `expected an image with Node ${oldestNode} or later. Correct it with \`pulumi config set baseImage …\`.`;
+  return [{ key: "baseImage", message: `found ${name}, which has Node ${version}; ${wanted}` }];
+}

@@ -1,0 +1,47 @@
+import { request, type RequestOptions } from "node:http";
+
+/** An engine's answer to a question of the Engine API. */
+export type EngineAnswer = Readonly<{ status: number; body: unknown }>;
+
+/** Asks an engine; `path` begins with a slash. Rejects when it does not answer in time. */
+export type AskEngine = (path: string) => Promise<EngineAnswer>;
+
+/** How long an engine may take; it asks a registry for an image that it does not have. */
+const deadlineMs = 10_000;
+
+const answerLimitBytes = 8_388_608;
+
+/** The way to ask an engine from here; `undefined` where only its own client knows the way (ssh, named pipes, TLS). */
+export function engineQuestion(dockerEngine: string, hasCertificates: boolean): AskEngine | undefined {
+  const { protocol, hostname, port, pathname } = new URL(dockerEngine);
+  if (protocol === "unix:") return (path) => ask({ socketPath: pathname, path });
+  if (protocol !== "tcp:" || hasCertificates) return undefined;
+  return (path) => ask({ hostname, port: port === "" ? 2375 : Number(port), path });
+}
+
+function ask(target: Pick<RequestOptions, "socketPath" | "hostname" | "port" | "path">): Promise<EngineAnswer> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(deadlineMs);
+    const outgoing = request({ ...target, agent: false, signal }, (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response.on("data", (chunk: Buffer) => {
+        length += chunk.length;
+        if (length > answerLimitBytes) outgoing.destroy(new Error(`more than ${answerLimitBytes} bytes`));
+        else chunks.push(chunk);
+      });
+      response.once("error", reject);
+      response.once("end", () => resolve({ status: response.statusCode ?? 0, body: parse(Buffer.concat(chunks)) }));
+    });
+    outgoing.once("error", reject).end();
+  });
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    // `/_ping` answers text, and a proxy in between may answer anything: the status says enough.
+    return undefined;
+  }
+}

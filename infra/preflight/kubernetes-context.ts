@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { parse } from "yaml";
+import { z } from "zod";
+import type { ConfigProblem } from "../spec/config-problem.ts";
+
+/** Where kubectl and Pulumi find clusters. */
+export type KubernetesHome = Readonly<{
+  /** The variable `KUBECONFIG`: files, separated as in `PATH`. */
+  kubeconfig: string | undefined;
+  home: string;
+  /** Whether the program runs in a pod, whose own account is used where no file is. */
+  inCluster: boolean;
+}>;
+
+const kubeconfigSchema = z.object({
+  "current-context": z.string().nullish(),
+  contexts: z.array(z.object({ name: z.string() })).nullish(),
+});
+
+const key = "kubernetesContext";
+
+/** What is wrong with the cluster that a stack names, or with the current one where it names none. */
+export function contextProblems(context: string | undefined, home: KubernetesHome): readonly ConfigProblem[] {
+  const paths = (home.kubeconfig ?? "").split(delimiter).filter((path) => path !== "");
+  const files = paths.length === 0 ? [join(home.home, ".kube/config")] : paths;
+  const found = files.flatMap((path) => readKubeconfig(path));
+  if (found.length === 0) {
+    if (home.inCluster && context === undefined) return [];
+    const message = `no kubeconfig found (looked at ${files.join(", ")}); log in to the cluster, or name the file in KUBECONFIG.`;
+    return [{ key, message }];
+  }
+  const names = found.flatMap(({ contexts }) => contexts ?? []).map(({ name }) => name);
+  const current = found
+    .map((file) => file["current-context"])
+    .find((name) => name !== undefined && name !== null && name !== "");
+  const wanted = context ?? current;
+  if (wanted !== undefined && wanted !== null && names.includes(wanted)) return [];
+  const what =
+    wanted === undefined || wanted === null
+      ? "missing, and the kubeconfig has no current context"
+      : `found ${wanted}, which the kubeconfig does not have`;
+  const known = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
+  return [{ key, message: `${what}; ${known}. Correct it with \`pulumi config set ${key} …\`.` }];
+}
+
+function readKubeconfig(path: string): readonly z.output<typeof kubeconfigSchema>[] {
+  try {
+    const parsed = kubeconfigSchema.safeParse(parse(readFileSync(path, "utf8")));
+    return parsed.success ? [parsed.data] : [];
+  } catch {
+    // Not there or no YAML: told by whoever finds no context at all.
+    return [];
+  }
+}

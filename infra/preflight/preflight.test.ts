@@ -1,0 +1,134 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseConfig } from "../config.ts";
+import { ConfigError } from "../spec/config-problem.ts";
+import { contextProblems } from "./kubernetes-context.ts";
+import { preflight } from "./preflight.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "gatehouse-preflight-"));
+const socket = join(directory, "engine.sock");
+const images: Readonly<Record<string, unknown>> = {
+  "node:26": { Config: { Env: ["NODE_VERSION=26.1.0"] } },
+  "node:20": { Config: { Env: ["NODE_VERSION=20.1.0"] } },
+};
+const running = [
+  { Names: ["/gh-sidecar"], Ports: [{ PublicPort: 8_545 }] },
+  { Names: ["/other"], Ports: [{ PublicPort: 4_021 }] },
+];
+let engine: Server;
+let taken: Server;
+
+/** The questions of an engine that the program asks, answered as Docker does. */
+function answer(path: string): readonly [status: number, body: unknown] {
+  if (path === "/_ping") return [200, "OK"];
+  if (path === "/containers/json") return [200, running];
+  const name = decodeURIComponent(path.split("/").slice(2, -1).join("/"));
+  if (path.startsWith("/images/"))
+    return images[name] === undefined ? [404, { message: "no such image" }] : [200, images[name]];
+  if (name.startsWith("private.example/")) return [401, { message: "unauthorized" }];
+  return [404, { message: "manifest unknown" }];
+}
+
+beforeAll(async () => {
+  engine = createServer(({ url = "" }, response) => {
+    const [status, body] = answer(url);
+    response.writeHead(status).end(JSON.stringify(body));
+  });
+  taken = createServer();
+  await new Promise<void>((resolve) => engine.listen(socket, resolve));
+  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+});
+afterAll(() => {
+  engine.close();
+  taken.close();
+  rmSync(directory, { recursive: true });
+});
+
+async function problemsOf(raw: Readonly<Record<string, string>>): Promise<string[]> {
+  const base = { dockerEngine: `unix://${socket}`, tokenAddress: `0x${"02".repeat(20)}`, devAccounts: "true" };
+  try {
+    await preflight(parseConfig({ ...base, baseImage: "node:26", ...raw }), { prefix: "gh", environment: {} });
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map(({ key, message }) => `${key}: ${message}`);
+    throw error;
+  }
+  return [];
+}
+
+describe("before anything is made on Docker", () => {
+  it("everything that is in the way is told at once", async () => {
+    const { port } = taken.address() as AddressInfo;
+    const found = await problemsOf({
+      devAccounts: "false",
+      tokenAddress: "",
+      statusPort: String(port),
+      baseImage: "node:20",
+      devnetImage: "registry.example/devnet:1",
+    });
+    expect(found).toEqual([
+      "signerPrivateKey: missing; expected the key of the account that submits settlements. Set it with `pulumi config set --secret signerPrivateKey …`.",
+      "payTo: missing; expected the account that is paid. Set it with `pulumi config set payTo …`.",
+      "tokenAddress: missing; expected the contract of the token that prices are charged in. Set it with `pulumi config set tokenAddress …`.",
+      "resourceServerPort: found 4021, but the container other publishes it already. Free it, or take another one with `pulumi config set resourceServerPort …`.",
+      `statusPort: found ${port}, but another program on this machine listens on it at 127.0.0.1. Free it, or take another one with \`pulumi config set statusPort …\`.`,
+      "devnetImage: found registry.example/devnet:1, which the engine does not have and can't pull (manifest unknown); correct it with `pulumi config set devnetImage …`, or load it into the engine.",
+      "baseImage: found node:20, which has Node 20.1.0; expected an image with Node 24 or later. Correct it with `pulumi config set baseImage …`.",
+    ]);
+  });
+
+  it("ports that the stack's own containers hold are free for it", async () => {
+    expect(await problemsOf({ resourceServerPort: "14021", statusPort: "19600" })).toEqual([]);
+  });
+
+  it("two of the stack's ports may not be one, and a foreign address is none of this machine", async () => {
+    const found = await problemsOf({ resourceServerPort: "19600", statusPort: "19600", publishAddress: "192.0.2.1" });
+    expect(found).toEqual([
+      expect.stringMatching(/^statusPort: found 19600, as is resourceServerPort/),
+      expect.stringMatching(/^resourceServerPort: found 19600, but 192\.0\.2\.1 is no address of this machine/),
+    ]);
+  });
+
+  it("an image in a registry that asks who one is, is left to the engine's own client", async () => {
+    const ports = { resourceServerPort: "14021", statusPort: "19600" };
+    expect(await problemsOf({ ...ports, gatehouseImage: "private.example/gatehouse:1" })).toEqual([]);
+  });
+
+  it("an engine that does not answer is named", async () => {
+    const [only, ...others] = await problemsOf({ dockerEngine: `unix://${directory}/none.sock` });
+    expect(only).toMatch(
+      /^dockerEngine: found unix:.*none\.sock, which does not answer \(.*ENOENT.*\); start the Docker engine/,
+    );
+    expect(others).toEqual([]);
+  });
+});
+
+describe("the context of a Kubernetes stack", () => {
+  const file = join(directory, "kubeconfig");
+  const home = { kubeconfig: file, home: directory, inCluster: false };
+  const write = (current: string) =>
+    writeFileSync(file, `current-context: "${current}"\ncontexts:\n  - name: staging\n  - name: production\n`);
+
+  it("has to be one of the kubeconfig's", () => {
+    write("staging");
+    expect(contextProblems("production", home)).toEqual([]);
+    expect(contextProblems(undefined, home)).toEqual([]);
+    expect(contextProblems("prodution", home)[0]?.message).toBe(
+      "found prodution, which the kubeconfig does not have; it has staging, production. Correct it with `pulumi config set kubernetesContext …`.",
+    );
+  });
+
+  it("has to be named where none is current", () => {
+    write("");
+    expect(contextProblems(undefined, home)[0]?.message).toMatch(/^missing, and the kubeconfig has no current context/);
+  });
+
+  it("needs a kubeconfig, but for a program that runs in the cluster", () => {
+    const none = { ...home, kubeconfig: join(directory, "none") };
+    expect(contextProblems(undefined, none)[0]?.message).toMatch(/^no kubeconfig found \(looked at .*none\)/);
+    expect(contextProblems(undefined, { ...none, inCluster: true })).toEqual([]);
+  });
+});

@@ -1,0 +1,40 @@
+import { homedir } from "node:os";
+import type { StackConfig } from "../config-schema.ts";
+import { ConfigError, type ConfigProblem } from "../spec/config-problem.ts";
+import { dockerProblems } from "./docker-preflight.ts";
+import { engineQuestion } from "./engine-question.ts";
+import { contextProblems } from "./kubernetes-context.ts";
+import { missingValues } from "./missing-values.ts";
+import { probePort } from "./port-probe.ts";
+
+/** What the program looks at beside its configuration. */
+export type Surroundings = Readonly<{ prefix: string; environment: Readonly<Record<string, string | undefined>> }>;
+
+/**
+ * Looks whether a stack can be deployed at all, before Pulumi is told of anything: what is missing, an engine that does not answer,
+ * taken ports, images that are nowhere, a context that the kubeconfig does not have.
+ *
+ * @throws {ConfigError} with all of it at once, a line each.
+ */
+export async function preflight(config: StackConfig, surroundings: Surroundings): Promise<void> {
+  const problems = [...missingValues(config), ...(await targetProblems(config, surroundings))];
+  if (problems.length > 0) throw new ConfigError(problems);
+}
+
+async function targetProblems(
+  config: StackConfig,
+  { prefix, environment }: Surroundings,
+): Promise<readonly ConfigProblem[]> {
+  if (config.target === "kubernetes") {
+    if (config.renderTo !== undefined) return [];
+    return contextProblems(config.kubernetesContext, {
+      kubeconfig: environment["KUBECONFIG"],
+      home: homedir(),
+      inCluster: environment["KUBERNETES_SERVICE_HOST"] !== undefined,
+    });
+  }
+  const ask = engineQuestion(config.dockerEngine, environment["DOCKER_CERT_PATH"] !== undefined);
+  if (ask === undefined) return [];
+  const isHere = config.dockerEngine.startsWith("unix:");
+  return dockerProblems(config, { ask, probe: isHere ? probePort : undefined, prefix });
+}
