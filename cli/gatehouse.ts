@@ -14,6 +14,7 @@ import { planCommand } from "./plan-command.ts";
 import { restoreCommand } from "./restore-command.ts";
 import { resumeCommand } from "./resume-command.ts";
 import { serviceCommand } from "./service-command.ts";
+import { volumeSnapshotCommand } from "./volume-snapshot-command.ts";
 import { stackCommand } from "./stack-command.ts";
 
 const program = new Command("gatehouse")
@@ -52,6 +53,7 @@ program.addCommand(planCommand());
 program.addCommand(lintCommand());
 program.addCommand(resumeCommand());
 program.addCommand(restoreCommand());
+program.addCommand(volumeSnapshotCommand());
 program.addCommand(
   serviceCommand({
     summary:

@@ -6,6 +6,7 @@ import { facilitatorSettings } from "#facilitator/settings.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { engineProxySettings } from "#sidecar/engine-proxy/settings.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
+import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 
 /** The settings of every service, in the order in which the documentation lists them. */
@@ -13,6 +14,7 @@ export const serviceDefinitions: readonly SettingsDefinition[] = [
   sidecarSettings,
   engineProxySettings,
   restoreSettings,
+  volumeSnapshotSettings,
   facilitatorSettings,
   resourceServerSettings,
   devnetSettings,

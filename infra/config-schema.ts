@@ -12,6 +12,18 @@ const restore = z.strictObject({
   strip: z.int().min(0).max(16).default(0),
 });
 
+const volumeGrowth = z.strictObject({
+  growBelowFreeRatio: z.number().min(0.01).max(0.9).optional(),
+  stepGibibytes: z.int().min(1).optional(),
+  ceilingGibibytes: z.int().min(1),
+});
+
+const volumeSnapshots = z.strictObject({
+  schedule: z.string().regex(/^(@(hourly|daily|weekly|monthly)|\S+( \S+){4})$/),
+  keep: z.int().min(1).max(1_000).default(7),
+  className: z.string().min(1).optional(),
+});
+
 const limits = z.strictObject({
   cpus: z.number().min(0.05).max(256),
   memoryMebibytes: z.int().min(64).max(4_194_304),
@@ -23,6 +35,7 @@ const services = [
   "sidecar",
   "engine-proxy",
   "restore",
+  "volume-snapshot",
   "pushgateway",
   "facilitator",
   "resource-server",
@@ -103,6 +116,18 @@ export const configSchema = z.strictObject({
   ingress: ingressSchema
     .optional()
     .meta({ expected: "{gatewayHost, resourceServerHost, tlsSecret, …}; see infra/README.md" }),
+  nodeVolumeGibibytes: z
+    .int()
+    .min(1)
+    .max(1_048_576)
+    .default(500)
+    .meta({ expected: "the size of the node's volume in GiB, a whole number from 1 to 1048576" }),
+  volumeGrowth: volumeGrowth
+    .optional()
+    .meta({ expected: "{ceilingGibibytes, stepGibibytes, growBelowFreeRatio}; see infra/README.md" }),
+  volumeSnapshots: volumeSnapshots.optional().meta({
+    expected: '{schedule, keep, className}, with a cron expression in UTC such as "0 3 * * *" and how many are kept',
+  }),
   restore: restore
     .optional()
     .meta({ expected: "{url, sha256, strip}: an http(s) URL of a tar archive and its SHA-256 in hexadecimal" }),

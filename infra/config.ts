@@ -30,6 +30,8 @@ const notSet: Readonly<Record<string, string>> = {
   ingress: "{}",
   gatewayApi: "{}",
   restore: "{}",
+  volumeGrowth: "{}",
+  volumeSnapshots: "{}",
 };
 
 const shape: Readonly<Record<string, z.ZodType>> = configSchema.shape;
@@ -85,6 +87,12 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
       key: "devAccounts",
       message: "found true beside signerPrivateKey; keep one of the two, so that it is clear who signs.",
     });
+  }
+  if (config.target !== "kubernetes") {
+    for (const key of ["volumeGrowth", "volumeSnapshots"] as const) {
+      if (config[key] === undefined) continue;
+      problems.push({ key, message: "found beside target docker, whose volumes have no such thing. Remove it." });
+    }
   }
   if (config.restore !== undefined && config.nodeImage === undefined) {
     problems.push({

@@ -17,6 +17,9 @@ const config = {
   payTo: `0x${"01".repeat(20)}`,
   tokenAddress: `0x${"02".repeat(20)}`,
   peers: "node-port",
+  nodeVolumeGibibytes: "750",
+  volumeSnapshots: JSON.stringify({ schedule: "0 3 * * *", keep: 3, className: "csi" }),
+  volumeGrowth: JSON.stringify({ ceilingGibibytes: 4_000, stepGibibytes: 250 }),
   restore: JSON.stringify({ url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32), strip: 1 }),
   nodeRestart: "signal",
   gatewayApi: JSON.stringify({
@@ -71,6 +74,43 @@ describe("a real node on Kubernetes", () => {
   it("restores chain data before it has a configuration, as its own user", () => {
     const [first] = template(manifests, "StatefulSet", "node").spec.initContainers;
     expect(first).toMatchObject({ name: "restore", args: ["restore"], securityContext: { runAsUser: 1_000 } });
+  });
+
+  it("lets the sidecar make the node's volume larger, and no other claim", () => {
+    const { rules } = manifestNamed(manifests, "Role", "node") as unknown as { rules: unknown[] };
+    expect(rules).toContainEqual({
+      apiGroups: [""],
+      resources: ["persistentvolumeclaims"],
+      verbs: ["get", "patch"],
+      resourceNames: ["node-workspace"],
+    });
+    const sidecar = template(manifests, "StatefulSet", "node").spec.initContainers.find(
+      ({ name }) => name === "sidecar",
+    );
+    expect(sidecar?.env).toEqual(
+      expect.arrayContaining([
+        { name: "GATEHOUSE_SIDECAR_VOLUME_CLAIM", value: "node-workspace" },
+        { name: "GATEHOUSE_SIDECAR_VOLUME_CEILING_GIBIBYTES", value: "4000" },
+        { name: "GATEHOUSE_SIDECAR_VOLUME_STEP_GIBIBYTES", value: "250" },
+      ]),
+    );
+    expect(manifestNamed(manifests, "PersistentVolumeClaim", "node-workspace").spec).toMatchObject({
+      resources: { requests: { storage: "750Gi" } },
+    });
+  });
+
+  it("takes snapshots of the node's volume on a schedule, with an account that can do that alone", () => {
+    const { schedule, jobTemplate } = manifestNamed(manifests, "CronJob", "volume-snapshot").spec;
+    expect(schedule).toBe("0 3 * * *");
+    const { spec } = (jobTemplate as { spec: { template: Template } }).spec.template;
+    expect(spec.containers[0]).toMatchObject({ args: ["volume-snapshot"] });
+    expect(spec.containers[0]?.env).toContainEqual({
+      name: "GATEHOUSE_VOLUME_SNAPSHOT_CLAIM",
+      value: "node-workspace",
+    });
+    expect((manifestNamed(manifests, "Role", "volume-snapshot") as unknown as { rules: unknown }).rules).toEqual([
+      { apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshots"], verbs: ["create", "list", "delete"] },
+    ]);
   });
 
   it("tells peers the port and the machine at which the NodePort is reached", () => {

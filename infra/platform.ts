@@ -7,7 +7,13 @@ import type { RestartRoute } from "./spec/sidecar-spec.ts";
 export type Attachment = Readonly<{ parent: ComponentResource; dependsOn: readonly Input<Resource>[] }>;
 
 /** A node, the sidecar that keeps it right, and what brings its chain data before the first start, where something does. */
-export type NodeSpecs = Readonly<{ node: ServiceSpec; sidecar: ServiceSpec; restore?: ServiceSpec | undefined }>;
+export type NodeSpecs = Readonly<{
+  node: ServiceSpec;
+  sidecar: ServiceSpec;
+  restore?: ServiceSpec | undefined;
+  /** What takes snapshots of the node's volume, and when; where the target has such a thing. */
+  snapshots?: Readonly<{ spec: ServiceSpec; schedule: string }> | undefined;
+}>;
 
 /** A target that services are deployed to: one Docker host, or one namespace of a Kubernetes cluster. */
 export type Platform = Readonly<{

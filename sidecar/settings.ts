@@ -3,6 +3,7 @@ import { defineSettings } from "#daemon/settings.ts";
 import { gatewaySection } from "./gateway/settings.ts";
 import { healthSection, lagSection } from "./health/settings.ts";
 import { listenSection, nodeSection, pushgatewaySection } from "./node-settings.ts";
+import { volumeSection } from "./volume/settings.ts";
 import { composeSection, dockerSection, kubernetesSection, opsSection } from "./upkeep/drivers/settings.ts";
 import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSection } from "./upkeep/settings.ts";
 
@@ -20,6 +21,7 @@ export const sidecarSettings = defineSettings("sidecar", {
   compose: composeSection,
   docker: dockerSection,
   kubernetes: kubernetesSection,
+  volume: volumeSection,
   health: healthSection,
   lag: lagSection,
   gateway: gatewaySection,

@@ -4,6 +4,7 @@ import { facilitatorSpec } from "../spec/facilitator-spec.ts";
 import { nodeSpec } from "../spec/node-spec.ts";
 import { pushgatewaySpec } from "../spec/pushgateway-spec.ts";
 import { resourceServerSpec } from "../spec/resource-server-spec.ts";
+import { volumeSnapshotSpec } from "../spec/volume-snapshot-spec.ts";
 import { restoreSpec } from "../spec/restore-spec.ts";
 import { sidecarSpec } from "../spec/sidecar-spec.ts";
 import type { StackArgs } from "../spec/stack-specs.ts";
@@ -24,6 +25,7 @@ export class Gatehouse extends ComponentResource {
       node: nodeSpec(args.node),
       sidecar: sidecarSpec(args.sidecar),
       restore: args.restore && restoreSpec(args.restore),
+      snapshot: args.volumeSnapshots && volumeSnapshotSpec(args.volumeSnapshots),
       pushgateway: pushgatewaySpec(args.pushgateway),
       facilitator: facilitatorSpec(args.facilitator),
       resourceServer: resourceServerSpec(args.resourceServer),
@@ -35,7 +37,14 @@ export class Gatehouse extends ComponentResource {
     const pushgateway = new Pushgateway(`${name}-pushgateway`, { ...args.pushgateway, platform }, here);
     const node = new Node(
       `${name}-node`,
-      { node: args.node, sidecar: args.sidecar, restore: args.restore, platform, after: [pushgateway.ready] },
+      {
+        node: args.node,
+        sidecar: args.sidecar,
+        restore: args.restore,
+        volumeSnapshots: args.volumeSnapshots,
+        platform,
+        after: [pushgateway.ready],
+      },
       here,
     );
     const facilitator = new Facilitator(

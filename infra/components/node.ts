@@ -1,6 +1,7 @@
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { nodeSpec, type NodeArgs } from "../spec/node-spec.ts";
 import { restoreSpec, type RestoreArgs } from "../spec/restore-spec.ts";
+import { volumeSnapshotSpec, type VolumeSnapshotArgs } from "../spec/volume-snapshot-spec.ts";
 import { sidecarSpec, type SidecarArgs } from "../spec/sidecar-spec.ts";
 import type { Placed } from "./component-options.ts";
 import { withoutProblems } from "./refuse-problems.ts";
@@ -13,17 +14,29 @@ export class Node extends ComponentResource {
   /** @throws {ConfigError} when the node or its sidecar would refuse its settings. */
   constructor(
     name: string,
-    args: Readonly<{ node: NodeArgs; sidecar: SidecarArgs; restore?: RestoreArgs | undefined }> & Placed,
+    args: Readonly<{
+      node: NodeArgs;
+      sidecar: SidecarArgs;
+      restore?: RestoreArgs | undefined;
+      volumeSnapshots?: VolumeSnapshotArgs | undefined;
+    }> &
+      Placed,
     opts?: ComponentResourceOptions,
   ) {
     super("gatehouse:index:Node", name, {}, opts);
-    const { node, sidecar, restore } = withoutProblems({
+    const { node, sidecar, restore, snapshot } = withoutProblems({
       node: nodeSpec(args.node),
       sidecar: sidecarSpec(args.sidecar),
       restore: args.restore && restoreSpec(args.restore),
+      snapshot: args.volumeSnapshots && volumeSnapshotSpec(args.volumeSnapshots),
     });
     this.ready = args.platform.deployNode(
-      { node: node.spec, sidecar: sidecar.spec, restore: restore?.spec },
+      {
+        node: node.spec,
+        sidecar: sidecar.spec,
+        restore: restore?.spec,
+        snapshots: snapshot && args.volumeSnapshots && { spec: snapshot.spec, schedule: args.volumeSnapshots.schedule },
+      },
       { parent: this, dependsOn: args.after ?? [] },
     );
     this.registerOutputs({});

@@ -1,4 +1,5 @@
 import type { types } from "@pulumi/kubernetes";
+import { workspaceVolume } from "../spec/node-layout.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { stackLabels } from "./labels.ts";
 import { nodeAccount } from "./node-stateful-set.ts";
@@ -25,6 +26,7 @@ export function nodeAccess(options: KubernetesOptions): Readonly<{
       rules: [
         { apiGroups: [""], resources: ["pods"], verbs: podVerbs(options), resourceNames },
         { apiGroups: [""], resources: ["pods/exec"], verbs: ["get", "create"], resourceNames },
+        ...(options.volumeGrows ? [ownClaim] : []),
       ],
     },
     binding: {
@@ -36,6 +38,14 @@ export function nodeAccess(options: KubernetesOptions): Readonly<{
     },
   };
 }
+
+/** The one claim that the sidecar may make larger. */
+const ownClaim: types.input.rbac.v1.PolicyRule = {
+  apiGroups: [""],
+  resources: ["persistentvolumeclaims"],
+  verbs: ["get", "patch"],
+  resourceNames: [workspaceVolume],
+};
 
 function podVerbs({ restartStrategy }: KubernetesOptions): string[] {
   return restartStrategy === "delete-pod" ? ["get", "delete"] : ["get"];

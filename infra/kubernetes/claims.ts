@@ -1,10 +1,12 @@
 import type { types } from "@pulumi/kubernetes";
+import { workspaceVolume } from "../spec/node-layout.ts";
 import type { VolumeSpec } from "../spec/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { stackLabels } from "./labels.ts";
 
 /** The claim of a volume; one pod at a time writes to it. */
 export function claimOf(volume: VolumeSpec, options: KubernetesOptions): types.input.core.v1.PersistentVolumeClaim {
+  const size = volume.name === workspaceVolume ? options.nodeVolumeGibibytes : volume.sizeGibibytes;
   return {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
@@ -12,7 +14,12 @@ export function claimOf(volume: VolumeSpec, options: KubernetesOptions): types.i
     spec: {
       accessModes: ["ReadWriteOnce"],
       ...(options.storageClass === undefined ? {} : { storageClassName: options.storageClass }),
-      resources: { requests: { storage: `${volume.sizeGibibytes}Gi` } },
+      resources: { requests: { storage: `${size}Gi` } },
     },
   };
+}
+
+/** Properties of a volume's claim that the program sets once and then leaves to the sidecar: a grown volume stays as it is. */
+export function leftToSidecar(volume: VolumeSpec, { volumeGrows }: KubernetesOptions): string[] {
+  return volumeGrows && volume.name === workspaceVolume ? ["spec.resources.requests.storage"] : [];
 }

@@ -6,7 +6,7 @@ import { restoreTimeout } from "../spec/restore-spec.ts";
 import type { ServiceSpec, VolumeSpec } from "../spec/service-spec.ts";
 import type { RestartRoute } from "../spec/sidecar-spec.ts";
 import { nodeAccess, nodePod } from "./access.ts";
-import { claimOf } from "./claims.ts";
+import { claimOf, leftToSidecar } from "./claims.ts";
 import { deploymentOf } from "./deployment.ts";
 import { disruptionBudget } from "./disruption-budget.ts";
 import { filesSecret } from "./files.ts";
@@ -17,6 +17,7 @@ import { nodeConfMap } from "./node-conf-map.ts";
 import { nodeStatefulSet } from "./node-stateful-set.ts";
 import { publicIngress } from "./public-ingress.ts";
 import { publicRoutes } from "./public-routes.ts";
+import { snapshotJob } from "./snapshot-job.ts";
 import { unawaited } from "./unawaited.ts";
 import { nodeServices, serviceOf } from "./services.ts";
 
@@ -93,6 +94,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
       new k8s.core.v1.Service(`${this.#options.prefix}-${name}-service`, service, here);
     }
     new k8s.policy.v1.PodDisruptionBudget(named, disruptionBudget(specs.node, this.#options), here);
+    if (specs.snapshots !== undefined) this.#snapshots(specs.snapshots, here);
     return new k8s.apps.v1.StatefulSet(named, nodeStatefulSet(specs, this.#options), {
       ...here,
       dependsOn: [...dependsOn, ...needed],
@@ -111,6 +113,18 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
       const name = `${prefix}-route-${manifest.metadata.name}`;
       new k8s.apiextensions.CustomResource(name, unawaited(manifest), this.#inNamespace(this));
     }
+  }
+
+  #snapshots(
+    { spec, schedule }: NonNullable<NodeSpecs["snapshots"]>,
+    here: Readonly<{ parent: ComponentResource; provider: k8s.Provider }>,
+  ): void {
+    const { account, role, binding, job } = snapshotJob(spec, schedule, this.#options);
+    const named = `${this.#options.prefix}-${spec.name}`;
+    new k8s.core.v1.ServiceAccount(named, account, here);
+    new k8s.rbac.v1.Role(named, role, here);
+    new k8s.rbac.v1.RoleBinding(named, binding, here);
+    new k8s.batch.v1.CronJob(named, job, here);
   }
 
   #nodeConf({ seed }: ServiceSpec, parent: ComponentResource): readonly Resource[] {
@@ -133,7 +147,12 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
       `${this.#options.prefix}-${volume.name}`,
       // A claim of a class that binds late is bound only once a pod uses it, and the pod comes after the claim.
       unawaited(claimOf(volume, this.#options)),
-      { ...this.#inNamespace(this), protect: keep, retainOnDelete: keep },
+      {
+        ...this.#inNamespace(this),
+        protect: keep,
+        retainOnDelete: keep,
+        ignoreChanges: leftToSidecar(volume, this.#options),
+      },
     );
     this.#claims.set(volume.name, claim);
     return claim;

@@ -12,6 +12,10 @@ export type KubernetesOptions = Readonly<{
   namespace: string;
   images: Readonly<Partial<Record<ImageName, Input<string>>>>;
   storageClass: string | undefined;
+  /** Size of the node's volume at the beginning. */
+  nodeVolumeGibibytes: number;
+  /** Whether the sidecar makes the node's volume grow. */
+  volumeGrows: boolean;
   restartStrategy: "delete-pod" | "signal";
   peers: PeerExposure;
   /** The public way in, by one of the two kinds of object; neither where the stack is not public. */

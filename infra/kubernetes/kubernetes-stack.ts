@@ -17,6 +17,8 @@ export function kubernetesOptions(config: StackConfig, prefix: string): Kubernet
       ...(config.nodeImage === undefined ? {} : { node: config.nodeImage }),
     },
     storageClass: config.storageClass,
+    nodeVolumeGibibytes: config.nodeVolumeGibibytes,
+    volumeGrows: config.volumeGrowth !== undefined,
     restartStrategy: config.nodeRestart,
     peers: config.peers,
     ingress: config.ingress,

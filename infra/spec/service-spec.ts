@@ -5,6 +5,7 @@ export type ServiceName =
   | "node"
   | "sidecar"
   | "restore"
+  | "volume-snapshot"
   | "engine-proxy"
   | "pushgateway"
   | "facilitator"

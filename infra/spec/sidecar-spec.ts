@@ -28,7 +28,16 @@ export type SidecarArgs = CommonArgs &
     /** Job name of the node's metrics; unique per node. */
     jobName: string;
     restart: RestartRoute;
+    /** How the node's volume grows, on Kubernetes; absent where it does not. */
+    volumeGrowth: VolumeGrowth | undefined;
   }>;
+
+/** When the node's volume grows, by how much and how far. */
+export type VolumeGrowth = Readonly<{
+  growBelowFreeRatio?: number | undefined;
+  stepGibibytes?: number | undefined;
+  ceilingGibibytes: number;
+}>;
 
 /** Port of the gateway's public listener, HTTP and WebSocket. */
 export const gatewayPort = 8_545;
@@ -101,6 +110,7 @@ function sidecarTree(args: SidecarArgs): SettingsTree {
       pushIntervalSeconds: args.pushIntervalSeconds,
     },
     upkeep: { stateDirectory },
+    ...(args.volumeGrowth === undefined ? {} : { volume: { ...args.volumeGrowth, claim: workspace.name } }),
     shutdown: { graceMs: 20_000 },
   };
 }

@@ -14,6 +14,7 @@ import type { ResourceServerArgs, Routes } from "./resource-server-spec.ts";
 import type { RestartRoute, SidecarArgs } from "./sidecar-spec.ts";
 import type { CommonArgs } from "./built-service.ts";
 import type { Token } from "./token.ts";
+import type { VolumeSnapshotArgs } from "./volume-snapshot-spec.ts";
 import { upstreamPort } from "./upstream-spec.ts";
 
 /** The arguments of every component of a stack. */
@@ -22,6 +23,8 @@ export type StackArgs = Readonly<{
   sidecar: SidecarArgs;
   /** The snapshot that chain data are restored from, where there is one. */
   restore: RestoreArgs | undefined;
+  /** When snapshots of the node's volume are taken, where they are. */
+  volumeSnapshots: VolumeSnapshotArgs | undefined;
   pushgateway: CommonArgs;
   facilitator: FacilitatorArgs;
   resourceServer: ResourceServerArgs;
@@ -77,9 +80,11 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       pushIntervalSeconds: config.metricsPushIntervalSeconds,
       jobName,
       restart: context.restart,
+      volumeGrowth: config.volumeGrowth,
       ...common(config, "sidecar"),
     },
     restore: config.restore && { ...config.restore, imageUser, ...common(config, "restore") },
+    volumeSnapshots: config.volumeSnapshots && { ...config.volumeSnapshots, ...common(config, "volume-snapshot") },
     pushgateway: common(config, "pushgateway"),
     facilitator: {
       chainId: config.chainId,

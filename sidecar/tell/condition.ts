@@ -31,6 +31,7 @@ export const conditionTypes = [
   "PruneAdvancing",
   "MetricsArriving",
   "DiskSpaceLeft",
+  "VolumeLargeEnough",
   "RestartSettled",
   "Unheld",
 ] as const;

@@ -6,6 +6,7 @@ import { watchDisk } from "../health/disk-watch.ts";
 import type { HealthWatch } from "../health/health-watch.ts";
 import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "../tell/charts.ts";
+import { watchNodeVolume } from "../volume/node-volume.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { EventLog } from "../tell/event-log.ts";
 import { configVersions } from "./apply/config-versions.ts";
@@ -86,6 +87,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const dataPath = () =>
     memory.document && dataPathOf(settings.node.dataPath, place.layout().configPath, memory.document.value);
   const disk = watchDisk({ freeRatio: settings.health.diskFreeRatio, signal }, { ...dependencies, dataPath });
+  const volume = watchNodeVolume(settings, { ...dependencies, dataPath, signal, resources: connections });
   const options = { maxIdleMs: settings.upkeep.rereadIntervalMs, signal };
   const loop = startReconcileLoop(options, () => pass(memory, parts), { log });
   return {
@@ -93,7 +95,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     configured: () => configured(memory, parts),
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
-      await Promise.all([loop.done, observer.done, disk, pushes?.done, memory.restart, memory.pruning]);
+      await Promise.all([loop.done, observer.done, disk, volume, pushes?.done, memory.restart, memory.pruning]);
       await connections.disposeAsync();
       await place[Symbol.asyncDispose]();
     },

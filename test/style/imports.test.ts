@@ -13,14 +13,14 @@ const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
   devnet: [/^daemon\//],
   cli: [
     /^daemon\//,
-    /^(sidecar|sidecar\/engine-proxy|sidecar\/restore|sidecar\/volume|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
+    /^(sidecar|sidecar\/engine-proxy|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
     /^devnet\/(prepared-node|token\/address)\.ts$/,
     /^client\/(pay|paying-fetch)\.ts$/,
-    /^sidecar\/(upkeep\/(plan|lint|resume)|restore\/restore|volume\/snapshot)-command\.ts$/,
+    /^sidecar\/(upkeep\/(plan|lint|resume)|restore\/restore|volume-snapshot\/volume-snapshot)-command\.ts$/,
   ],
   infra: [
     /^daemon\/(settings[a-z-]*|setting-types|url-authority|version)\.ts$/,
-    /^(sidecar|sidecar\/engine-proxy|sidecar\/restore|sidecar\/volume|facilitator|resource-server|devnet|devnet\/\w+)\/settings\.ts$/,
+    /^(sidecar|sidecar\/engine-proxy|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/settings\.ts$/,
   ],
   policies: [/^sidecar\/upkeep\/(lint\/lint-config|observe\/node-version|plan\/monitor-keys)\.ts$/],
   test: [/./],

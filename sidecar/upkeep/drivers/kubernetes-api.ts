@@ -18,9 +18,30 @@ type KubernetesCredentials = Readonly<{ token: string; ca: string | undefined; n
 export type KubernetesApi = AsyncDisposable &
   Readonly<{
     credentials: () => Promise<KubernetesCredentials>;
-    /** Asks about one object; `path` starts after the namespace, e.g. `/pods/node-0`. */
-    request: (method: "GET" | "DELETE", path: string, signal: AbortSignal) => Promise<KubernetesResponse>;
+    /** Asks about objects; `path` starts after the namespace, e.g. `/pods/node-0`. */
+    request: (
+      method: keyof typeof contentTypes,
+      path: string,
+      signal: AbortSignal,
+      content?: KubernetesContent,
+    ) => Promise<KubernetesResponse>;
   }>;
+
+/** What is asked of objects that are not of the core group, and what is sent along. */
+type KubernetesContent = Readonly<{
+  /** Path of the objects' group; default `/api/v1`. */
+  group?: string;
+  /** A new object to POST, or a merge patch to PATCH with. */
+  body?: unknown;
+}>;
+
+/** How the API server is told what a body is. */
+const contentTypes = {
+  GET: undefined,
+  DELETE: undefined,
+  POST: "application/json",
+  PATCH: "application/merge-patch+json",
+} as const;
 
 export type KubernetesResponse = Readonly<{ status: number; body: unknown }>;
 
@@ -50,15 +71,20 @@ export function kubernetesApi(options: KubernetesApiOptions): KubernetesApi {
   };
   return {
     credentials,
-    request: async (method, path, signal) => {
+    request: async (method, path, signal, { group = "/api/v1", body } = {}) => {
       const { token, ca, namespace } = await credentials();
-      const url = `${apiUrl.replace(/\/$/, "")}/api/v1/namespaces/${encodeURIComponent(namespace)}${path}`;
+      const url = `${apiUrl.replace(/\/$/, "")}${group}/namespaces/${encodeURIComponent(namespace)}${path}`;
       try {
         const response = await agentFor(ca).request({
           origin: new URL(url).origin,
-          path: new URL(url).pathname,
+          path: `${new URL(url).pathname}${new URL(url).search}`,
           method,
-          headers: { authorization: `Bearer ${token}`, accept: "application/json" },
+          headers: {
+            authorization: `Bearer ${token}`,
+            accept: "application/json",
+            ...(body === undefined ? {} : { "content-type": contentTypes[method] }),
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
           signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
         });
         return { status: response.statusCode, body: parse(await readUpTo(response.body)) };

@@ -25,6 +25,8 @@ export type UpkeepState = Disposable &
     nodeHas: Fact<string>;
     hold: Fact<Hold>;
     restartInFlight: Fact<RestartInFlight>;
+    /** When the claim of the node's volume was last made to grow (wall clock). */
+    volumeGrownAtMs: Fact<number>;
     /** For what keeps more than one value: events, restarts. */
     database: DatabaseSync;
   }>;
@@ -49,6 +51,7 @@ export function openUpkeepState(directory: string): UpkeepState {
     nodeHas: fact(database, "nodeHas"),
     hold: fact(database, "hold"),
     restartInFlight: fact(database, "restartInFlight"),
+    volumeGrownAtMs: fact(database, "volumeGrownAtMs"),
     database,
     [Symbol.dispose]: () => database.close(),
   };

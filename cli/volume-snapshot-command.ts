@@ -1,0 +1,21 @@
+import { Command } from "@commander-js/extra-typings";
+import { stopSignal } from "#daemon/stop-signal.ts";
+import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
+import { settingsHelp } from "./settings-help.ts";
+import { terminalOutput } from "./terminal-output.ts";
+
+/** Makes `gatehouse volume-snapshot`: what a CronJob runs in the cluster. */
+export function volumeSnapshotCommand() {
+  return new Command("volume-snapshot")
+    .summary("Take a snapshot of a node's volume on Kubernetes, and keep the last ones")
+    .description(
+      "Asks the cluster for a VolumeSnapshot of a claim, and deletes the oldest of its own beyond the number that is kept. Exits 0 when it is taken, 1 when the API server refuses.",
+    )
+    .option("--settings <file>", "JSON5 file with the settings; environment variables win over it")
+    .addHelpText("after", () => settingsHelp(volumeSnapshotSettings))
+    .action(async ({ settings }) => {
+      const { volumeSnapshotCommand: run } = await import("#sidecar/volume-snapshot/volume-snapshot-command.ts");
+      const { error } = terminalOutput();
+      process.exitCode = await run({ env: process.env, settingsFile: settings }, { signal: stopSignal(), error });
+    });
+}

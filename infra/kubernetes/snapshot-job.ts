@@ -1,0 +1,76 @@
+import type { types } from "@pulumi/kubernetes";
+import type { ServiceSpec } from "../spec/service-spec.ts";
+import { containerOf } from "./container.ts";
+import { imageOf } from "./image-of.ts";
+import type { KubernetesOptions } from "./kubernetes-options.ts";
+import { stackLabels } from "./labels.ts";
+import { podLabels, podSecurity, temporaryVolume } from "./pod.ts";
+
+const group = "rbac.authorization.k8s.io";
+
+/** How long one job may take, tries included. */
+const jobDeadlineSeconds = 600;
+
+/**
+ * The objects that take snapshots of the node's volume on a schedule: a job, and an account that may take, list and delete
+ * snapshots of its namespace. A role can't name snapshots that are still to be made.
+ */
+export function snapshotJob(
+  spec: ServiceSpec,
+  schedule: string,
+  options: KubernetesOptions,
+): Readonly<{
+  account: types.input.core.v1.ServiceAccount;
+  role: types.input.rbac.v1.Role;
+  binding: types.input.rbac.v1.RoleBinding;
+  job: types.input.batch.v1.CronJob;
+}> {
+  const { name } = spec;
+  const metadata = { name, namespace: options.namespace, labels: stackLabels(options.prefix) };
+  return {
+    account: { apiVersion: "v1", kind: "ServiceAccount", metadata, automountServiceAccountToken: false },
+    role: {
+      apiVersion: `${group}/v1`,
+      kind: "Role",
+      metadata,
+      rules: [
+        { apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshots"], verbs: ["create", "list", "delete"] },
+      ],
+    },
+    binding: {
+      apiVersion: `${group}/v1`,
+      kind: "RoleBinding",
+      metadata,
+      roleRef: { apiGroup: group, kind: "Role", name },
+      subjects: [{ kind: "ServiceAccount", name, namespace: options.namespace }],
+    },
+    job: {
+      apiVersion: "batch/v1",
+      kind: "CronJob",
+      metadata,
+      spec: {
+        schedule,
+        timeZone: "Etc/UTC",
+        concurrencyPolicy: "Forbid",
+        jobTemplate: {
+          spec: { backoffLimit: 3, activeDeadlineSeconds: jobDeadlineSeconds, template: podTemplate(spec, options) },
+        },
+      },
+    },
+  };
+}
+
+function podTemplate(spec: ServiceSpec, options: KubernetesOptions): types.input.core.v1.PodTemplateSpec {
+  return {
+    metadata: { labels: { ...podLabels(options.prefix, spec) } },
+    spec: {
+      serviceAccountName: spec.name,
+      automountServiceAccountToken: true,
+      enableServiceLinks: false,
+      restartPolicy: "Never",
+      securityContext: podSecurity,
+      containers: [containerOf(spec, imageOf(options, spec.image))],
+      volumes: [temporaryVolume],
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import type { Logger } from "#daemon/log.ts";
+import { DriverError } from "../upkeep/drivers/driver.ts";
+import { kubernetesMessage, type KubernetesApi, type KubernetesResponse } from "../upkeep/drivers/kubernetes-api.ts";
+import type { VolumeSnapshotSettings } from "./settings.ts";
+
+/** The group of VolumeSnapshots, as a path of the API server. */
+const group = "/apis/snapshot.storage.k8s.io/v1";
+
+const path = "/volumesnapshots";
+
+/** The label by which the snapshots that this command made of a claim are found; others are never deleted. */
+const claimLabel = "gatehouse.io/claim";
+
+const listSchema = z.object({
+  items: z.array(z.object({ metadata: z.object({ name: z.string(), creationTimestamp: z.string() }) })),
+});
+
+export type SnapshotDependencies = Readonly<{ api: KubernetesApi; log: Logger; signal: AbortSignal; now: () => Date }>;
+
+/**
+ * Takes one snapshot of a claim and deletes the oldest of its own beyond `keep`. Returns the name of the new one.
+ *
+ * @throws {DriverError} when the API server refuses, in its words.
+ */
+export async function takeSnapshot(
+  { claim, className, keep }: VolumeSnapshotSettings,
+  { api, log, signal, now }: SnapshotDependencies,
+): Promise<string> {
+  const name = `${claim}-${now()
+    .toISOString()
+    .replaceAll(/[-:]|\.\d+/g, "")
+    .toLowerCase()}`;
+  const manifest = {
+    apiVersion: "snapshot.storage.k8s.io/v1",
+    kind: "VolumeSnapshot",
+    metadata: { name, labels: { [claimLabel]: claim } },
+    spec: {
+      source: { persistentVolumeClaimName: claim },
+      ...(className === undefined ? {} : { volumeSnapshotClassName: className }),
+    },
+  };
+  const made = await api.request("POST", path, signal, { group, body: manifest });
+  // A job that was killed after its request finds the snapshot there when it runs again within the same second.
+  if (made.status !== 201 && made.status !== 409) throw refused(`no snapshot of ${claim} was taken`, made, "create");
+  log.info({ name }, `took the snapshot ${name} of ${claim}`);
+  const query = `?labelSelector=${encodeURIComponent(`${claimLabel}=${claim}`)}`;
+  const listed = await api.request("GET", `${path}${query}`, signal, { group });
+  const parsed = listSchema.safeParse(listed.body);
+  if (listed.status !== 200 || !parsed.success) throw refused("the snapshots can't be listed", listed, "list");
+  for (const old of beyond(parsed.data.items, keep)) {
+    const gone = await api.request("DELETE", `${path}/${encodeURIComponent(old)}`, signal, { group });
+    if (![200, 202, 404].includes(gone.status)) throw refused(`the snapshot ${old} was not deleted`, gone, "delete");
+    log.info({ name: old }, `deleted the snapshot ${old}; ${keep} are kept`);
+  }
+  return name;
+}
+
+type Listed = z.output<typeof listSchema>["items"];
+
+/** The names of the oldest, without the `keep` newest; those of one second by name, which tells the same time. */
+function beyond(items: Listed, keep: number): readonly string[] {
+  const order = ({ metadata }: Listed[number]) => `${metadata.creationTimestamp} ${metadata.name}`;
+  const newestFirst = items.toSorted((a, b) => order(b).localeCompare(order(a)));
+  return newestFirst.slice(keep).map(({ metadata }) => metadata.name);
+}
+
+function refused(what: string, response: KubernetesResponse, verb: string): DriverError {
+  return new DriverError(
+    `${what}: ${kubernetesMessage(response)}; grant ${verb} on volumesnapshots, and see to it that the cluster has the snapshot controller.`,
+  );
+}

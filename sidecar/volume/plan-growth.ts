@@ -1,0 +1,58 @@
+/** How full a volume is, and how large it is and is to be. */
+export type VolumeState = Readonly<{
+  /** Share of it that is free. */
+  freeRatio: number;
+  /** What the claim asks for. */
+  requestedBytes: number;
+  /** What it has. */
+  capacityBytes: number;
+  /** Time since it was last made to grow; undefined when it never was. */
+  grownMsAgo: number | undefined;
+}>;
+
+/** When and how far a volume may grow. */
+export type GrowthLimits = Readonly<{
+  growBelowFreeRatio: number;
+  stepGibibytes: number;
+  ceilingGibibytes: number;
+  pauseMs: number;
+}>;
+
+/** What is to be done about a volume. */
+export type GrowthPlan =
+  | Readonly<{ kind: "enough" | "growing" | "paused" | "at-ceiling" }>
+  | Readonly<{ kind: "grow"; toGibibytes: number }>;
+
+const gibibyte = 2 ** 30;
+
+/** Decides what is to be done about a volume. It grows by one step, to the ceiling at most, and never shrinks. Pure. */
+export function planGrowth(volume: VolumeState, limits: GrowthLimits): GrowthPlan {
+  if (volume.freeRatio >= limits.growBelowFreeRatio) return { kind: "enough" };
+  if (volume.requestedBytes > volume.capacityBytes) return { kind: "growing" };
+  const nowGibibytes = Math.ceil(volume.requestedBytes / gibibyte);
+  const toGibibytes = Math.min(nowGibibytes + limits.stepGibibytes, limits.ceilingGibibytes);
+  if (toGibibytes * gibibyte <= volume.requestedBytes) return { kind: "at-ceiling" };
+  if (volume.grownMsAgo !== undefined && volume.grownMsAgo < limits.pauseMs) return { kind: "paused" };
+  return { kind: "grow", toGibibytes };
+}
+
+const suffixes: Readonly<Record<string, number>> = {
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+};
+
+/** The bytes of a Kubernetes quantity such as `500Gi`, `1T` or `1e12`; undefined when it is none. */
+export function quantityBytes(text: string): number | undefined {
+  const found = /^(\d+(?:\.\d+)?(?:[eE]\d+)?)(|[kMGTP]|[KMGTP]i)$/.exec(text);
+  const factor = suffixes[found?.[2] ?? "?"];
+  return found === null || factor === undefined ? undefined : Number(found[1]) * factor;
+}

@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { milliseconds, positiveInteger } from "#daemon/setting-types.ts";
+import { section } from "#daemon/settings.ts";
+
+/** How the claim of the node's volume grows on Kubernetes; without a claim it is left as it is. */
+export const volumeSection = section({
+  claim: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("PersistentVolumeClaim of the node's data, which grows when it fills; default: it does not grow")
+    .meta({ expected: "a claim's name" }),
+  growBelowFreeRatio: z
+    .number()
+    .min(0.01)
+    .max(0.9)
+    .default(0.15)
+    .describe("Share of the volume that is free from which it grows")
+    .meta({ expected: "a number from 0.01 to 0.9" }),
+  stepGibibytes: positiveInteger.max(65_536).default(100).describe("By how much the volume grows at a time, in GiB"),
+  ceilingGibibytes: positiveInteger
+    .max(1_048_576)
+    .default(2_000)
+    .describe("Size in GiB beyond which the volume does not grow"),
+  pauseMs: milliseconds
+    .default(21_600_000)
+    .describe("Shortest time between two growths; some providers take no more than one in six hours"),
+  intervalMs: milliseconds.default(60_000).describe("Time between two looks at the volume"),
+});

@@ -1,0 +1,116 @@
+import { statfs } from "node:fs/promises";
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { Logger } from "#daemon/log.ts";
+import type { Clock } from "../clock.ts";
+import { poll } from "../poll.ts";
+import type { ConditionBoard } from "../tell/condition-board.ts";
+import type { EventLog } from "../tell/event-log.ts";
+import { DriverError } from "../upkeep/drivers/driver.ts";
+import { planGrowth, type GrowthLimits, type GrowthPlan } from "./plan-growth.ts";
+import type { VolumeClaim } from "./volume-claim.ts";
+
+export type VolumeWatchOptions = GrowthLimits & Readonly<{ intervalMs: number; signal: AbortSignal }>;
+
+export type VolumeWatchDependencies = Readonly<{
+  claim: VolumeClaim;
+  /** Share of the volume that is free; undefined as long as nobody knows where the data are. */
+  freeRatio: () => Promise<number | undefined>;
+  /** When it was last made to grow, in wall-clock time; kept over restarts of the sidecar. */
+  grownAt: Readonly<{ get: () => number | undefined; set: (atMs: number | undefined) => void }>;
+  board: ConditionBoard;
+  events: EventLog;
+  metrics: Registry;
+  clock: Clock;
+  log: Logger;
+}>;
+
+const gibibyte = 2 ** 30;
+
+/** Makes the claim of the node's volume grow when it fills. Settles when the watch has ended. */
+export async function watchVolume(options: VolumeWatchOptions, dependencies: VolumeWatchDependencies): Promise<void> {
+  const { claim, board, events, clock, grownAt, log } = dependencies;
+  const registers = [dependencies.metrics];
+  const requested = new Gauge({
+    name: "gatehouse_volume_requested_bytes",
+    help: "Size that the claim of the node's volume asks for.",
+    registers,
+  });
+  const growths = new Counter({
+    name: "gatehouse_volume_growths_total",
+    help: "Times the claim was made to grow.",
+    registers,
+  });
+  const look = async (signal: AbortSignal): Promise<void> => {
+    const freeRatio = await dependencies.freeRatio();
+    if (freeRatio === undefined) return;
+    const size = await claim.look(signal);
+    requested.set(size.requestedBytes);
+    const last = grownAt.get();
+    const grownMsAgo = last === undefined ? undefined : Math.abs(clock.wallMs() - last);
+    const plan = planGrowth({ ...size, freeRatio, grownMsAgo }, options);
+    if (plan.kind === "grow") {
+      // Remembered first: a kill right after the request must not lead to a second one within the pause.
+      grownAt.set(clock.wallMs());
+      try {
+        await claim.resize(plan.toGibibytes, signal);
+      } catch (error) {
+        grownAt.set(last);
+        throw error;
+      }
+      growths.inc();
+      events.add("volume", `The volume grows to ${plan.toGibibytes} GiB; ${percent(freeRatio)} of it were free.`);
+    }
+    board.set(conditionOf(plan, freeRatio, size.requestedBytes, options));
+  };
+  await poll(
+    { name: "volume", intervalMs: options.intervalMs, signal: options.signal },
+    async (signal) => {
+      try {
+        await look(signal);
+      } catch (error) {
+        if (!(error instanceof DriverError) || signal.aborted) throw error;
+        board.set({ type: "VolumeLargeEnough", status: "False", reason: "NotGrown", message: error.message });
+      }
+    },
+    { log },
+  );
+}
+
+function conditionOf(
+  plan: GrowthPlan,
+  freeRatio: number,
+  requestedBytes: number,
+  { ceilingGibibytes }: GrowthLimits,
+): Parameters<ConditionBoard["set"]>[0] {
+  const type = "VolumeLargeEnough";
+  const size = `${percent(freeRatio)} of the volume's ${Math.ceil(requestedBytes / gibibyte)} GiB are free.`;
+  switch (plan.kind) {
+    case "enough":
+      return { type, status: "True", reason: "Enough", message: size };
+    case "grow":
+      return { type, status: "True", reason: "Growing", message: `${size} It grows to ${plan.toGibibytes} GiB.` };
+    case "growing":
+      return { type, status: "True", reason: "Growing", message: `${size} The cluster is making it larger.` };
+    case "paused":
+      return {
+        type,
+        status: "True",
+        reason: "Paused",
+        message: `${size} It grew lately and grows again after volume.pauseMs.`,
+      };
+    case "at-ceiling": {
+      const message = `${size} It is at its ceiling of ${ceilingGibibytes} GiB; raise volume.ceilingGibibytes, or prune more.`;
+      return { type, status: "False", reason: "AtCeiling", message };
+    }
+  }
+}
+
+function percent(ratio: number): string {
+  return `${(ratio * 100).toFixed(0)} %`;
+}
+
+/** The share of a path's disk that is free for those who are not root. */
+export async function freeRatioOf(path: string): Promise<number> {
+  const { blocks, bfree, bavail } = await statfs(path);
+  return bavail / Math.max(1, blocks - bfree + bavail);
+}
