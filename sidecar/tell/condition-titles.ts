@@ -18,6 +18,7 @@ const titles: Readonly<Record<ConditionType, Titles>> = {
   PruneAdvancing: { right: "Pruning advances", wrong: "Pruning does not advance" },
   MetricsArriving: { right: "Metrics arrive", wrong: "Metrics do not arrive" },
   DiskSpaceLeft: { right: "The disk has space", wrong: "The disk is nearly full" },
+  VolumeLargeEnough: { right: "The volume grows when it has to", wrong: "The volume can't grow" },
   RestartSettled: { right: "No restart is due", wrong: "A restart is due" },
   Unheld: { right: "The sidecar acts by itself", wrong: "Held: the sidecar does not act" },
 };
