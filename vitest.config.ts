@@ -40,6 +40,7 @@ export default defineConfig({
         test: {
           name: "docker",
           include: ["**/*.docker.test.ts"],
+          globalSetup: ["test/infra/test-images.setup.ts"],
           exclude: ["node_modules/**", ".gatehouse/**"],
           testTimeout: 300_000,
           hookTimeout: 300_000,

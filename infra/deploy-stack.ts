@@ -21,7 +21,7 @@ export type StackPlace = Readonly<{
 export async function deployStack(config: StackConfig, { prefix, root }: StackPlace): Promise<void> {
   const platform: Platform =
     config.target === "docker"
-      ? (await import("./docker/docker-stack.ts")).dockerHostOf(config, { prefix, root })
+      ? await (await import("./docker/docker-stack.ts")).dockerHostOf(config, { prefix, root })
       : (await import("./kubernetes/kubernetes-stack.ts")).kubernetesNamespaceOf(config, prefix);
   const { addresses, restart } = platform;
   new Gatehouse(prefix, { ...stackArgs(config, { prefix, addresses, restart, secret: deploymentSecret }), platform });

@@ -185,3 +185,14 @@ describe("the stack on Docker, at preview", () => {
     expect(containers().length).toBeGreaterThan(7);
   });
 });
+
+describe("a stack without a key for settlements", () => {
+  it("is refused with what to set", async () => {
+    const { facilitatorSpec } = await import("./spec/facilitator-spec.ts");
+    const args = { chainId: 1672, rpcUrl: "http://node:18100", signerPrivateKey: undefined, tokens: [] };
+    expect(facilitatorSpec(args).problems).toContainEqual({
+      key: "signerPrivateKey",
+      message: expect.stringContaining("pulumi config set --secret signerPrivateKey"),
+    });
+  });
+});

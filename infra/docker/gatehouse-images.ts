@@ -9,7 +9,9 @@ export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "gatehouseImag
   Readonly<{
     /** The repository's root: the build's context, where {@link installImageDependencies} has been. */
     root: string;
-    builder: Input<ImageBuilder>;
+    /** Begins the names of the images that are built, so that two stacks of one engine do not take each other's. */
+    prefix: string;
+    builder: ImageBuilder;
   }>;
 
 /** The images that a Docker host runs, by what identifies their content. */
@@ -41,7 +43,7 @@ export class GatehouseImages extends ComponentResource {
     return new docker.Image(
       `${role}-image`,
       {
-        imageName: `gatehouse/${role}:local`,
+        imageName: `${this.#args.prefix.toLowerCase()}/${role}:local`,
         skipPush: true,
         build: {
           context: this.#args.root,

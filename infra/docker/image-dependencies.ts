@@ -49,10 +49,19 @@ export function installImageDependencies(root: string): void {
     }
     writeFileSync(join(staged, "revision"), wanted);
     chmodSync(staged, 0o755);
-    rmSync(target, { recursive: true, force: true });
-    renameSync(staged, target);
+    replaceDirectory(staged, target);
   } finally {
     rmSync(staged, { recursive: true, force: true });
+  }
+}
+
+/** Puts a directory in another's place. Where a second program installs the same at the same time, the later one leaves it be. */
+function replaceDirectory(staged: string, target: string): void {
+  rmSync(target, { recursive: true, force: true });
+  try {
+    renameSync(staged, target);
+  } catch (error) {
+    if (!existsSync(join(target, "revision"))) throw error;
   }
 }
 

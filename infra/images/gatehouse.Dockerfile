@@ -3,6 +3,7 @@
 # copied here, from package-lock.json; `pulumi up` does it by itself.
 ARG BASE_IMAGE=node:26-bookworm-slim
 FROM ${BASE_IMAGE}
+RUN ["node", "--eval", "if (Number(process.versions.node.split('.')[0]) < 24) throw new Error('BASE_IMAGE has Node ' + process.version + '; Gatehouse needs 24 or later')"]
 # Directories that volumes take over, with their owner. One line each: a directory on the way to another would change its owner too.
 COPY --chown=10001:10001 .gatehouse/images/owned/run/ /run/gatehouse/
 COPY --chown=10001:10001 .gatehouse/images/owned/state/ /var/lib/gatehouse/

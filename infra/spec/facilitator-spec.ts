@@ -1,5 +1,6 @@
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+import type { ConfigProblem } from "./config-problem.ts";
 import { daemonHealth } from "./daemon-health.ts";
 import type { DeploymentSecret } from "./deployment-secret.ts";
 import { stateDirectory } from "./service-spec.ts";
@@ -20,9 +21,16 @@ export type FacilitatorArgs = CommonArgs &
 /** Port of the facilitator's HTTP listener (specification, Limits). */
 export const facilitatorPort = 3_000;
 
+/** What a person can do about a missing key in a stack's configuration, instead of in the service's own. */
+const missingKey: ConfigProblem = {
+  key: "signerPrivateKey",
+  message:
+    "missing; expected the key of the account that submits settlements and pays their gas. Set it with `pulumi config set --secret signerPrivateKey`, or use the devnet's own with `pulumi config set devAccounts true`.",
+};
+
 /** Builds the facilitator: reached by the resource server only, reaching the node only, its ledger on a kept volume. */
 export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
-  return buildService(
+  const built = buildService(
     {
       name: "facilitator",
       image: "gatehouse",
@@ -44,4 +52,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
     },
     args,
   );
+  if (args.signerPrivateKey !== undefined) return built;
+  const problems = built.problems.map((problem) => (problem.key.endsWith(".signer.privateKey") ? missingKey : problem));
+  return { ...built, problems };
 }

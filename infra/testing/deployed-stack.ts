@@ -13,13 +13,13 @@ export type Manifest = Readonly<{
 /** Runs the Pulumi program's own parts over mocks, as `infra/index.ts` does, and returns what it registers. */
 export async function deployedStack(
   config: Readonly<Record<string, string>>,
-  { preview }: Readonly<{ preview: boolean }>,
+  { preview, prefix = "gh" }: Readonly<{ preview: boolean; prefix?: string }>,
 ): Promise<readonly Recorded[]> {
   const recorded: Recorded[] = [];
   await runtime.setMocks(recordingMocks(recorded), "gatehouse", "test", preview);
   const { parseConfig } = await import("../config.ts");
   const { deployStack } = await import("../deploy-stack.ts");
-  await deployStack(parseConfig(config), { prefix: "gh", root: "/repository" });
+  await deployStack(parseConfig(config), { prefix, root: "/repository" });
   await runtime.disconnect();
   return recorded;
 }

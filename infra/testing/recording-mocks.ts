@@ -14,10 +14,15 @@ export function recordingMocks(recorded: Recorded[]): runtime.Mocks {
   return {
     newResource: ({ type, name, inputs, provider }) => {
       recorded.push({ type, name, inputs: inputs as Recorded["inputs"], provider: provider ?? "" });
-      const image = type === "docker:index/image:Image" ? { repoDigest: `sha256:${"0".repeat(64)}` } : {};
-      const ended = type === "docker:index/container:Container" ? { exitCode: 0 } : {};
-      return { id: `${name}-id`, state: { ...(inputs as object), ...image, ...ended } };
+      return { id: `${name}-id`, state: { ...(inputs as object), ...outputsOf(type, inputs as Recorded["inputs"]) } };
     },
     call: ({ inputs }) => inputs as Record<string, unknown>,
   };
+}
+
+/** What a provider would tell of a resource beside its inputs: an image that is named stands for itself, a run ended well. */
+function outputsOf(type: string, inputs: Recorded["inputs"]): Readonly<Record<string, unknown>> {
+  if (type === "docker:index/image:Image") return { repoDigest: `sha256:${"0".repeat(64)}` };
+  if (type === "docker:index/container:Container") return { exitCode: 0 };
+  return type === "docker:index/remoteImage:RemoteImage" ? { imageId: inputs["name"] } : {};
 }

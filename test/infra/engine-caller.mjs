@@ -1,0 +1,34 @@
+/**
+ * Runs in the sidecar's container, where an intruder would stand: sends each call over a connection of its own to the engine proxy's
+ * socket, byte for byte as it is, and prints the status of each answer (0: the connection was closed without one).
+ */
+const { connect } = process.getBuiltinModule("node:net");
+const [socketPath, calls] = process.argv.slice(1);
+const deadlineMs = 10_000;
+
+function send({ method, target, headers = [], body = "", bodyBytes }) {
+  const content = bodyBytes === undefined ? body : "x".repeat(bodyBytes);
+  const lines = [`${method} ${target} HTTP/1.1`, "Host: docker", `Content-Length: ${Buffer.byteLength(content)}`];
+  const closing = headers.some((header) => header.startsWith("Connection:")) ? [] : ["Connection: close"];
+  return new Promise((resolve) => {
+    let answer = "";
+    const socket = connect(socketPath, () =>
+      socket.write(`${[...lines, ...closing, ...headers].join("\r\n")}\r\n\r\n${content}`),
+    );
+    const done = () => {
+      socket.destroy();
+      resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1] ?? 0));
+    };
+    socket.setTimeout(deadlineMs, done).on("data", (chunk) => {
+      // "100 Continue" is no answer yet.
+      answer = (answer + chunk).replace(/^HTTP\/1\.1 100 [^]*?\r\n\r\n/, "");
+      if (answer.includes("\r\n\r\n")) done();
+    });
+    // A refused connection has no status, which is what is printed.
+    socket.once("error", done).once("close", done);
+  });
+}
+
+const statuses = [];
+for (const call of JSON.parse(calls)) statuses.push(await send(call));
+process.stdout.write(JSON.stringify(statuses));

@@ -1,0 +1,86 @@
+import { createServer, type Server } from "node:http";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, inject, test } from "vitest";
+import { parseConfig } from "#infra/config.ts";
+import { engineProblems } from "#infra/docker/engine-check.ts";
+import { startContainer } from "../support/engine/container.ts";
+import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+import { freePorts } from "../support/free-ports.ts";
+
+const found = await findEngine();
+const url = found.ok ? found.url : "";
+const images = inject("testImages");
+
+const problems = async (config: Readonly<Record<string, string>>, prefix = "gatehouse-other") => {
+  const [gatewayPort = 0, resourceServerPort = 0, statusPort = 0] = await freePorts(3);
+  const ports = { gatewayPort, resourceServerPort, statusPort };
+  const free = Object.fromEntries(Object.entries(ports).map(([key, port]) => [key, String(port)]));
+  const built = { gatehouseImage: images?.gatehouse ?? "", devnetImage: images?.devnet ?? "" };
+  const parsed = parseConfig({ dockerEngine: url, devAccounts: "true", ...built, ...free, ...config });
+  return (await engineProblems(parsed, prefix)).map(({ key, message }) => `${key}: ${message}`);
+};
+
+/** An HTTP server, given up when disposed of. */
+async function listening(server: Server, at: string | number): Promise<AsyncDisposable> {
+  await new Promise<void>((resolve) => {
+    if (typeof at === "string") server.listen(at, resolve);
+    else server.listen(at, "127.0.0.1", resolve);
+  });
+  return { [Symbol.asyncDispose]: async () => void (await new Promise((resolve) => server.close(resolve))) };
+}
+
+describe.skipIf(!found.ok)(`what the engine is asked before anything is made${skipReason(found)}`, () => {
+  test("is content with free ports and images that are there", async () => {
+    expect(await problems({})).toEqual([]);
+  });
+
+  test("names a port that another program listens on", async () => {
+    const [port = 0] = await freePorts(1);
+    await using _ = await listening(createServer(), port);
+    expect(await problems({ gatewayPort: String(port) })).toEqual([
+      `gatewayPort: found ${port}, which another program of this machine already listens on. Stop it, or choose another port with \`pulumi config set gatewayPort …\`.`,
+    ]);
+  });
+
+  test("names a port that another container publishes, and lets the stack's own keep theirs", async () => {
+    const [port = 0] = await freePorts(1);
+    await using container = await startContainer({
+      image: images?.gatehouse ?? "",
+      options: ["--publish", `127.0.0.1:${port}:4022`, "--label", "io.gatehouse.stack=gatehouse-mine"],
+      command: ["upstream"],
+    });
+    expect(await problems({ statusPort: String(port) })).toEqual([
+      expect.stringContaining(`statusPort: found ${port}, which the container ${container.name} already listens on`),
+    ]);
+    expect(await problems({ statusPort: String(port) }, "gatehouse-mine")).toEqual([]);
+  });
+
+  test("names an image that is neither there nor to be had", async () => {
+    expect(await problems({ gatehouseImage: "127.0.0.1:1/gatehouse:none" })).toEqual([
+      expect.stringMatching(
+        /^gatehouseImage: found 127\.0\.0\.1:1\/gatehouse:none, which the engine does not have and can't get: .+ Load or pull it, or name another/,
+      ),
+    ]);
+  });
+
+  test("names an engine that does not answer, and one that is too old", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "gatehouse-engine-check-"));
+    try {
+      const dockerEngine = `unix://${join(directory, "engine.sock")}`;
+      expect(await problems({ dockerEngine })).toEqual([
+        `dockerEngine: found ${dockerEngine}, which does not answer (ENOENT); start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.`,
+      ]);
+      await using _ = await listening(
+        createServer((_request, response) => response.end('{"ApiVersion":"1.40"}')),
+        join(directory, "engine.sock"),
+      );
+      expect(await problems({ dockerEngine })).toEqual([
+        "dockerEngine: found an engine with API version 1.40; expected 1.41 or later. Update Docker to 20.10 or later.",
+      ]);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,116 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, inject, test } from "vitest";
+import { docker } from "../support/engine/docker.ts";
+import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+import { startContainer, uniqueName } from "../support/engine/container.ts";
+import { until } from "../support/until.ts";
+
+const run = promisify(execFile);
+const found = await findEngine();
+const { bareBase, gatehouse, devnet } = inject("testImages") ?? { bareBase: "", gatehouse: "", devnet: "" };
+const megabyte = 1_000_000;
+const confined = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true", "--network", "none"];
+
+const sizeOf = async (image: string) => Number(await docker("image", "inspect", "--format", "{{.Size}}", image));
+const configOf = async (image: string) =>
+  JSON.parse(await docker("image", "inspect", "--format", "{{json .Config}}", image)) as {
+    User: string;
+    Entrypoint: string[];
+    Env: string[];
+    Labels: Record<string, string>;
+  };
+
+/** Runs the health check in a container of its own. */
+const check = (...args: readonly string[]) =>
+  docker("run", "--rm", ...confined, "--entrypoint", "node", gatehouse, "/app/infra/images/health-check.mjs", ...args);
+
+/** The files of an image as `tar --list --verbose` shows them: owner and path. */
+async function filesOf(image: string): Promise<readonly Readonly<{ owner: string; path: string }>[]> {
+  const container = uniqueName("export");
+  await docker("create", "--name", container, image);
+  try {
+    const list = `docker export ${container} | tar --list --verbose --numeric-owner`;
+    const { stdout } = await run("sh", ["-c", list], { maxBuffer: 64 * megabyte });
+    return stdout
+      .trim()
+      .split("\n")
+      .map((line) => line.split(/\s+/))
+      .map(([, owner = "", , , , path = ""]) => ({ owner, path }));
+  } finally {
+    await docker("rm", container);
+  }
+}
+
+describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
+  test("add less than 200 MB to their base", async () => {
+    const [base, own, node] = await Promise.all([bareBase, gatehouse, devnet].map(sizeOf));
+    const sizes = { base, gatehouse: own, devnet: node };
+    const shown = Object.entries(sizes).map(([name, size = 0]) => `${name} ${(size / megabyte).toFixed(1)} MB`);
+    process.stdout.write(`image sizes: ${shown.join(", ")}\n`);
+    expect((own ?? 0) - (base ?? 0)).toBeLessThan(200 * megabyte);
+  });
+
+  test("run as a user that is not root, without a shell, and say what they are", async () => {
+    for (const image of [gatehouse, devnet]) {
+      const config = await configOf(image);
+      expect(config.User).toBe("10001:10001");
+      expect(config.Entrypoint).toEqual(["node", "/app/cli/gatehouse.ts"]);
+      expect(config.Labels).toMatchObject({
+        "org.opencontainers.image.title": expect.stringMatching(/^gatehouse/),
+        "org.opencontainers.image.licenses": "Apache-2.0",
+        "org.opencontainers.image.version": expect.stringMatching(/^\d+\.\d+\.\d+$/),
+        "org.opencontainers.image.base.name": expect.stringContaining("gatehouse-test-image"),
+      });
+    }
+  });
+
+  test("hold the program and its dependencies, nothing of tests, tools, keys or configuration of registries", async () => {
+    const paths = (await filesOf(gatehouse)).map(({ path }) => path);
+    const unwanted =
+      /\.test\.ts$|^app\/(?!node_modules).*\/testing\/|\.npmrc$|\.npm\/|package-lock\.json$|\.env|\.git(ignore|\/)|\.(pem|key)$|^app\/test\/|^app\/(policies|docs)\/|node_modules\/(typescript|vitest|@pulumi|solc|node)\//;
+    expect(paths.filter((path) => unwanted.test(path))).toEqual([]);
+    expect(paths).toContain("app/cli/gatehouse.ts");
+    expect(paths.filter((path) => /(^|\/)(sh|bash|dash|busybox|npm)$/.test(path))).toEqual([]);
+  });
+
+  test("give the service's user its own directories, and nothing of the program", async () => {
+    const owned = (await filesOf(gatehouse)).filter(({ owner }) => owner !== "0/0").map(({ path }) => path);
+    expect(owned.toSorted()).toEqual([
+      "data/",
+      "run/gatehouse/",
+      "run/gatehouse/engine/",
+      "run/gatehouse/files/",
+      "run/gatehouse/incoming/",
+      "var/lib/gatehouse/",
+    ]);
+  });
+
+  test("hold no address of a registry in any of their layers", async () => {
+    const history = await docker("image", "history", "--no-trunc", "--format", "{{.CreatedBy}}", gatehouse);
+    expect(history).not.toMatch(/registry|npm_config|NODE_EXTRA_CA_CERTS|token/i);
+  });
+
+  test("are not built on a base without Node, and the build says so", async () => {
+    const args = ["--build-arg", "BASE_IMAGE=scratch", "--file", "infra/images/gatehouse.Dockerfile", "."];
+    const said = await docker("build", ...args).catch((error: unknown) => JSON.stringify(error));
+    expect(said).toMatch(/exec: \\*"node\\*": executable file not found/);
+  });
+
+  test("start on a base without a shell, with a read-only root and no rights", async () => {
+    expect(await docker("run", "--rm", ...confined, gatehouse, "--version")).toMatch(/^\d+\.\d+\.\d+$/);
+    await using service = await startContainer({ image: gatehouse, options: confined, command: ["upstream"] });
+    const ask = ["node", "/app/infra/images/health-check.mjs", "http", "http://127.0.0.1:4022/livez"];
+    await until("the service is well", 30_000, async () => (await docker("exec", service.name, ...ask)) === "");
+    const shell = await docker("exec", service.name, "sh", "-c", "true").catch((error: unknown) =>
+      JSON.stringify(error),
+    );
+    expect(shell).toContain("executable file not found");
+  });
+
+  test("tell by the health check's status and words what is wrong", async () => {
+    await expect(check("http", "http://127.0.0.1:1/readyz")).rejects.toThrow(/no answer from .*ECONNREFUSED/);
+    await expect(check("socket", "/nowhere.sock")).rejects.toThrow(/no answer from \/nowhere.sock/);
+    await expect(check("constructor", "x")).rejects.toThrow(/usage: health-check.mjs/);
+  });
+});

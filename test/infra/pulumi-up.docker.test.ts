@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { request } from "undici";
+import { tokenAddress } from "#devnet/token/address.ts";
+import { uniqueName } from "../support/engine/container.ts";
+import { docker } from "../support/engine/docker.ts";
+import { findEngine } from "../support/engine/find-engine.ts";
+import { freePorts } from "../support/free-ports.ts";
+import { clientFetch } from "../support/paying.ts";
+import { findPulumi } from "../support/pulumi/find-pulumi.ts";
+import { pulumiStack, type PulumiResult, type PulumiStack } from "../support/pulumi/pulumi-stack.ts";
+import { removeStack } from "../support/pulumi/remove-stack.ts";
+import { until } from "../support/until.ts";
+
+const engine = await findEngine();
+const pulumi = await findPulumi();
+const lacking = [engine, pulumi].flatMap((part) => (part.ok ? [] : [part.message]));
+const skipped = lacking.length === 0 ? "" : ` (skipped: ${lacking.join("; ")})`;
+const stepDeadlineMs = 900_000;
+const nodeConf = "/data/bin/node.conf";
+
+let stack: PulumiStack;
+let config: Record<string, unknown> = {};
+let urls = { gateway: "", resourceServer: "" };
+const times: string[] = [];
+
+const container = (service: string) => `${stack.prefix}-${service}`;
+const labelled = (...list: readonly string[]) =>
+  docker(...list, "--filter", `label=io.gatehouse.stack=${stack.prefix}`);
+const startedAt = (service: string) => docker("inspect", "--format", "{{.State.StartedAt}}", container(service));
+const evaluate = (service: string, program: string) => docker("exec", container(service), "node", "-e", program);
+const readConf = () => evaluate("node", `process.stdout.write(require("fs").readFileSync("${nodeConf}"))`);
+
+/** Runs a command, notes its time, and fails with what it printed when it does not end as expected. */
+async function step(what: string, command: Promise<PulumiResult>, expected: "succeeds" | "fails" = "succeeds") {
+  const result = await command;
+  times.push(`  ${what}: ${result.seconds} s`);
+  if ((result.status === 0) !== (expected === "succeeds")) throw new Error(`${what}: ${result.output}`);
+  return result.output;
+}
+
+const up = (what: string, ...options: readonly string[]) =>
+  step(what, stack.run("up", "--yes", "--skip-preview", ...options));
+
+async function pay(): Promise<void> {
+  const answer = await clientFetch()(`${urls.resourceServer}/data`);
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("payment-response")).toBeTruthy();
+}
+
+/** The seconds since 1970 at which the node's metrics last reached the Pushgateway. */
+async function lastPush(): Promise<number> {
+  const program =
+    'fetch("http://pushgateway:9091/metrics").then((answer) => answer.text()).then((text) => process.stdout.write(text))';
+  const found = /^push_time_seconds\{[^}]*\} (\S+)$/m.exec(await evaluate("sidecar", program));
+  return Number(found?.[1] ?? 0);
+}
+
+async function rangeOf(blocks: number): Promise<string | undefined> {
+  const params = [{ fromBlock: "0x0", toBlock: `0x${(blocks - 1).toString(16)}` }];
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getLogs", params });
+  const answer = await request(urls.gateway, { method: "POST", headers: { "content-type": "application/json" }, body });
+  return ((await answer.body.json()) as { error?: { message: string } }).error?.message;
+}
+
+describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { timeout: stepDeadlineMs }, () => {
+  beforeAll(async () => {
+    if (!engine.ok) throw new Error(engine.message);
+    stack = await pulumiStack(uniqueName("up").replace("gatehouse-test-", ""));
+    const [gatewayPort = 0, resourceServerPort = 0, statusPort = 0] = await freePorts(3);
+    urls = { gateway: `http://127.0.0.1:${gatewayPort}`, resourceServer: `http://127.0.0.1:${resourceServerPort}` };
+    config = {
+      target: "docker",
+      dockerEngine: engine.url,
+      baseImage: engine.nodeImage,
+      devAccounts: true,
+      tokenAddress,
+      nodeVersion: "0.15.0",
+      gatewayPort,
+      resourceServerPort,
+      statusPort,
+    };
+    await stack.configure(config);
+  });
+
+  afterAll(async () => {
+    process.stdout.write(`pulumi ${pulumi.ok ? pulumi.version : ""}, times of the steps:\n${times.join("\n")}\n`);
+    await removeStack(stack.prefix);
+    await stack[Symbol.asyncDispose]();
+  });
+
+  test("brings the system up from nothing to a paid request", async () => {
+    await up("up from nothing, both images built");
+    await pay();
+  });
+
+  test("changes nothing the second time", async () => {
+    await up("up again", "--expect-no-changes");
+    await step("preview with refresh", stack.run("preview", "--refresh", "--expect-no-changes"));
+  });
+
+  test("heals a node.conf that is broken inside the volume", async () => {
+    const before = await readConf();
+    const since = await startedAt("node");
+    await evaluate("node", `require("fs").writeFileSync("${nodeConf}", "{")`);
+    const brokenAt = performance.now();
+    await until("node.conf is healed and the node restarted", 120_000, async () => {
+      return (await startedAt("node")) !== since && (await readConf()) === before;
+    });
+    times.push(`  node.conf broken, healed and restarted: ${Math.round(performance.now() - brokenAt) / 1_000} s`);
+  });
+
+  test("migrates the metrics keys of a node that is upgraded, and metrics still arrive", async () => {
+    expect(await readConf()).toContain("pamir_cetina_push_address");
+    await stack.configure({ ...config, nodeVersion: "0.16.2" });
+    await up("nodeVersion 0.15.0 to 0.16.2");
+    await until("the keys are those of 0.16", 60_000, async () =>
+      (await readConf()).includes("storage_cetina_push_address"),
+    );
+    expect(await readConf()).not.toContain("pamir_cetina");
+    const now = Date.now() / 1_000;
+    await until("metrics arrive", 60_000, async () => (await lastPush()) > now);
+  });
+
+  test("takes a changed limit to the gateway without a restart of the node", async () => {
+    const since = await startedAt("node");
+    expect(await rangeOf(60)).toBeUndefined();
+    config = { ...config, nodeVersion: "0.16.2", settings: { sidecar: { gateway: { ranges: { logsBlocks: 50 } } } } };
+    await stack.configure(config);
+    await up("ranges.logsBlocks 50");
+    expect(await rangeOf(60)).toContain("limited to 50 blocks");
+    expect(await startedAt("node")).toBe(since);
+  });
+
+  test("is stopped by the policies at preview", async () => {
+    await stack.configure({ ...config, settings: { sidecar: { prune: { enabled: false } } } });
+    const printed = await step(
+      "preview against the policies",
+      stack.run("preview", "--policy-pack", "policies"),
+      "fails",
+    );
+    expect(printed).toContain("node-configuration");
+    await stack.configure(config);
+  });
+
+  test("recovers from a kill -9 half way", async () => {
+    await stack.configure({ ...config, metricsPushIntervalSeconds: 5 });
+    const since = await docker("inspect", "--format", "{{.Id}}", container("sidecar"));
+    const child = stack.start("up", "--yes", "--skip-preview");
+    await until("the sidecar is made anew", 120_000, async () => {
+      const now = await docker("ps", "--all", "--no-trunc", "--quiet", "--filter", `name=^/${container("sidecar")}$`);
+      return now !== "" && now !== since;
+    });
+    process.kill(-(child.pid ?? 0), "SIGKILL");
+    await until("the command is gone", 10_000, () => child.exitCode !== null || child.signalCode !== null);
+    const refused = await step("up after kill -9", stack.run("up", "--yes", "--skip-preview"), "fails");
+    expect(refused).toMatch(/pulumi cancel|lock/);
+    await step("cancel", stack.run("cancel", "--yes"));
+    await docker("rm", "--force", container("sidecar"));
+    await up("up after cancel");
+    await pay();
+    await up("up again after recovery", "--expect-no-changes");
+  });
+
+  test("destroys all but what is protected", async () => {
+    await step("destroy of protected volumes", stack.run("destroy", "--yes", "--skip-preview"), "fails");
+    await step("destroy --exclude-protected", stack.run("destroy", "--yes", "--skip-preview", "--exclude-protected"));
+    expect(await labelled("ps", "--all", "--quiet")).toBe("");
+    expect(await labelled("network", "ls", "--quiet")).toBe("");
+    const kept = (await labelled("volume", "ls", "--format", "{{.Name}}")).split("\n").toSorted();
+    expect(kept).toEqual(
+      ["facilitator-ledger", "node-workspace", "resource-server-ledger", "sidecar-state"].map(container),
+    );
+  });
+});

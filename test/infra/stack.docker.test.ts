@@ -1,0 +1,147 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { request } from "undici";
+import { docker } from "../support/engine/docker.ts";
+import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+import { balanceOf, clientFetch, payee } from "../support/paying.ts";
+import { until } from "../support/until.ts";
+import { forbiddenCalls, type ForbiddenCall } from "./forbidden-engine-calls.ts";
+import { startTestStack, type TestStack } from "./test-stack.ts";
+
+const found = await findEngine();
+const images = inject("testImages");
+const proxySocket = "/run/gatehouse/engine/engine.sock";
+const nodeConf = "/data/bin/node.conf";
+let stack: TestStack;
+let urls: TestStack["urls"];
+let [prefix, node, sidecar] = ["", "", ""];
+
+const print = (program: string) => ["node", "-e", program];
+const callProxy = async (calls: readonly ForbiddenCall[]): Promise<number[]> => {
+  const program = readFileSync(join(import.meta.dirname, "engine-caller.mjs"), "utf8");
+  const command = ["node", "--input-type=module", "-e", program, proxySocket, JSON.stringify(calls)];
+  return JSON.parse(await stack.api.run(sidecar, command)) as number[];
+};
+const readConf = () => stack.api.run(node, print(`process.stdout.write(require("fs").readFileSync("${nodeConf}"))`));
+const rpc = async (method: string, params: unknown[]) => {
+  const answer = await request(urls.gateway, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+  });
+  return (await answer.body.json()) as { result?: unknown; error?: { code: number; message: string } };
+};
+
+/** What the engine holds, apart from this stack's changes: nothing of it may be changed by a refused call. */
+const inventory = async () => ({
+  containers: await docker("ps", "--all", "--format", "{{.ID}} {{.Names}}", "--filter", `name=${prefix}`),
+  images: await docker("image", "ls", "--all", "--quiet", "--filter", "reference=evil"),
+  named: await docker("volume", "ls", "--quiet", "--filter", "name=evil"),
+  networks: await docker("network", "ls", "--quiet", "--filter", "name=evil"),
+});
+
+describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${skipReason(found)}`, () => {
+  beforeAll(async () => {
+    if (!found.ok || images === undefined) throw new Error("no engine, or no images were built on it");
+    stack = await startTestStack(found.url, images);
+    ({ prefix, urls } = stack);
+    node = `${prefix}-node`;
+    sidecar = `${prefix}-sidecar`;
+  });
+
+  afterAll(async () => {
+    await stack?.[Symbol.asyncDispose]();
+    expect(await docker("ps", "--all", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).toBe("");
+    expect(await docker("volume", "ls", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).toBe("");
+    expect(await docker("network", "ls", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).toBe("");
+  });
+
+  test("runs every service confined, its secrets in files of mode 0400", async () => {
+    const program = `const { statSync, readdirSync, readFileSync } = require("fs");
+      const files = readdirSync("/run/gatehouse/files").map((name) => [name, (statSync("/run/gatehouse/files/" + name).mode & 0o777).toString(8), statSync("/run/gatehouse/files/" + name).uid]);
+      let written = "";
+      try { require("fs").writeFileSync("/app/x", ""); written = "yes"; } catch (error) { written = error.code; }
+      console.log(JSON.stringify({ uid: process.getuid(), files, written, caps: /CapEff:\\s*(\\S+)/.exec(readFileSync("/proc/self/status", "utf8"))[1] }));`;
+    const seen = JSON.parse(await stack.api.run(`${prefix}-facilitator`, print(program))) as Record<string, unknown>;
+    expect(seen).toEqual({
+      uid: 10_001,
+      files: [["signer-privatekey", "400", 10_001]],
+      written: "EROFS",
+      caps: "0000000000000000",
+    });
+  });
+
+  test("sells a request: the client pays through the resource server and the facilitator", async () => {
+    const before = await balanceOf(urls.gateway, payee.address);
+    const answer = await clientFetch()(`${urls.resourceServer}/data`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("payment-response")).toBeTruthy();
+    expect((await balanceOf(urls.gateway, payee.address)) - before).toBe(10_000n);
+  });
+
+  test("limits the range of eth_getLogs at the gateway, and answers within it", async () => {
+    const wide = await rpc("eth_getLogs", [{ fromBlock: "0x0", toBlock: "0x65" }]);
+    expect(wide.error?.message).toContain("limited to 100 blocks");
+    // A busy machine may be told to try again.
+    await until("a narrow range is answered", 30_000, async () => {
+      return Array.isArray((await rpc("eth_getLogs", [{ fromBlock: "0x0", toBlock: "0x1" }])).result);
+    });
+  });
+
+  test("publishes the node's own RPC nowhere", async () => {
+    const { HostConfig } = (await stack.api.call("GET", `/containers/${node}/json`)) as {
+      HostConfig: { PortBindings: object };
+    };
+    expect(HostConfig.PortBindings).toEqual({});
+  });
+
+  test("heals a node.conf that is broken inside the volume, and restarts the node through the engine proxy", async () => {
+    const before = await readConf();
+    const startedAt = (await stack.inspect(node)).State.StartedAt;
+    const broken = `const { readFileSync, writeFileSync } = require("fs");
+      const conf = JSON.parse(readFileSync("${nodeConf}", "utf8"));
+      conf.chain.monitor_config = { enable_pamir_cetina: true, pamir_cetina_push_port: "no" };
+      writeFileSync("${nodeConf}", JSON.stringify(conf));`;
+    await stack.api.run(node, print(broken));
+    await until("the configuration is healed", 60_000, async () =>
+      (await readConf()).includes("storage_cetina_push_port"),
+    );
+    await until("the node is another process", 60_000, async () => {
+      const { State: state } = await stack.inspect(node);
+      return state.Running && state.StartedAt !== startedAt && state.Health?.Status === "healthy";
+    });
+    expect(JSON.parse(await readConf())).toEqual(JSON.parse(before));
+    await until("the gateway answers", 30_000, async () => (await rpc("eth_blockNumber", [])).result !== undefined);
+  });
+
+  test("lets inspect, node_cli and restart through the engine proxy", async () => {
+    const startedAt = (await stack.inspect(node)).State.StartedAt;
+    const path = `/v1.41/containers/${node}`;
+    const statuses = await callProxy([
+      { method: "GET", target: `${path}/json` },
+      { method: "POST", target: `${path}/exec`, body: JSON.stringify({ Cmd: ["./node_cli", "--version"] }) },
+      { method: "POST", target: `${path}/restart?t=60` },
+    ]);
+    // The restart's answer comes when the node is another process; its connection may be given up before.
+    expect(statuses.slice(0, 2)).toEqual([200, 201]);
+    await until(
+      "the node is another process",
+      60_000,
+      async () => (await stack.inspect(node)).State.StartedAt !== startedAt,
+    );
+  });
+
+  test("refuses more than a hundred other calls, none of which changes anything", async () => {
+    const { State: state } = await stack.inspect(node);
+    const before = await inventory();
+    const calls = forbiddenCalls({ node, other: sidecar, image: images?.gatehouse ?? "" });
+    expect(calls.length).toBeGreaterThan(100);
+    const statuses = await callProxy(calls);
+    const passed = calls.filter((_, index) => (statuses[index] ?? 0) < 400 && statuses[index] !== 0);
+    expect(passed).toEqual([]);
+    expect(statuses).toHaveLength(calls.length);
+    expect(await inventory()).toEqual(before);
+    expect((await stack.inspect(node)).State).toMatchObject({ Running: true, StartedAt: state.StartedAt });
+  });
+});

@@ -1,0 +1,133 @@
+import { z } from "zod";
+
+const list = z.array(z.string()).optional();
+const pairs = z.array(z.strictObject({ label: z.string(), value: z.string() })).default([]);
+
+/** The provider's arguments that the program uses for a container; another one has to be translated here first. */
+const containerInputs = z.strictObject({
+  name: z.string(),
+  image: z.string(),
+  command: list,
+  entrypoints: list,
+  envs: list,
+  labels: pairs,
+  user: z.string(),
+  groupAdds: list,
+  readOnly: z.boolean().default(false),
+  tmpfs: z.record(z.string(), z.string()).optional(),
+  capabilities: z.strictObject({ drops: z.array(z.string()) }),
+  securityOpts: list,
+  memory: z.int(),
+  memorySwap: z.int(),
+  cpus: z.string(),
+  init: z.boolean(),
+  restart: z.string(),
+  stopTimeout: z.int().optional(),
+  logDriver: z.string().optional(),
+  logOpts: z.record(z.string(), z.string()).optional(),
+  volumes: z
+    .array(
+      z.strictObject({
+        volumeName: z.string().optional(),
+        hostPath: z.string().optional(),
+        containerPath: z.string(),
+        readOnly: z.boolean(),
+      }),
+    )
+    .default([]),
+  networkMode: z.string().optional(),
+  networksAdvanced: z.array(z.strictObject({ name: z.string(), aliases: z.array(z.string()) })).default([]),
+  ports: z
+    .array(z.strictObject({ internal: z.int(), external: z.int(), ip: z.string(), protocol: z.literal("tcp") }))
+    .default([]),
+  healthcheck: z
+    .strictObject({
+      tests: z.array(z.string()),
+      interval: z.string(),
+      timeout: z.string(),
+      startPeriod: z.string(),
+      retries: z.int(),
+    })
+    .optional(),
+  uploads: z.array(z.strictObject({ file: z.string(), content: z.string(), permissions: z.string() })).default([]),
+  // How the provider itself waits and removes; no part of what the engine is asked for.
+  attach: z.boolean().default(false),
+  mustRun: z.boolean().default(true),
+  wait: z.boolean().default(false),
+  waitTimeout: z.int().default(60),
+  destroyGraceSeconds: z.int().optional(),
+});
+
+/** A container as the program asks the Docker provider for it. */
+export type ContainerInputs = z.output<typeof containerInputs>;
+
+/** Checks a container's arguments. @throws {z.ZodError} for one that the translation does not know. */
+export function readContainerInputs(inputs: Readonly<Record<string, unknown>>): ContainerInputs {
+  return containerInputs.parse(inputs);
+}
+
+/** What the Docker provider asks the engine for with these arguments (Engine API, "Create a container"). */
+export function containerBody(inputs: ContainerInputs): Readonly<Record<string, unknown>> {
+  return {
+    Image: inputs.image,
+    Cmd: inputs.command,
+    Entrypoint: inputs.entrypoints,
+    Env: inputs.envs,
+    Labels: Object.fromEntries(inputs.labels.map(({ label, value }) => [label, value])),
+    User: inputs.user,
+    StopTimeout: inputs.stopTimeout,
+    Healthcheck: inputs.healthcheck === undefined ? undefined : healthcheck(inputs.healthcheck),
+    ExposedPorts: Object.fromEntries(inputs.ports.map(({ internal }) => [`${internal}/tcp`, {}])),
+    HostConfig: hostConfig(inputs),
+    NetworkingConfig: {
+      // The engine takes one network at a container's creation; the others are connected before its start.
+      EndpointsConfig: Object.fromEntries(
+        inputs.networksAdvanced.slice(0, 1).map(({ name, aliases }) => [name, { Aliases: aliases }]),
+      ),
+    },
+  };
+}
+
+function hostConfig(inputs: ContainerInputs) {
+  const mebibyte = 1_048_576;
+  return {
+    GroupAdd: inputs.groupAdds,
+    ReadonlyRootfs: inputs.readOnly,
+    Tmpfs: inputs.tmpfs,
+    CapDrop: inputs.capabilities.drops,
+    SecurityOpt: inputs.securityOpts,
+    Memory: inputs.memory * mebibyte,
+    MemorySwap: inputs.memorySwap * mebibyte,
+    NanoCpus: Math.round(Number(inputs.cpus) * 1e9),
+    Init: inputs.init,
+    RestartPolicy: { Name: inputs.restart },
+    LogConfig: inputs.logDriver === undefined ? undefined : { Type: inputs.logDriver, Config: inputs.logOpts },
+    Binds: inputs.volumes.map(
+      ({ volumeName, hostPath, containerPath, readOnly }) =>
+        `${volumeName ?? hostPath ?? ""}:${containerPath}:${readOnly ? "ro" : "rw"}`,
+    ),
+    NetworkMode: inputs.networksAdvanced[0]?.name ?? inputs.networkMode,
+    PortBindings: Object.fromEntries(
+      inputs.ports.map(({ internal, external, ip }) => [
+        `${internal}/tcp`,
+        [{ HostIp: ip, HostPort: String(external) }],
+      ]),
+    ),
+  };
+}
+
+function healthcheck({ tests, retries, ...spans }: NonNullable<ContainerInputs["healthcheck"]>) {
+  return {
+    Test: tests,
+    Interval: nanoseconds(spans.interval),
+    Timeout: nanoseconds(spans.timeout),
+    StartPeriod: nanoseconds(spans.startPeriod),
+    Retries: retries,
+  };
+}
+
+/** A duration as Go writes it, such as `2m0s`. */
+function nanoseconds(text: string): number {
+  const [, hours = "0", minutes = "0", seconds = "0"] = /^(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?$/.exec(text) ?? [];
+  return (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1e9;
+}

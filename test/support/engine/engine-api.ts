@@ -1,0 +1,66 @@
+import { Client } from "undici";
+
+/** The lowest version of the Engine API that the deployment needs. */
+const version = "v1.41";
+const answerDeadlineMs = 120_000;
+
+type Method = "GET" | "POST" | "PUT" | "DELETE";
+
+/** The Engine API of a Docker engine on a Unix socket. */
+export type EngineApi = AsyncDisposable &
+  Readonly<{
+    /** Sends JSON and gives the answer's JSON. @throws {Error} with the engine's words when it refuses. */
+    call: (method: Method, path: string, body?: unknown) => Promise<unknown>;
+    /** Lays an archive out in a container, under `/`. */
+    putArchive: (container: string, archive: Buffer) => Promise<void>;
+    /** Runs a command in a container as the container's user, and gives what it printed. @throws {Error} when it ends otherwise than with 0. */
+    run: (container: string, command: readonly string[]) => Promise<string>;
+  }>;
+
+/** Connects to the engine at `unix:///path`. */
+export function engineApi(url: string): EngineApi {
+  const client = new Client("http://docker", {
+    socketPath: url.slice("unix://".length),
+    headersTimeout: answerDeadlineMs,
+    bodyTimeout: answerDeadlineMs,
+  });
+  const send = async (method: Method, path: string, body?: Buffer | string, type = "application/json") => {
+    const headers = body === undefined ? {} : { "content-type": type };
+    const answer = await client.request({
+      method,
+      path: `/${version}${path}`,
+      headers,
+      ...(body === undefined ? {} : { body }),
+    });
+    const bytes = Buffer.from(await answer.body.arrayBuffer());
+    if (answer.statusCode >= 400) throw new Error(`${method} ${path}: HTTP ${answer.statusCode}: ${bytes.toString()}`);
+    return bytes;
+  };
+  const call: EngineApi["call"] = async (method, path, body) => {
+    const text = (await send(method, path, body === undefined ? undefined : JSON.stringify(body))).toString();
+    return text === "" ? undefined : (JSON.parse(text) as unknown);
+  };
+  return {
+    call,
+    putArchive: async (container, archive) =>
+      void (await send("PUT", `/containers/${container}/archive?path=%2F`, archive, "application/x-tar")),
+    run: async (container, command) => {
+      const made = { Cmd: command, AttachStdout: true, AttachStderr: true };
+      const { Id: id } = (await call("POST", `/containers/${container}/exec`, made)) as { Id: string };
+      const printed = withoutFrames(await send("POST", `/exec/${id}/start`, "{}"));
+      const { ExitCode: status } = (await call("GET", `/exec/${id}/json`)) as { ExitCode: number };
+      if (status !== 0) throw new Error(`${command.join(" ")} in ${container} ended with ${status}: ${printed}`);
+      return printed;
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
+
+/** The text of a stream that the engine cuts into frames of 8 bytes of header and a payload (Engine API, "Attach to a container"). */
+function withoutFrames(stream: Buffer): string {
+  const payloads: Buffer[] = [];
+  for (let at = 0; at + 8 <= stream.length; at += 8 + stream.readUInt32BE(at + 4)) {
+    payloads.push(stream.subarray(at + 8, at + 8 + stream.readUInt32BE(at + 4)));
+  }
+  return Buffer.concat(payloads).toString();
+}

@@ -1,0 +1,123 @@
+import type { PolicyResource } from "#policies/rule.ts";
+import { until } from "../until.ts";
+import { archive } from "./archive.ts";
+import { containerBody, readContainerInputs, type ContainerInputs } from "./container-body.ts";
+import { engineApi, type EngineApi } from "./engine-api.ts";
+
+/** The label that names a stack on everything that belongs to it. */
+const stackLabel = "io.gatehouse.stack";
+
+/** What the engine tells of a container. */
+export type ContainerState = Readonly<{
+  Name: string;
+  RestartCount: number;
+  State: Readonly<{
+    Running: boolean;
+    StartedAt: string;
+    ExitCode: number;
+    Health?: Readonly<{ Status: string; Log: readonly Readonly<{ End: string; ExitCode: number }>[] }>;
+  }>;
+}>;
+
+/** A stack that runs on an engine. Disposing of it removes all that carries its label. */
+export type EngineStack = AsyncDisposable &
+  Readonly<{
+    api: EngineApi;
+    inspect: (container: string) => Promise<ContainerState>;
+    /** Seconds from a container's start to the end of its first successful health check, as the engine noted them. */
+    healthyAfterSeconds: Map<string, number>;
+  }>;
+
+/**
+ * Does with a program's resources what the Docker provider does: makes networks, volumes and containers in the order in which the
+ * program registered them, hands over uploaded files, and waits where the program says so.
+ *
+ * @throws {Error} naming the container that did not come up, after removing everything.
+ */
+export async function runOnEngine(
+  resources: readonly PolicyResource[],
+  { url, prefix }: Readonly<{ url: string; prefix: string }>,
+): Promise<EngineStack> {
+  const api = engineApi(url);
+  const inspect = async (container: string) =>
+    (await api.call("GET", `/containers/${container}/json`)) as ContainerState;
+  const stack: EngineStack = {
+    api,
+    inspect,
+    healthyAfterSeconds: new Map(),
+    [Symbol.asyncDispose]: async () => {
+      await removeAll(api, prefix);
+      await api[Symbol.asyncDispose]();
+    },
+  };
+  try {
+    for (const { type, props } of resources) await make(stack, type, props);
+  } catch (error) {
+    await stack[Symbol.asyncDispose]();
+    throw error;
+  }
+  return stack;
+}
+
+async function make(stack: EngineStack, type: string, props: PolicyResource["props"]): Promise<void> {
+  const labels = () =>
+    Object.fromEntries(
+      (props["labels"] as { label: string; value: string }[]).map(({ label, value }) => [label, value]),
+    );
+  const { name, driver, internal } = props as { name: string; driver?: string; internal?: boolean };
+  if (type === "docker:index/network:Network") {
+    const body = { Name: name, Driver: driver, Internal: internal, Labels: labels(), CheckDuplicate: true };
+    await stack.api.call("POST", "/networks/create", body);
+  } else if (type === "docker:index/volume:Volume") {
+    await stack.api.call("POST", "/volumes/create", { Name: name, Labels: labels() });
+  } else if (type === "docker:index/container:Container") {
+    await runContainer(stack, readContainerInputs(props));
+  } else if (type.startsWith("docker:") && type !== "docker:index/remoteImage:RemoteImage") {
+    throw new Error(`no test knows how to make a ${type}`);
+  }
+}
+
+async function runContainer(
+  { api, inspect, healthyAfterSeconds }: EngineStack,
+  inputs: ContainerInputs,
+): Promise<void> {
+  const { name } = inputs;
+  await api.call("POST", `/containers/create?name=${name}`, containerBody(inputs));
+  for (const { name: network, aliases } of inputs.networksAdvanced.slice(1)) {
+    await api.call("POST", `/networks/${network}/connect`, { Container: name, EndpointConfig: { Aliases: aliases } });
+  }
+  const files = inputs.uploads.map(({ file, content, permissions }) => ({
+    path: file.slice(1),
+    content,
+    mode: Number.parseInt(permissions, 8),
+  }));
+  if (files.length > 0) await api.putArchive(name, archive(files));
+  await api.call("POST", `/containers/${name}/start`);
+  if (!inputs.mustRun) {
+    const { StatusCode: status } = (await api.call("POST", `/containers/${name}/wait`)) as { StatusCode: number };
+    if (status !== 0) throw new Error(`${name} ended with ${status}`);
+  } else if (inputs.wait) {
+    await until(`${name} is healthy`, inputs.waitTimeout * 1_000, async () => {
+      const { State: state } = await inspect(name);
+      const first = state.Health?.Log.find(({ ExitCode }) => ExitCode === 0);
+      if (state.Health?.Status !== "healthy" || first === undefined) return false;
+      healthyAfterSeconds.set(name, (Date.parse(first.End) - Date.parse(state.StartedAt)) / 1_000);
+      return true;
+    }).catch(async (error: unknown) => {
+      const { State: state } = await inspect(name);
+      throw new Error(`${(error as Error).message}: ${JSON.stringify(state)}`);
+    });
+  }
+}
+
+async function removeAll(api: EngineApi, prefix: string): Promise<void> {
+  const filters = encodeURIComponent(JSON.stringify({ label: [`${stackLabel}=${prefix}`] }));
+  const containers = (await api.call("GET", `/containers/json?all=true&filters=${filters}`)) as { Id: string }[];
+  await Promise.all(containers.map(({ Id: id }) => api.call("DELETE", `/containers/${id}?force=true&v=true`)));
+  const networks = (await api.call("GET", `/networks?filters=${filters}`)) as { Id: string }[];
+  for (const { Id: id } of networks) await api.call("DELETE", `/networks/${id}`);
+  const { Volumes: volumes } = (await api.call("GET", `/volumes?filters=${filters}`)) as {
+    Volumes: { Name: string }[] | null;
+  };
+  for (const { Name: name } of volumes ?? []) await api.call("DELETE", `/volumes/${name}`);
+}

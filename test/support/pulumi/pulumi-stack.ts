@@ -1,0 +1,71 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { parse, stringify } from "yaml";
+
+const root = join(import.meta.dirname, "../../..");
+const project = "gatehouse";
+
+/** How a Pulumi command ended. */
+export type PulumiResult = Readonly<{ status: number | null; output: string; seconds: number }>;
+
+/** A stack of this repository's program with a state and a configuration of its own. Disposing of it forgets both. */
+export type PulumiStack = AsyncDisposable &
+  Readonly<{
+    /** Begins the names of what the stack makes. */
+    prefix: string;
+    /** Runs a command to its end. */
+    run: (...args: readonly string[]) => Promise<PulumiResult>;
+    /** Starts a command that is to be killed, in a process group of its own. */
+    start: (...args: readonly string[]) => ChildProcess;
+    /** Replaces the stack's configuration. */
+    configure: (config: Readonly<Record<string, unknown>>) => Promise<void>;
+  }>;
+
+/** Makes an empty stack in a backend in a temporary directory; nothing is written to the repository. */
+export async function pulumiStack(name: string): Promise<PulumiStack> {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-pulumi-"));
+  const configFile = join(directory, `Pulumi.${name}.yaml`);
+  const env = {
+    ...process.env,
+    // Pulumi runs the program with the first Node on the path.
+    PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter),
+    PULUMI_BACKEND_URL: pathToFileURL(directory).href,
+    PULUMI_CONFIG_PASSPHRASE: crypto.randomUUID(),
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+  };
+  const start = (...args: readonly string[]) =>
+    spawn("pulumi", [...args, "--cwd", root, "--non-interactive", "--color", "never"], {
+      env,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+  const run = async (...args: readonly string[]): Promise<PulumiResult> => {
+    const startedAt = performance.now();
+    const child = start(...args);
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => (output += String(chunk)));
+    const [status] = (await once(child, "close")) as [number | null];
+    return { status, output, seconds: Math.round((performance.now() - startedAt) / 100) / 10 };
+  };
+  const onStack = (args: readonly string[]) => [...args, "--stack", name, "--config-file", configFile];
+  const made = await run("stack", "init", name, "--no-select");
+  if (made.status !== 0) throw new Error(`pulumi stack init: ${made.output}`);
+  // Pulumi puts the salt of the stack's secrets beside the program.
+  await copyFile(join(root, `Pulumi.${name}.yaml`), configFile);
+  await rm(join(root, `Pulumi.${name}.yaml`));
+  return {
+    prefix: `${project}-${name}`,
+    run: (...args) => (args[0] === "cancel" ? run(...args, "--stack", name) : run(...onStack(args))),
+    start: (...args) => start(...onStack(args)),
+    configure: async (config) => {
+      const keyed = Object.fromEntries(Object.entries(config).map(([key, value]) => [`${project}:${key}`, value]));
+      const kept = parse(await readFile(configFile, "utf8")) as Record<string, unknown>;
+      await writeFile(configFile, stringify({ ...kept, config: keyed }));
+    },
+    [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
+  };
+}
