@@ -1,0 +1,115 @@
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import type { Hex } from "viem";
+import { expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { createSubject } from "#devnet/testing/rpc-subject.ts";
+import { startTestNode } from "#devnet/testing/rpc-fixture.ts";
+import { startTestGateway } from "#sidecar/gateway/testing/test-gateway.ts";
+import { until } from "../support/until.ts";
+
+/** A TCP way to a port that can be cut and kept shut. */
+async function startWay(target: string) {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  const state = { isShut: false };
+  const server = createServer((client) => {
+    if (state.isShut) {
+      client.destroy();
+      return;
+    }
+    const node = connect(Number(port), hostname);
+    for (const [one, other] of [
+      [client, node],
+      [node, client],
+    ] as const) {
+      sockets.add(one);
+      one.on("error", () => one.destroy());
+      one.on("close", () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    shut: () => {
+      state.isShut = true;
+      cut();
+    },
+    open: () => {
+      state.isShut = false;
+    },
+    [Symbol.asyncDispose]: async () => {
+      cut();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** Follows heads and logs at a WebSocket, each in the order in which they come. */
+async function follow(url: string, address: string) {
+  const socket = new WebSocket(url);
+  const ids: string[] = [];
+  const told = new Map<string, unknown[]>();
+  socket.on("message", (data: Buffer) => {
+    const message = JSON.parse(data.toString()) as {
+      id?: number;
+      result?: string;
+      params?: { subscription: string; result: unknown };
+    };
+    if (message.params === undefined) ids[message.id!] = message.result!;
+    else
+      told.set(message.params.subscription, [...(told.get(message.params.subscription) ?? []), message.params.result]);
+  });
+  await once(socket, "open");
+  for (const [id, params] of [["newHeads"], ["logs", { address }]].entries()) {
+    socket.send(JSON.stringify({ jsonrpc: "2.0", id, method: "eth_subscribe", params }));
+    await until("the subscription is there", 10_000, async () => ids[id] !== undefined);
+  }
+  return {
+    heads: () => told.get(ids[0]!) ?? [],
+    logs: () => told.get(ids[1]!) ?? [],
+    [Symbol.dispose]: () => socket.terminate(),
+  };
+}
+
+it("a client of the gateway is told the same by a node whose connection was cut as a client of the node itself", async () => {
+  await using node = await startTestNode();
+  const { contract, wallet } = await createSubject(node);
+  await using way = await startWay(node.rpc.webSocketUrl);
+  await using gateway = await startTestGateway(
+    { httpUrl: node.rpc.httpUrl, webSocketUrl: way.url },
+    { webSocket: { reconnectMs: 50 } },
+  );
+  await until("the gateway follows the node", 10_000, async () =>
+    (await gateway.metrics.metrics()).includes("gatehouse_gateway_upstream_subscriptions 1"),
+  );
+  using direct = await follow(node.rpc.webSocketUrl, contract);
+  using through = await follow(gateway.url.replace("http", "ws"), contract);
+  const data: Hex = `0x${"22".repeat(32)}`;
+  const mine = async () => {
+    await wallet.send({ to: contract, data });
+    await node.anvil.mine();
+  };
+  await mine();
+  await until("the first block is told", 10_000, async () => through.heads().length === 1);
+  way.shut();
+  for (let blocks = 0; blocks < 3; blocks += 1) await mine();
+  expect(through.heads()).toHaveLength(1);
+  way.open();
+  await until("the gap is bridged", 10_000, async () => through.heads().length === 4);
+  await mine();
+  await until("all is told", 10_000, async () => through.heads().length === 5 && direct.heads().length === 5);
+  await until("all logs are told", 10_000, async () => through.logs().length === direct.logs().length);
+  expect(direct.logs()).toHaveLength(5);
+  expect(through.heads()).toEqual(direct.heads());
+  expect(through.logs()).toEqual(direct.logs());
+});
