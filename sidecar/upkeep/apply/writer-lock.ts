@@ -47,14 +47,15 @@ export function writerLock(path: string): WriterLock {
   return { acquire, remove, [Symbol.dispose]: release };
 }
 
-/** SQLite's result code SQLITE_BUSY. */
+/** SQLite's result codes SQLITE_BUSY and SQLITE_FULL. */
 const busy = 5;
+const full = 13;
 
 function lockFailure(path: string, lockPath: string, cause: Error & { errcode?: number }): WriterLockResult {
   if (cause.errcode === busy) {
     const message = `another process looks after ${path} (it holds ${lockPath}); stop it, only one may write the file.`;
     return { ok: false, reason: "Locked", message };
   }
-  const message = `${lockPath} can't be made (${cause.message}); make the directory writable for the sidecar.`;
-  return { ok: false, reason: "CannotLock", message };
+  const remedy = cause.errcode === full ? "free some space on its disk" : "make the directory writable for the sidecar";
+  return { ok: false, reason: "CannotLock", message: `${lockPath} can't be made (${cause.message}); ${remedy}.` };
 }

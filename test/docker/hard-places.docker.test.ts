@@ -1,0 +1,78 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { driftedConfig } from "#sidecar/testing/fake-node.ts";
+import { docker } from "../support/engine/docker.ts";
+import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+import { root } from "../style/rooms.ts";
+
+const found = await findEngine();
+const engine = found.ok ? found : { url: "", nodeImage: "" };
+
+/** Runs as the user that the images of Gatehouse have. */
+const asService = "--user=10001:10001";
+const plan =
+  'node /app/cli/gatehouse.ts plan --config /data/bin/node.conf --node-version 0.16.2 --write 2>&1 >/dev/null; echo "status $?"';
+
+/** A shell's output in a container that has this checkout. */
+function run(options: readonly string[], script: string): Promise<string> {
+  const base = ["--network=none", `--volume=${root}:/app:ro`];
+  return docker("run", "--rm", ...base, ...options, engine.nodeImage, "sh", "-c", script);
+}
+
+describe.skipIf(!found.ok)(`a node.conf where it can't be put right${skipReason(found)}`, () => {
+  let directory: string;
+  let path: string;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), "gatehouse-hard-"));
+    await chmod(directory, 0o755);
+    await mkdir(join(directory, "bin"));
+    path = join(directory, "bin", "node.conf");
+    await writeFile(path, driftedConfig, { mode: 0o644 });
+  });
+
+  afterEach(async () => {
+    const text = await readFile(path, "utf8");
+    await rm(directory, { recursive: true });
+    expect(text).toBe(driftedConfig);
+  });
+
+  const mounted = (how = "") => `--volume=${directory}:/data${how}`;
+
+  test("another user's, which may not be read", async () => {
+    await chmod(path, 0o600);
+    expect(await run([asService, mounted()], plan)).toBe(
+      "plan: /data/bin/node.conf can't be read (EACCES); let the sidecar's user read it.\nstatus 1",
+    );
+  });
+
+  test("another user's, in a directory that may not be written", async () => {
+    expect(await run([asService, mounted()], plan)).toBe(
+      "plan: /data/bin/.node.conf.lock can't be made (unable to open database file); make the directory writable for the sidecar.\nstatus 1",
+    );
+  });
+
+  test("another user's, in a directory that may be written: it would become the sidecar's own", async () => {
+    await chmod(join(directory, "bin"), 0o777);
+    expect(await run([asService, mounted()], plan)).toBe(
+      "plan: /data/bin/node.conf can't be written (EPERM: the sidecar's user may not give the new file the old one's owner; run it as the file's owner).\nstatus 1",
+    );
+  });
+
+  test("on a read-only mount", async () => {
+    expect(await run([mounted(":ro")], plan)).toBe(
+      "plan: /data/bin/.node.conf.lock can't be made (unable to open database file); make the directory writable for the sidecar.\nstatus 1",
+    );
+  });
+
+  test("on a disk that is full", async () => {
+    const prepare = "mkdir /data/bin; cp /from/node.conf /data/bin; cat /dev/zero >/data/fill 2>/dev/null";
+    const disk = "--mount=type=tmpfs,destination=/data,tmpfs-size=1m";
+    const script = `${prepare}; ${plan}; cmp /from/node.conf /data/bin/node.conf && echo same`;
+    expect(await run([disk, `--volume=${directory}/bin:/from:ro`], script)).toBe(
+      "plan: /data/bin/.node.conf.lock can't be made (database or disk is full); free some space on its disk.\nstatus 1\nsame",
+    );
+  });
+});
