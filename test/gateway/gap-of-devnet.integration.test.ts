@@ -96,7 +96,7 @@ it("a client of the gateway is told the same by a node whose connection was cut 
   using through = await follow(gateway.url.replace("http", "ws"), contract);
   const data: Hex = `0x${"22".repeat(32)}`;
   const mine = async () => {
-    await wallet.send({ to: contract, data });
+    await wallet.send({ to: contract as Hex, data });
     await node.anvil.mine();
   };
   await mine();

@@ -7,8 +7,8 @@ import type { SharedSubscription } from "./shared-subscription.ts";
 /** Asks the node; the JSON text of its result, undefined when there is none. */
 export type AskForNews = (method: string, params: string) => Promise<string | undefined>;
 
-/** What each subscription was not told: JSON texts in the order in which they are to be told. */
-export type MissedNews = ReadonlyMap<SharedSubscription, readonly string[]>;
+/** What each subscription was not told: JSON texts in the order in which they are to be told; undefined: not known. */
+export type MissedNews = ReadonlyMap<SharedSubscription, readonly string[] | undefined>;
 
 /** What a block has beside its header (geth's `newHeads`). */
 const besideHeader: ReadonlySet<string> = new Set(["transactions", "uncles", "withdrawals", "size", "totalDifficulty"]);
@@ -35,12 +35,7 @@ export async function readMissedNews(
       return [one, own] as const;
     }),
   );
-  const missed = new Map<SharedSubscription, readonly string[]>();
-  for (const [one, own] of news) {
-    if (own === undefined) return undefined;
-    missed.set(one, own);
-  }
-  return missed;
+  return new Map(news);
 }
 
 /** The newest of these blocks that the node still has. */

@@ -1,9 +1,13 @@
 import { readObject } from "../envelope/read-object.ts";
 import { readQuantity } from "./chain-memory.ts";
 
-/** Most log entries that are remembered of one subscription, and most bytes of them. */
+/** Most log entries that are remembered of one subscription. */
 const rememberedLogs = 10_000;
-const rememberedBytes = 4_194_304;
+/** Most bytes of log entries that all subscriptions of a budget remember. */
+const rememberedBytes = 33_554_432;
+
+/** What the subscriptions that share it remember, in bytes. One that finds it spent forgets the oldest of its own. */
+export type LogBudget = { spentBytes: number };
 
 type SentLog = Readonly<{ number: bigint; json: string }>;
 
@@ -13,16 +17,17 @@ export type SentLogs = Readonly<{
   has: (log: string) => boolean;
   /** Entries of blocks above this one, the newest first; undefined when some of them may have been forgotten. */
   above: (number: bigint) => readonly string[] | undefined;
+  /** Forgets all, and gives the budget back. */
+  clear: () => void;
 }>;
 
 /** Makes an empty memory; log entries are JSON text. */
-export function makeSentLogs(): SentLogs {
+export function makeSentLogs(budget: LogBudget): SentLogs {
   const logs = new Map<string, SentLog>();
-  let bytes = 0;
   let forgottenUpTo = -1n;
   const forget = (key: string, log: SentLog) => {
     logs.delete(key);
-    bytes -= log.json.length;
+    budget.spentBytes -= log.json.length;
   };
   return {
     note: (json) => {
@@ -32,9 +37,9 @@ export function makeSentLogs(): SentLogs {
       if (before !== undefined) forget(log.key, before);
       if (log.isRemoved) return;
       logs.set(log.key, { number: log.number, json });
-      bytes += json.length;
+      budget.spentBytes += json.length;
       for (const [key, oldest] of logs) {
-        if (logs.size <= rememberedLogs && bytes <= rememberedBytes) return;
+        if (logs.size <= rememberedLogs && budget.spentBytes <= rememberedBytes) return;
         forget(key, oldest);
         if (oldest.number > forgottenUpTo) forgottenUpTo = oldest.number;
       }
@@ -46,6 +51,9 @@ export function makeSentLogs(): SentLogs {
         .filter((log) => log.number > number)
         .map(({ json }) => json)
         .toReversed();
+    },
+    clear: () => {
+      for (const [key, log] of logs) forget(key, log);
     },
   };
 }

@@ -2,7 +2,7 @@ import type { NodeAnswer } from "../envelope/read-answer.ts";
 import { unanswered } from "../upstream/link-calls.ts";
 import { makeChainMemory, readBlock, type ChainMemory } from "./chain-memory.ts";
 import { readMissedNews, type AskForNews } from "./missed-news.ts";
-import { isRemoved, makeSentLogs } from "./sent-logs.ts";
+import { isRemoved, makeSentLogs, type LogBudget } from "./sent-logs.ts";
 import type { SharedSubscription, Subscriber } from "./shared-subscription.ts";
 
 /** How gaps in the node's connection are bridged. */
@@ -38,6 +38,7 @@ export class SubscriptionHub implements Disposable {
   readonly #byParams = new Map<string, SharedSubscription>();
   readonly #byId = new Map<string, SharedSubscription>();
   readonly #memory: ChainMemory;
+  readonly #budget: LogBudget = { spentBytes: 0 };
   /** Counts losses: what was begun on one connection ends with it. */
   #losses = 0;
   #isGap = false;
@@ -110,7 +111,7 @@ export class SubscriptionHub implements Disposable {
     const shared: SharedSubscription = {
       params,
       subscribers: new Set(),
-      sent: params.startsWith('["logs"') ? makeSentLogs() : undefined,
+      sent: params.startsWith('["logs"') ? makeSentLogs(this.#budget) : undefined,
       since: this.#memory.blocks().at(-1)?.number,
       id: undefined,
       asked: Promise.resolve(unanswered),
@@ -141,6 +142,11 @@ export class SubscriptionHub implements Disposable {
 
   #leave(shared: SharedSubscription, subscriber: Subscriber): void {
     if (!shared.subscribers.delete(subscriber) || shared.subscribers.size > 0) return;
+    this.#forget(shared);
+  }
+
+  #forget(shared: SharedSubscription): void {
+    shared.sent?.clear();
     if (this.#byParams.get(shared.params) === shared) this.#byParams.delete(shared.params);
     if (shared.id !== undefined && this.#byId.delete(shared.id)) this.#endAtNode(shared.id);
   }
@@ -190,6 +196,10 @@ export class SubscriptionHub implements Disposable {
     }
     this.#endGap();
     for (const [shared, results] of missed) {
+      if (results === undefined) {
+        this.#close(shared);
+        continue;
+      }
       for (const result of results) this.#deliver(shared, result);
       const held = shared.held ?? [];
       shared.held = undefined;
@@ -208,11 +218,15 @@ export class SubscriptionHub implements Disposable {
     const all = [...this.#byParams.values()];
     this.#endGap();
     this.#losses += 1;
-    for (const id of this.#byId.keys()) this.#endAtNode(id);
-    this.#byParams.clear();
-    this.#byId.clear();
     this.#memory.clear();
     this.#dependencies.gapEnded("closed");
-    for (const { subscribers } of all) for (const subscriber of subscribers) subscriber.lost();
+    for (const shared of all) this.#close(shared);
+  }
+
+  #close(shared: SharedSubscription): void {
+    this.#forget(shared);
+    const subscribers = [...shared.subscribers];
+    shared.subscribers.clear();
+    for (const subscriber of subscribers) subscriber.lost();
   }
 }

@@ -1,0 +1,29 @@
+import { expect, it } from "vitest";
+import { asRemoved, makeSentLogs } from "./sent-logs.ts";
+
+const log = (block: number, index: number, bytes = 0) =>
+  `{"blockHash":"0x${block}","blockNumber":"0x${block.toString(16)}","logIndex":"0x${index}","data":"${"a".repeat(bytes)}","removed":false}`;
+
+it("remembers what stands, within one budget for all, and knows what it has forgotten", () => {
+  const budget = { spentBytes: 0 };
+  const one = makeSentLogs(budget);
+  const other = makeSentLogs(budget);
+  for (const entry of [log(1, 0), log(2, 0), log(2, 1)]) one.note(entry);
+  one.note(asRemoved(log(2, 1)));
+  expect([one.has(log(2, 0)), one.has(log(2, 1))]).toEqual([true, false]);
+  expect(one.above(0n)).toEqual([log(2, 0), log(1, 0)]);
+  const megabyte = 1_000_000;
+  for (let block = 1; block <= 50; block += 1) other.note(log(block, 0, megabyte));
+  expect(budget.spentBytes).toBeLessThanOrEqual(33_554_432);
+  expect(other.above(1n)).toBeUndefined();
+  expect(other.above(49n)).toEqual([log(50, 0, megabyte)]);
+  expect(one.above(0n)).toHaveLength(2);
+  other.clear();
+  one.clear();
+  expect(budget.spentBytes).toBe(0);
+});
+
+it("marks an entry as removed, also one that does not say that it stands", () => {
+  expect(JSON.parse(asRemoved(log(1, 0)))).toMatchObject({ blockNumber: "0x1", removed: true });
+  expect(JSON.parse(asRemoved('{"logIndex":"0x0"}'))).toEqual({ logIndex: "0x0", removed: true });
+});
