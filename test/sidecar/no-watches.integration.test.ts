@@ -1,0 +1,52 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+/** A name space of its own in which the kernel gives no watches away. */
+const withoutWatches = [
+  "--user",
+  "--map-root-user",
+  "sh",
+  "-c",
+  'echo 0 > /proc/sys/user/max_inotify_instances && exec "$@"',
+  "sh",
+];
+const isPossible = spawnSync("unshare", [...withoutWatches, "true"]).status === 0;
+const why = isPossible ? "" : " (skipped: this user may not make a name space)";
+const isRight = (config: string) => config.includes("storage_cetina_job_name") && !config.includes("pamir");
+
+test.skipIf(!isPossible)(`where the system has no watches left, node.conf is polled${why}`, async () => {
+  await using node = await createFakeNode();
+  const program = join(import.meta.dirname, "../../cli/gatehouse.ts");
+  const child = spawn("unshare", [...withoutWatches, process.execPath, program, "sidecar"], {
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    env: {
+      PATH: process.env["PATH"],
+      GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
+      GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+      GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "state"),
+      // Longer than this test: only the watch can find the change.
+      GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "600000",
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
+      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+    },
+  });
+  const printed = Promise.all([text(child.stdout!), text(child.stderr!)]);
+  await once(child, "message");
+  await until(node.config, isRight);
+  for (const job of ["node-8", "node-9"]) {
+    await writeFile(node.configPath, driftedConfig.replace("node-7", job));
+    await until(node.config, (config) => isRight(config) && config.includes(job));
+  }
+  child.kill("SIGTERM");
+  expect(await once(child, "exit")).toEqual([0, null]);
+  expect((await printed).join("")).toContain("watching node.conf failed; the periodic re-read goes on");
+});
