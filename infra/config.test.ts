@@ -66,6 +66,13 @@ describe("parseConfig", () => {
     expect(problemsOf({ peerPort: "18100" })[0]).toMatch(/^peerPort: found 18100, which is the node's own http port/);
   });
 
+  it("refuses a cluster beside a directory for its objects", () => {
+    const kubernetes = { target: "kubernetes", gatehouseImage: "x", devnetImage: "y" };
+    expect(problemsOf({ ...kubernetes, renderTo: "out", kubernetesContext: "staging" })).toEqual([
+      "kubernetesContext: found beside renderTo, which writes files and asks no cluster. Remove one of the two.",
+    ]);
+  });
+
   it("refuses two public ways in", () => {
     const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example" };
     const both = {

@@ -88,6 +88,12 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
       message: "found true beside signerPrivateKey; keep one of the two, so that it is clear who signs.",
     });
   }
+  if (config.renderTo !== undefined && config.kubernetesContext !== undefined) {
+    problems.push({
+      key: "kubernetesContext",
+      message: "found beside renderTo, which writes files and asks no cluster. Remove one of the two.",
+    });
+  }
   if (config.target !== "kubernetes") {
     for (const key of ["volumeGrowth", "volumeSnapshots"] as const) {
       if (config[key] === undefined) continue;
