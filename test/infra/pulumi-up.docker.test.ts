@@ -143,7 +143,8 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   });
 
   test("recovers from a kill -9 half way", async () => {
-    await stack.configure({ ...config, metricsPushIntervalSeconds: 5 });
+    // A setting of the gateway alone, so that the node is not restarted while the payment is made.
+    await stack.configure({ ...config, settings: { sidecar: { gateway: { ranges: { logsBlocks: 60 } } } } });
     const since = await docker("inspect", "--format", "{{.Id}}", container("sidecar"));
     const child = stack.start("up", "--yes", "--skip-preview");
     await until("the sidecar is made anew", 120_000, async () => {
