@@ -24,6 +24,14 @@ const volumeSnapshots = z.strictObject({
   className: z.string().min(1).optional(),
 });
 
+/** More pods than this of one service would want more connections than a PostgreSQL server gives. */
+const replicasMax = 50;
+
+const replicas = z
+  .strictObject({ min: z.int().min(1).max(replicasMax), max: z.int().min(1).max(replicasMax) })
+  .default({ min: 1, max: 1 })
+  .meta({ expected: `{min, max}, whole numbers from 1 to ${replicasMax}` });
+
 const limits = z.strictObject({
   cpus: z.number().min(0.05).max(256),
   memoryMebibytes: z.int().min(64).max(4_194_304),
@@ -43,7 +51,7 @@ const services = [
 ] as const;
 
 /** Keys of a stack's configuration that hold a secret; Pulumi stores them encrypted and programs never print them. */
-export const secretKeys = ["signerPrivateKey"] as const;
+export const secretKeys = ["signerPrivateKey", "databaseUrl"] as const;
 
 /** A stack's configuration, by the keys of `Pulumi.<stack>.yaml`; ranges and choices that `Pulumi.yaml` can't say stand here. */
 export const configSchema = z.strictObject({
@@ -87,6 +95,16 @@ export const configSchema = z.strictObject({
   devAccounts: yesOrNo.default(false),
   signerPrivateKey: privateKey.optional(),
   payTo: address.optional(),
+  databaseUrl: z
+    .url({ protocol: /^postgres(ql)?$/ })
+    .optional()
+    .meta({ expected: "a URL like postgresql://user:password@host:5432/database" }),
+  databaseCidr: z
+    .union([z.cidrv4(), z.cidrv6()])
+    .optional()
+    .meta({ expected: "a range of addresses such as 10.1.2.0/24" }),
+  facilitatorReplicas: replicas,
+  resourceServerReplicas: replicas,
   tokenAddress: address.optional(),
   tokenName: text("the token's name in its EIP-712 domain").default("USDC"),
   tokenVersion: text("the token's version in its EIP-712 domain").default("2"),

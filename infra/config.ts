@@ -2,6 +2,7 @@ import { z } from "zod";
 import { configSchema, secretKeys, type StackConfig } from "./config-schema.ts";
 import { publicWayProblems } from "./public-way.ts";
 import { peerProblems } from "./spec/peers.ts";
+import { replicationProblems } from "./spec/replication.ts";
 import { ConfigError, type ConfigProblem } from "./spec/config-problem.ts";
 
 /**
@@ -32,6 +33,8 @@ const notSet: Readonly<Record<string, string>> = {
   restore: "{}",
   volumeGrowth: "{}",
   volumeSnapshots: "{}",
+  facilitatorReplicas: "{}",
+  resourceServerReplicas: "{}",
 };
 
 const shape: Readonly<Record<string, z.ZodType>> = configSchema.shape;
@@ -81,7 +84,12 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
         "found true beside nodeImage; the development accounts' keys are known to everyone and serve the devnet node only. Remove one of the two.",
     });
   }
-  problems.push(...missingImages(config), ...peerProblems(config), ...publicWayProblems(config));
+  problems.push(
+    ...missingImages(config),
+    ...peerProblems(config),
+    ...publicWayProblems(config),
+    ...replicationProblems(config),
+  );
   if (config.devAccounts && config.signerPrivateKey !== undefined) {
     problems.push({
       key: "devAccounts",

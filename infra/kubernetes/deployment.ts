@@ -1,5 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
 import type { ServiceSpec } from "../spec/service-spec.ts";
+import { isAutoscaled } from "./autoscaler.ts";
 import { containerOf } from "./container.ts";
 import { filesInstaller, filesVolumes } from "./files.ts";
 import { imageOf } from "./image-of.ts";
@@ -16,7 +17,8 @@ export function deploymentOf(spec: ServiceSpec, options: KubernetesOptions): typ
     kind: "Deployment",
     metadata: { name: spec.name, namespace: options.namespace, labels: stackLabels(options.prefix) },
     spec: {
-      replicas: spec.replicas,
+      // With an autoscaler the number is the autoscaler's; said here as well, each `up` would put it back.
+      ...(isAutoscaled(spec) ? {} : { replicas: spec.replicas.min }),
       strategy: { type: spec.volumes.length > 0 ? "Recreate" : "RollingUpdate" },
       selector: { matchLabels: { ...selector } },
       template: {

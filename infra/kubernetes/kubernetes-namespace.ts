@@ -6,6 +6,7 @@ import { restoreTimeout } from "../spec/restore-spec.ts";
 import type { ServiceSpec, VolumeSpec } from "../spec/service-spec.ts";
 import type { RestartRoute } from "../spec/sidecar-spec.ts";
 import { nodeAccess, nodePod } from "./access.ts";
+import { autoscalerOf } from "./autoscaler.ts";
 import { claimOf, leftToSidecar } from "./claims.ts";
 import { deploymentOf } from "./deployment.ts";
 import { disruptionBudget } from "./disruption-budget.ts";
@@ -68,6 +69,11 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const secret = this.#secret(spec, parent);
     new k8s.core.v1.Service(named, serviceOf(spec, this.#options), this.#inNamespace(parent));
     new k8s.policy.v1.PodDisruptionBudget(named, disruptionBudget(spec, this.#options), this.#inNamespace(parent));
+    const autoscaler = autoscalerOf(spec, this.#options);
+    if (autoscaler !== undefined) {
+      // Whether it has metrics yet is the cluster's affair, and comes after the pods.
+      new k8s.autoscaling.v2.HorizontalPodAutoscaler(named, unawaited(autoscaler), this.#inNamespace(parent));
+    }
     return new k8s.apps.v1.Deployment(named, deploymentOf(spec, this.#options), {
       ...this.#inNamespace(parent),
       dependsOn: [...dependsOn, ...claims, ...secret],

@@ -56,6 +56,10 @@ function egressOf(edge: Edge, { specs, pod, options }: EgressContext): readonly 
         ],
       },
     ];
+  if (edge.to === "database") {
+    const ports = [{ port: edge.port, protocol: "TCP" }];
+    return [edge.cidr === undefined ? { ports } : { to: [{ ipBlock: { cidr: edge.cidr } }], ports }];
+  }
   const target = specs.find((spec) => spec.name === edge.to);
   if (target === undefined || podOf(target.name) === pod) return [];
   return [

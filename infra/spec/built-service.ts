@@ -1,7 +1,7 @@
 import type { SettingsDefinition } from "#daemon/settings.ts";
 import type { ConfigProblem } from "./config-problem.ts";
 import { renderSettings } from "./rendered-settings.ts";
-import { serviceUser, type FileSpec, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
+import { oneReplica, serviceUser, type FileSpec, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
 import { mergeTrees, type SettingsTree } from "./settings-tree.ts";
 
 /** A service's specification, and what its own schema has against its settings. */
@@ -22,13 +22,22 @@ type Outline = Omit<ServiceSpec, "environment" | "files" | "arguments" | "user" 
     files?: readonly FileSpec[];
     edges?: ServiceSpec["edges"];
     limits: ResourceLimits;
-    replicas?: number;
+    replicas?: ServiceSpec["replicas"] | undefined;
     user?: ServiceSpec["user"];
   }>;
 
 /** Makes the specification of a service of Gatehouse: the image's subcommand of the service's name, with rendered settings. */
 export function buildService(outline: Outline, common: CommonArgs): BuiltService {
-  const { definition, tree, files = [], edges = [], limits, replicas = 1, user = serviceUser, ...rest } = outline;
+  const {
+    definition,
+    tree,
+    files = [],
+    edges = [],
+    limits,
+    replicas = oneReplica,
+    user = serviceUser,
+    ...rest
+  } = outline;
   const rendered = renderSettings(definition, mergeTrees(tree, common.settings ?? {}));
   return {
     spec: {

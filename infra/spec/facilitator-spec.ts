@@ -3,12 +3,17 @@ import { buildService, type BuiltService, type CommonArgs } from "./built-servic
 import type { ConfigProblem } from "./config-problem.ts";
 import { daemonHealth } from "./daemon-health.ts";
 import type { DeploymentSecret } from "./deployment-secret.ts";
-import { stateDirectory } from "./service-spec.ts";
+import { ledgerParts, type Database } from "./replication.ts";
+import type { Replicas } from "./service-spec.ts";
 import type { Token } from "./token.ts";
 
 /** What a facilitator is deployed with. */
 export type FacilitatorArgs = CommonArgs &
   Readonly<{
+    /** What replicas keep their ledger in; absent: a file of one process. */
+    database?: Database | undefined;
+    /** Default: one. */
+    replicas?: Replicas | undefined;
     chainId: number;
     /** JSON-RPC endpoint of the chain's node. */
     rpcUrl: string;
@@ -28,8 +33,9 @@ const missingKey: ConfigProblem = {
     "missing; expected the key of the account that submits settlements and pays their gas. Set it with `pulumi config set --secret signerPrivateKey`, or use the devnet's own with `pulumi config set devAccounts true`.",
 };
 
-/** Builds the facilitator: reached by the resource server only, reaching the node only, its ledger on a kept volume. */
+/** Builds the facilitator: reached by the resource server only, reaching the node only, its ledger in a database or on a kept volume. */
 export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
+  const ledger = ledgerParts(args.database, { volume: "facilitator-ledger", file: "facilitator.sqlite" });
   const built = buildService(
     {
       name: "facilitator",
@@ -40,12 +46,13 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
         chain: { id: args.chainId, rpcUrl: args.rpcUrl },
         signer: { privateKey: args.signerPrivateKey },
         assets: args.tokens,
-        ledger: { path: `${stateDirectory}/facilitator.sqlite` },
+        ledger: ledger.settings,
         shutdown: { graceMs: 20_000 },
       },
       ports: [{ name: "http", number: facilitatorPort, audience: "system" }],
-      volumes: [{ name: "facilitator-ledger", path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 5 }],
-      edges: [{ to: "node", port: "http" }],
+      volumes: ledger.volumes,
+      edges: [{ to: "node", port: "http" }, ...ledger.edges],
+      replicas: args.replicas,
       health: daemonHealth,
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,

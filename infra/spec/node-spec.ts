@@ -4,7 +4,7 @@ import type { DeploymentSecret } from "./deployment-secret.ts";
 import { nodePorts, nodeStopGraceSeconds, workspaceDirectory, workspace } from "./node-layout.ts";
 import { nodeUser } from "./node-user.ts";
 import { nodeConfSeed, type NodeConfArgs } from "./node-conf.ts";
-import type { Edge, NetworkHealth, PortSpec, ServiceSpec } from "./service-spec.ts";
+import { oneReplica, type Edge, type NetworkHealth, type PortSpec, type ServiceSpec } from "./service-spec.ts";
 
 /** What a node is deployed with. */
 export type NodeArgs = CommonArgs &
@@ -83,7 +83,7 @@ function realNode(args: NodeArgs, uid: number): BuiltService {
     limits: args.limits ?? { cpus: 8, memoryMebibytes: 32_768 },
     user: nodeUser(uid),
     stopGraceSeconds: nodeStopGraceSeconds,
-    replicas: 1,
+    replicas: oneReplica,
   };
   return { spec, problems: [] };
 }

@@ -1,7 +1,8 @@
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { daemonHealth } from "./daemon-health.ts";
-import { filesDirectory, stateDirectory } from "./service-spec.ts";
+import { ledgerParts, type Database } from "./replication.ts";
+import { filesDirectory, type Replicas } from "./service-spec.ts";
 import type { Token } from "./token.ts";
 
 /** Routes that are sold, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
@@ -10,6 +11,10 @@ export type Routes = Readonly<Record<string, unknown>>;
 /** What a resource server is deployed with. */
 export type ResourceServerArgs = CommonArgs &
   Readonly<{
+    /** What replicas keep their ledger in; absent: a file of one process. */
+    database?: Database | undefined;
+    /** Default: one. */
+    replicas?: Replicas | undefined;
     chainId: number;
     payTo: string | undefined;
     token: Token | undefined;
@@ -24,8 +29,9 @@ export const resourceServerPort = 4_021;
 
 const routesFile = "routes.json5";
 
-/** Builds the resource server: public, reaching the facilitator and the routes' upstreams, its claims on a kept volume. */
+/** Builds the resource server: public, reaching the facilitator and the routes' upstreams, its claims in the database or on a kept volume. */
 export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
+  const ledger = ledgerParts(args.database, { volume: "resource-server-ledger", file: "claims.sqlite" });
   return buildService(
     {
       name: "resource-server",
@@ -39,15 +45,19 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         chain: { id: args.chainId },
         token: { address: args.token?.address, name: args.token?.name },
         facilitator: { url: args.facilitatorUrl },
-        ledger: { path: `${stateDirectory}/claims.sqlite` },
+        ledger: ledger.settings,
         shutdown: { graceMs: 20_000 },
       },
       files: [{ name: routesFile, content: `${JSON.stringify(args.routes, undefined, 2)}\n`, secret: false }],
       ports: [{ name: "http", number: resourceServerPort, audience: "public" }],
-      volumes: [
-        { name: "resource-server-ledger", path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 5 },
+      volumes: ledger.volumes,
+      edges: [
+        { to: "facilitator", port: "http" },
+        { to: "upstream", port: "http" },
+        { to: "internet" },
+        ...ledger.edges,
       ],
-      edges: [{ to: "facilitator", port: "http" }, { to: "upstream", port: "http" }, { to: "internet" }],
+      replicas: args.replicas,
       health: daemonHealth,
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,

@@ -50,7 +50,14 @@ export type HostAddress = Readonly<{ kind: "fixed"; address: string }> | Readonl
 export type SeedSpec = Readonly<{ path: string; content: string; host: HostAddress }>;
 
 /** A connection that a service opens: the edges that the network policies allow. */
-export type Edge = Readonly<{ to: ServiceName; port: string }> | Readonly<{ to: "internet" }> | Readonly<{ to: "api" }>;
+export type Edge =
+  | Readonly<{ to: ServiceName; port: string }>
+  | Readonly<{ to: "internet" }>
+  | Readonly<{ to: "api" }>
+  | DatabaseEdge;
+
+/** A connection to a database outside of the stack: to one range of addresses, or to that port of any host. */
+export type DatabaseEdge = Readonly<{ to: "database"; port: number; cidr: string | undefined }>;
 
 /** How one asks a service whether it is well; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
 export type HealthSpec = NetworkHealth | SocketHealth;
@@ -90,8 +97,14 @@ export type ServiceSpec = Readonly<{
   limits: ResourceLimits;
   user: Readonly<{ uid: number; gid: number }>;
   stopGraceSeconds: number;
-  replicas: number;
+  replicas: Replicas;
 }>;
+
+/** How many processes of a service run: at least `min`; more, up to `max`, while they are busy. */
+export type Replicas = Readonly<{ min: number; max: number }>;
+
+/** A service that is one process. */
+export const oneReplica: Replicas = { min: 1, max: 1 };
 
 /** The user that Gatehouse's images run as, and that owns its files and volumes. */
 export const serviceUser = { uid: 10_001, gid: 10_001 } as const;

@@ -10,6 +10,7 @@ import type { NodeArgs } from "./node-spec.ts";
 import { hostAddress, peerPort } from "./peers.ts";
 import { pushgatewayPort } from "./pushgateway-spec.ts";
 import type { RestoreArgs } from "./restore-spec.ts";
+import { databaseOf } from "./replication.ts";
 import type { ResourceServerArgs, Routes } from "./resource-server-spec.ts";
 import type { RestartRoute, SidecarArgs } from "./sidecar-spec.ts";
 import type { CommonArgs } from "./built-service.ts";
@@ -52,6 +53,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const imageUser = config.nodeImage === undefined ? undefined : config.nodeUser;
   const jobName = `${prefix}-node`;
   const hosts = publicHosts(config);
+  const database = databaseOf(config, context.secret);
   const sample = Object.keys(config.routes).length === 0;
   return {
     node: {
@@ -91,6 +93,8 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       rpcUrl: `http://${addresses.node}:${nodePorts.http}`,
       signerPrivateKey: signer === undefined ? undefined : context.secret(signer),
       tokens: token === undefined ? [] : [token],
+      database,
+      replicas: config.facilitatorReplicas,
       ...common(config, "facilitator"),
     },
     resourceServer: {
@@ -100,6 +104,8 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       facilitatorUrl: `http://${addresses.facilitator}:${facilitatorPort}`,
       routes: sample ? sampleRoutes(config, addresses, payTo) : config.routes,
       publicUrl: config.publicUrl ?? (hosts === undefined ? undefined : `https://${hosts.resourceServerHost}`),
+      database,
+      replicas: config.resourceServerReplicas,
       ...common(config, "resource-server"),
     },
     upstream: sample ? common(config, "upstream") : undefined,
