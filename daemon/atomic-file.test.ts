@@ -1,8 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, readdir, stat, writeFile, chmod } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { replaceFile } from "./atomic-file.ts";
+import { removeTemporaries, replaceFile } from "./atomic-file.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -36,5 +37,19 @@ describe("replaceFile", () => {
     await expect(calledOff).rejects.toThrow("a second writer");
     expect(await readFile(path, "utf8")).toBe("old");
     expect(await readdir(directory)).toEqual(["node.conf"]);
+  });
+});
+
+describe("removeTemporaries", () => {
+  it("removes what a killed replacement of our file left, and nothing else", async () => {
+    const left = `node.conf.${randomUUID()}.tmp`;
+    const others = ["node.conf", "node.conf.tmp", "node.conf.1.tmp", `other.conf.${randomUUID()}.tmp`];
+    for (const name of [left, ...others]) await writeFile(join(directory, name), "");
+    await removeTemporaries(directory, (name) => name === "node.conf");
+    expect((await readdir(directory)).sort()).toEqual([...others].sort());
+  });
+
+  it("has nothing to do in a directory that is not there", async () => {
+    await removeTemporaries(join(directory, "gone"), () => true);
   });
 });

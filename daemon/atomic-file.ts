@@ -1,5 +1,5 @@
-import { chmod, chown, open, rename, rm, stat, type FileHandle } from "node:fs/promises";
-import { dirname } from "node:path";
+import { chmod, chown, open, readdir, rename, rm, stat, type FileHandle } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { randomUUID } from "node:crypto";
 
 /** How a file is replaced. */
@@ -35,6 +35,29 @@ export async function replaceFile(
     throw error;
   }
   await syncDirectory(dirname(path));
+}
+
+/**
+ * Removes what killed calls of {@link replaceFile} left in a directory, of the files whose names `isOurs` knows. Only for those
+ * files' one writer: another's replacement under way would lose its file.
+ */
+export async function removeTemporaries(directory: string, isOurs: (name: string) => boolean): Promise<void> {
+  for (const name of await namesIn(directory)) {
+    const replaced = name.replace(temporaryEnd, "");
+    if (replaced !== name && isOurs(replaced)) await rm(join(directory, name), { force: true });
+  }
+}
+
+/** A UUID and the suffix, as {@link replaceFile} makes them. */
+const temporaryEnd = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
+
+async function namesIn(directory: string): Promise<readonly string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
 }
 
 type Ownership = Readonly<{ mode: number; uid: number; gid: number }>;

@@ -1,8 +1,10 @@
+import { execFile } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 /** A node's workspace with real executables, small enough for a test: its height rises by itself, and survives restarts. */
 export type FakeNode = AsyncDisposable &
@@ -19,6 +21,8 @@ export type FakeNode = AsyncDisposable &
     stall: () => Promise<void>;
     /** How often the node was started. */
     starts: () => Promise<number>;
+    /** Starts the node by its own `ops`, and waits until it answers. */
+    start: () => Promise<void>;
   }>;
 
 /** A configuration with drift: the keys of another version, and a comment that has to stay. */
@@ -63,6 +67,7 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
     running: () => read("running.conf"),
     stall: () => writeFile(join(workspace, "stalled"), ""),
     starts: async () => (await read("starts.log")).length,
+    start: async () => void (await promisify(execFile)("./ops", ["start"], { cwd: binDirectory })),
     [Symbol.asyncDispose]: async () => {
       const pid = Number(await read("node.pid"));
       if (pid > 0) endProcess(pid);

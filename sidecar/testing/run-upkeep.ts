@@ -26,6 +26,8 @@ export type RunningUpkeep = AsyncDisposable &
     upkeep: Upkeep;
     metrics: Registry;
     stateDirectory: string;
+    /** How often node.conf was corrected. */
+    corrections: () => Promise<number>;
     /** Waits until a condition has a reason; fails with all conditions after the deadline. */
     reason: (type: ConditionType, reason: string, withinMs?: number) => Promise<Condition>;
   }>;
@@ -75,6 +77,8 @@ export async function runUpkeep(
     upkeep,
     metrics,
     stateDirectory,
+    corrections: async () =>
+      (await metrics.getSingleMetric("gatehouse_node_config_corrections_total")?.get())?.values[0]?.value ?? 0,
     reason,
     [Symbol.asyncDispose]: async () => {
       await upkeep[Symbol.asyncDispose]();

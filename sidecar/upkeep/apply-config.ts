@@ -1,7 +1,9 @@
 import { basename } from "node:path";
 import type { Condition } from "../tell/condition.ts";
+import type { CorrectionRate } from "./apply/correction-rate.ts";
 import { writeConfig, type ConfigWriteResult } from "./apply/config-writer.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
+import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
 import { describeChange, whatChanges } from "./plan/describe-change.ts";
 import type { Plan, PlanAction } from "./plan/plan.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
@@ -15,6 +17,7 @@ type WriteConfig = Extract<PlanAction, { kind: "write-config" }>;
 export async function applyConfig(
   planned: Plan,
   reading: Extract<ConfigReading, { ok: true }>,
+  memory: UpkeepMemory,
   parts: UpkeepParts,
 ): Promise<AppliedConfig> {
   const action = writeOf(planned);
@@ -23,9 +26,8 @@ export async function applyConfig(
   const waitMs = rate.waitMs();
   if (waitMs > 0) return { again: false, wakeInMs: waitMs };
   const content = Buffer.from(reading.document.byteOrderMark ? `\uFEFF${action.text}` : action.text);
-  // Before the write: a sidecar killed right after it must know that the node may have read what stood there.
-  state.nodeHas.set("unknown");
-  rate.record();
+  forgetWhatNodeHas(reading, memory, parts);
+  rate.record(reading.contentHash);
   const path = place.layout().configPath;
   const limitBytes = settings.upkeep.configLimitBytes;
   const write = { path, limitBytes, expectedHash: reading.contentHash, content };
@@ -34,6 +36,22 @@ export async function applyConfig(
   metrics.corrected();
   for (const change of action.changes) events.add("write", `${basename(path)}: ${whatChanges(change)}.`, change.reason);
   return { result, again: true };
+}
+
+/**
+ * Notes before a write that the node may have read what stands there, so that a sidecar that is killed right after it knows; unless that
+ * means to the node what it has read before.
+ */
+function forgetWhatNodeHas(
+  { document, changedAtMs }: Extract<ConfigReading, { ok: true }>,
+  memory: UpkeepMemory,
+  { state, observer }: UpkeepParts,
+): void {
+  const nodeHas = state.nodeHas.get();
+  if (nodeHas === undefined || nodeHas === "unknown") return;
+  if (isSameMeaning(nodeHas, meaningOf(document), observer.version().version)) return;
+  memory.nodeHad = { meaning: nodeHas, untilMs: changedAtMs };
+  state.nodeHas.set("unknown");
 }
 
 function writeOf(planned: Plan): WriteConfig | undefined {
@@ -49,7 +67,7 @@ export async function tellConfig(
   parts: UpkeepParts,
 ): Promise<void> {
   const { board, rate, versions } = parts;
-  board.set(soleWriter(applied?.result, rate.perMinute(), rate.contested()));
+  board.set(soleWriter(applied?.result, rate));
   if (applied?.result?.ok === true || applied?.again === true) return;
   const condition = configCurrent(planned, reading, applied?.result, parts);
   if (condition !== undefined) board.set(condition);
@@ -78,20 +96,21 @@ function configCurrent(
   return { type, status: "False", reason: "Drift", message: `node.conf is not as desired, and ${why}: ${list}` };
 }
 
-function soleWriter(
-  result: ConfigWriteResult | undefined,
-  perMinute: number,
-  contested: boolean,
-): Omit<Condition, "since"> {
+function soleWriter(result: ConfigWriteResult | undefined, rate: CorrectionRate): Omit<Condition, "since"> {
   const type = "SoleWriter";
   if (result?.ok === false && result.reason === "Locked") {
     return { type, status: "False", reason: "Locked", message: sentence(result.message) };
   }
-  if (!contested)
+  const often = rate.contested();
+  if (!often && !rate.repeated()) {
     return { type, status: "True", reason: "OnlyWriter", message: "Nobody else keeps writing node.conf." };
+  }
+  const what = often
+    ? `node.conf was corrected ${rate.perMinute()} times within a minute`
+    : "node.conf was corrected of the very same change again and again within six hours";
   const message =
-    `node.conf was corrected ${perMinute} times within a minute: another program keeps writing it. ` +
-    "Stop that program; only the sidecar may write the file. The node is not restarted meanwhile.";
+    `${what}: another program keeps writing it. Stop that program; only the sidecar may write the file. ` +
+    "The node is not restarted for it meanwhile.";
   return { type, status: "False", reason: "Contested", message };
 }
 

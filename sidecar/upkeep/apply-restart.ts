@@ -1,16 +1,21 @@
+import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
 import { decideRestart, type DueRestart, type RestartDecision } from "./apply/restart-decision.ts";
 import { runRestart } from "./apply/restart-incident.ts";
 import { DriverError, type NodeStart } from "./drivers/driver.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
+import type { HeldState } from "./state/upkeep-state.ts";
 import { unwell } from "./unwell.ts";
+
+/** Kubernetes tells a container's start in whole seconds. */
+const startPrecisionMs = 1_000;
 
 /** Begins a restart if one is due and may be, and says why not otherwise. The restart goes on beside later passes. */
 export async function applyRestart(
   planned: Plan,
   reading: ConfigReading,
-  desiredHash: string,
+  desired: HeldState,
   memory: UpkeepMemory,
   parts: UpkeepParts,
 ): Promise<Readonly<{ wakeInMs?: number }>> {
@@ -26,27 +31,46 @@ export async function applyRestart(
       // node_cli talks to the running node: a restart would cut it off.
       settledForMs: memory.pruning === undefined ? clock.monotonicMs() - memory.contentSinceMs : 0,
       settleMs: settings.restart.settleMs,
-      contested: parts.rate.contested(),
+      contested: parts.rate.contested() || isRepeatedDrift(reading, memory, parts),
       wallMs: clock.wallMs(),
     },
     parts,
   );
   metrics.restartsInLastHour(budget.used());
-  if (decision.go && decision.due.cause === "configuration" && (await hasReadAlready(reading, parts))) {
+  if (decision.go && decision.due.cause === "configuration" && (await hasReadAlready(reading, memory, parts))) {
     return { wakeInMs: 1 };
   }
-  if (decision.go) begin(decision.due, desiredHash, memory, parts);
+  if (decision.go) begin(decision.due, desired, memory, parts);
   board.set(restartSettled(decision));
   return decision.go || decision.wakeInMs === undefined ? {} : { wakeInMs: decision.wakeInMs };
 }
 
 /**
- * Whether the node started after node.conf last changed, or does not run yet, as far as the driver can tell: then it has read, or
- * will read, what stands there, and a restart would be for nothing.
+ * Whether another program writes the same drift again and again, and the node most likely has what stands there, because it had it before:
+ * a restart for each correction would be a storm, however slow.
+ */
+function isRepeatedDrift(reading: ConfigReading, memory: UpkeepMemory, parts: UpkeepParts): boolean {
+  return parts.rate.repeated() && isAsBeforeDrift(reading, memory, parts);
+}
+
+/** Whether node.conf means again what the node had read before somebody changed it. */
+function isAsBeforeDrift(
+  reading: ConfigReading,
+  { nodeHad }: UpkeepMemory,
+  { state, observer }: Pick<UpkeepParts, "state" | "observer">,
+): boolean {
+  if (!reading.ok || nodeHad === undefined || state.nodeHas.get() !== "unknown") return false;
+  return isSameMeaning(nodeHad.meaning, meaningOf(reading.document), observer.version().version);
+}
+
+/**
+ * Whether the node has read what stands there, or will, so that a restart would be for nothing: as far as the driver can tell, it
+ * started after node.conf last changed, does not run yet, or has run since before a drift that was corrected.
  */
 async function hasReadAlready(
   reading: ConfigReading,
-  { driver, state, signal, events }: UpkeepParts,
+  memory: UpkeepMemory,
+  { driver, state, signal, events, observer }: UpkeepParts,
 ): Promise<boolean> {
   if (!reading.ok || driver?.startedAt === undefined) return false;
   let started: NodeStart;
@@ -57,19 +81,27 @@ async function hasReadAlready(
     // The restart itself will say that the driver does not reach the node.
     return false;
   }
+  const meaning = meaningOf(reading.document);
+  const { nodeHad } = memory;
+  const isAsBefore = isAsBeforeDrift(reading, memory, { state, observer });
+  const isEarlier =
+    isAsBefore && nodeHad !== undefined && typeof started === "number" && started + startPrecisionMs < nodeHad.untilMs;
   const isLater = typeof started === "number" && started > reading.changedAtMs;
-  if (started !== "not-running" && !isLater) return false;
-  state.nodeHas.set(reading.document.meaningHash);
-  events.add("restart", "No restart is needed: the node starts, or has started, with the corrected node.conf.");
+  if (started !== "not-running" && !isLater && !isEarlier) return false;
+  state.nodeHas.set(meaning);
+  const why = isEarlier ? "has run since before the drift" : "starts, or has started, with the corrected node.conf";
+  events.add("restart", `No restart is needed: the node ${why}.`);
   return true;
 }
 
 function dueRestart(planned: Plan, memory: UpkeepMemory, parts: UpkeepParts): DueRestart | undefined {
   const interrupted = parts.state.restartInFlight.get();
   if (interrupted !== undefined && memory.restart === undefined) {
-    const { phase } = interrupted;
+    const { phase, isFinishing } = interrupted;
     const cause = phase === "verifying" ? "unverified" : "interrupted";
-    return { cause, reason: `a restart was interrupted: ${interrupted.reason}`, urgent: true };
+    const reason = isFinishing ? interrupted.reason : `a restart was interrupted: ${interrupted.reason}`;
+    // The budget was charged when it began. A sidecar that is killed at each attempt does not get one for nothing each time.
+    return { cause, reason, urgent: true, isCharged: !isFinishing };
   }
   const sick = unwell(memory, parts);
   if (sick !== undefined) return { cause: "unwell", reason: sick, urgent: true };
@@ -80,13 +112,14 @@ function dueRestart(planned: Plan, memory: UpkeepMemory, parts: UpkeepParts): Du
   return { cause: "configuration", reason: restart.reason, urgent: false };
 }
 
-function begin(due: DueRestart, desiredHash: string, memory: UpkeepMemory, parts: UpkeepParts): void {
+function begin(due: DueRestart, desired: HeldState, memory: UpkeepMemory, parts: UpkeepParts): void {
   const { driver, settings, health, place, log } = parts;
   if (driver === undefined) return;
   const incident = {
     reason: due.reason,
     isMade: due.cause === "unverified",
-    desiredHash,
+    isFinishing: due.cause === "interrupted",
+    desired,
     configPath: place.layout().configPath,
     configLimitBytes: settings.upkeep.configLimitBytes,
     healthyWithinMs: settings.restart.healthyWithinMs,

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import type { SidecarSettings } from "../settings.ts";
-import type { NodeVersion } from "./observe/node-version.ts";
 import type { Desired } from "./plan/desired.ts";
 
 /** Makes the desired state of the settings; `dataPath` makes the default job name unique on a host with several nodes. */
@@ -23,10 +22,11 @@ export function desiredState(settings: SidecarSettings, dataPath: string): Desir
   };
 }
 
-/** Tells two desired states apart; a node of another version is another desired state. */
-export function desiredHash(desired: Desired, version: NodeVersion | undefined): string {
+/** Tells two desired states apart by what is set; the default job name depends on the file, and a change of that is no new wish. */
+export function desiredHash({ monitor, ...desired }: Desired): string {
+  const { jobName: _, ...fallback } = monitor.fallback;
   return createHash("sha256")
-    .update(JSON.stringify([desired, version?.release]))
+    .update(JSON.stringify({ ...desired, monitor: { ...monitor, fallback } }))
     .digest("hex");
 }
 

@@ -13,21 +13,27 @@ const mendable: ReadonlySet<ConfigProblemReason> = new Set([
   "Vanished",
   "Empty",
   "NotText",
+  "TooDeep",
   "HalfWritten",
   "NotAnObject",
   "NoChain",
 ]);
 
+/** Problems of a content that no node can have started with. */
+const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["Vanished", "Empty", "NotText", "HalfWritten"]);
+
 /**
  * Says whether node.conf can be used. While it can't, the last good one stays in force; when it has not changed for
- * `upkeep.restoreAfterMs`, that one is written back, and the unusable content is kept among the versions.
+ * `upkeep.restoreAfterMs`, that one is written back, and the unusable content is kept among the versions: a node that starts by itself
+ * meanwhile, after a crash say, would not come back with what stands there. A person who is at work on the file has that long after
+ * each save, and is told when it ends.
  */
 export async function judgeConfig(
   reading: ConfigReading,
   memory: UpkeepMemory,
   parts: UpkeepParts,
 ): Promise<Judgement> {
-  const { board, clock, metrics } = parts;
+  const { board, clock, metrics, settings } = parts;
   const nowMs = clock.monotonicMs();
   const problemReason = reading.ok ? undefined : reading.problem.reason;
   const isAnother = reading.contentHash !== memory.contentHash || problemReason !== memory.problemReason;
@@ -43,30 +49,44 @@ export async function judgeConfig(
     return { again: false };
   }
   const { reason, message } = reading.problem;
-  board.set({ type, status: "False", reason, message: `${message} The last good one stays in force.` });
-  return mendable.has(reason) ? mend(reading, nowMs - memory.contentSinceMs, parts) : { again: false };
+  const said = { type, status: "False", reason } as const;
+  const good = mendable.has(reason) ? await lastGood(parts) : undefined;
+  if (good === undefined) {
+    board.set({ ...said, message: `${message} The last good one stays in force.` });
+    return { again: false };
+  }
+  const waitMs = settings.upkeep.restoreAfterMs - (nowMs - memory.contentSinceMs);
+  const at = new Date(clock.wallMs() + Math.max(0, waitMs)).toISOString();
+  const then = `The last good one stays in force, and is written back at ${at} unless the file changes before.`;
+  board.set({ ...said, message: `${message} ${then}` });
+  return waitMs > 0 ? { again: false, wakeInMs: waitMs } : writeBack(reading, good, parts);
 }
 
-async function mend(
+/** What may be written back, if the sidecar is to act. */
+async function lastGood({ settings, state, versions }: UpkeepParts): Promise<Uint8Array | undefined> {
+  const { mode, restoreAfterMs } = settings.upkeep;
+  if (mode === "observe" || restoreAfterMs === 0 || state.hold.get() !== undefined) return undefined;
+  const good = await versions.recall("last-good");
+  return good !== undefined && parseConfig(good).ok ? good : undefined;
+}
+
+async function writeBack(
   reading: Extract<ConfigReading, { ok: false }>,
-  brokenForMs: number,
+  content: Uint8Array,
   parts: UpkeepParts,
 ): Promise<Judgement> {
   const { settings, state, versions, events, board } = parts;
-  const { mode, restoreAfterMs, configLimitBytes } = settings.upkeep;
-  if (mode === "observe" || restoreAfterMs === 0 || state.hold.get() !== undefined) return { again: false };
-  const good = await versions.recall("last-good");
-  if (good === undefined || !parseConfig(good).ok) return { again: false };
-  if (brokenForMs < restoreAfterMs) return { again: false, wakeInMs: restoreAfterMs - brokenForMs };
   const path = parts.place.layout().configPath;
-  const { contentHash: expectedHash } = reading;
-  state.nodeHas.set("unknown");
+  const { contentHash: expectedHash, problem } = reading;
+  // A node that answers can't have started with what no node can read: it still has what it had. One that is down may need a start.
+  const answers = board.get("RpcAnswering")?.status === "True";
+  if (!answers || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
   const written = await writeConfig(
-    { path, limitBytes: configLimitBytes, expectedHash, expectedProblem: reading.problem.reason, content: good },
+    { path, limitBytes: settings.upkeep.configLimitBytes, expectedHash, expectedProblem: problem.reason, content },
     { lock: parts.place.lock(), versions },
   );
   if (written.ok) {
-    events.add("write", `${basename(path)}: restored to the last good content.`, reading.problem.message);
+    events.add("write", `${basename(path)}: restored to the last good content.`, problem.message);
     return { again: true };
   }
   board.set({ type: "ConfigCurrent", status: "False", reason: written.reason, message: written.message });

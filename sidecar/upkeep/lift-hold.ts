@@ -1,11 +1,17 @@
+import type { HeldState } from "./state/upkeep-state.ts";
 import type { UpkeepParts } from "./upkeep-parts.ts";
 
-/** Lifts a hold when the desired state is another than the one that led to it, and says whether one is in force. */
-export function liftHold(desiredHash: string, { state, board, events }: UpkeepParts): void {
+/**
+ * Lifts a hold when the desired state, or the node's version, is another than the one that led to it, and says whether one is in
+ * force. A version that is not known now, say because the node is down, is no other one.
+ */
+export function liftHold({ hash, release }: HeldState, { state, board, events }: UpkeepParts): void {
   const hold = state.hold.get();
-  if (hold !== undefined && hold.desiredHash !== desiredHash) {
+  const isUpgraded = release !== undefined && hold?.desired.release !== undefined && release !== hold.desired.release;
+  if (hold !== undefined && (hold.desired.hash !== hash || isUpgraded)) {
     state.hold.set(undefined);
-    events.add("hold", "The hold is lifted: the desired state is another one now.");
+    const what = isUpgraded ? "the node has another version now" : "the desired state is another one now";
+    events.add("hold", `The hold is lifted: ${what}.`);
   }
   const type = "Unheld";
   if (hold === undefined && board.get(type)?.status === "False") {

@@ -1,7 +1,9 @@
+import { meaningOf } from "./plan/config-meaning.ts";
 import { applyConfig, tellConfig } from "./apply-config.ts";
 import { applyPrune } from "./apply-prune.ts";
 import { applyRestart } from "./apply-restart.ts";
 import { desiredHash, desiredState } from "./desired-state.ts";
+import { tidyBesideConfig } from "./apply/config-writer.ts";
 import { judgeConfig } from "./judge-config.ts";
 import { liftHold } from "./lift-hold.ts";
 import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
@@ -23,6 +25,7 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<Pa
   tellVersion(resolution, memory, parts);
   const moved = await place.follow(version);
   const { configPath } = place.layout();
+  if (!memory.passed && settings.upkeep.mode === "enforce") await tidy(parts);
   const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
   if (!moved) await watchAnew(reading, memory, parts);
   const judged = await judgeConfig(reading, memory, parts);
@@ -30,21 +33,32 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<Pa
   const document = reading.ok ? reading.document : undefined;
   memory.document = document ?? memory.document;
   const desired = desiredState(settings, dataPathOf(settings.node.dataPath, configPath, memory.document?.value));
-  const hash = desiredHash(desired, version);
-  liftHold(hash, parts);
-  if (document !== undefined && state.nodeHas.get() === undefined) state.nodeHas.set(document.meaningHash);
+  const wanted = { hash: desiredHash(desired), release: version?.release };
+  liftHold(wanted, parts);
+  if (document !== undefined && state.nodeHas.get() === undefined) state.nodeHas.set(meaningOf(document));
   const pruneInfo = observer.pruneInfo();
   const planned = plan({ document, version, pruneInfo, nodeHas: state.nodeHas.get() }, desired);
   const acts = settings.upkeep.mode === "enforce" && state.hold.get() === undefined;
-  const written = acts && reading.ok ? await applyConfig(planned, reading, parts) : undefined;
+  const written = acts && reading.ok ? await applyConfig(planned, reading, memory, parts) : undefined;
   await tellConfig(planned, reading, written, memory, parts);
   if (written?.again === true) return { wakeInMs: 1 };
   applyPrune(planned, acts, memory, parts);
-  const restart = await applyRestart(planned, reading, hash, memory, parts);
+  const restart = await applyRestart(planned, reading, wanted, memory, parts);
   memory.passed = true;
   metrics.passed();
   const waits = [judged.wakeInMs, written?.wakeInMs, restart.wakeInMs].filter((ms) => ms !== undefined);
   return waits.length === 0 ? {} : { wakeInMs: Math.min(...waits) };
+}
+
+/** Removes what a sidecar that was killed in the middle of a write left behind. */
+async function tidy({ place, versions, log }: UpkeepParts): Promise<void> {
+  if (!place.lock().acquire().ok) return;
+  try {
+    await versions.tidy();
+    await tidyBesideConfig(place.layout().configPath);
+  } catch (error) {
+    log.warn({ err: error }, "temporary files of an earlier run could not be removed");
+  }
 }
 
 /** A change that came without an event means that the watch looks at something that is gone, e.g. a deleted directory. */

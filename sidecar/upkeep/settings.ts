@@ -17,7 +17,7 @@ export const upkeepSection = section({
   rereadIntervalMs: milliseconds.default(5_000).describe("Time between two reads of node.conf when no event comes"),
   restoreAfterMs: nonNegativeInteger
     .max(86_400_000)
-    .default(10_000)
+    .default(60_000)
     .describe("How long node.conf may be unusable and unchanged before the last good one is written back; 0: never")
     .meta({ expected: "milliseconds, a whole number from 0 to 86400000" }),
   configLimitBytes: bytes.default(1_048_576).describe("Largest node.conf that is read"),

@@ -125,6 +125,35 @@ test("a second writer that disagrees ends in a condition, and in no restart", as
   expect((await node.starts()) - restarts).toBeLessThanOrEqual(6);
 });
 
+test("a program that writes the same drift now and then is told from a person, and the node not restarted each time", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
+  await until(node.starts, (starts) => starts === 2);
+  const ours = await node.config();
+  for (const [starts, settled] of [
+    [3, "Idle"],
+    [4, "Idle"],
+    [4, "Contested"],
+    [4, "Contested"],
+  ] as const) {
+    const before = await upkeep.corrections();
+    await writeFile(node.configPath, ours.replace('"ours"', '"theirs"'));
+    await until(upkeep.corrections, (count) => count === before + 1);
+    await until(node.starts, (count) => count === starts);
+    await until(
+      () => upkeep.state.restartInFlight.get(),
+      (restart) => restart === undefined,
+    );
+    await upkeep.reason("RestartSettled", settled);
+  }
+  const condition = await upkeep.reason("SoleWriter", "Contested");
+  expect(condition.message).toContain("of the very same change again and again within six hours: another program");
+  expect(await node.running()).toBe(ours);
+  await writeFile(node.configPath, ours.replace('"18100"', '"18101"'));
+  await until(node.starts, (starts) => starts === 5);
+});
+
 test("a file that is larger than the limit is never replaced", async () => {
   await using node = await createFakeNode();
   await using upkeep = await runUpkeep(node, {

@@ -66,7 +66,7 @@ test("a restart that a killed sidecar left half done is ended by the next one", 
     await until(node.starts, (starts) => starts === 2);
     await upkeep.reason("RestartSettled", "Idle");
     // As a kill between `ops stop` and `ops start` leaves it.
-    upkeep.state.restartInFlight.set({ reason: "a test", beganMs: Date.now(), phase: "commanded" });
+    upkeep.state.restartInFlight.set({ reason: "a test", beganMs: Date.now(), phase: "commanded", isFinishing: false });
   }
   await run("./ops", ["stop", "--force"], { cwd: node.binDirectory });
   await using upkeep = await runUpkeep(node, {}, { stateDirectory });
@@ -104,6 +104,30 @@ test("a node that answers but stays at its height is rolled back; gatehouse resu
   await upkeep.reason("Unheld", "NoHold");
   expect(resumeCommand({ stateDirectory: join(node.workspace, "elsewhere") }, output)).toBe(1);
   expect(printed.at(-1)).toContain("run it with the sidecar's GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY");
+});
+
+test("a hold outlives the sidecar's own restart, although the node is down and its version unknown", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  const stateDirectory = join(node.workspace, "state");
+  {
+    await using upkeep = await runUpkeep(node, {}, { stateDirectory });
+    await until(node.starts, (starts) => starts === 2);
+    await upkeep.reason("RestartSettled", "Idle");
+    const healthy = await node.config();
+    await writeFile(node.configPath, healthy.replace('"18100"', '"crash"'));
+    await until(
+      () => upkeep.board.get("Unheld")?.message ?? "",
+      (text) => text.includes("it is back."),
+    );
+  }
+  await run("./ops", ["stop", "--force"], { cwd: node.binDirectory });
+  await rm(join(node.binDirectory, "node_cli"));
+  await writeFile(node.configPath, '{ "chain": {');
+  await using upkeep = await runUpkeep(node, {}, { stateDirectory });
+  await upkeep.reason("VersionAgreed", "VersionUnknown");
+  await upkeep.reason("ConfigValid", "HalfWritten");
+  await upkeep.reason("Unheld", "Held");
 });
 
 test("a restart that is not needed is not made: only comments changed", async () => {

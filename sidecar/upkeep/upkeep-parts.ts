@@ -59,6 +59,8 @@ export type UpkeepMemory = {
   problemReason: ConfigProblemReason | undefined;
   /** The last document that could be used. */
   document: ConfigDocument | undefined;
+  /** Meaning of what the node had read before node.conf drifted, and when that was (wall clock); then it is not known. */
+  nodeHad: Readonly<{ meaning: string; untilMs: number }> | undefined;
   pruneProgress: PruneProgress | undefined;
   /** Content that was last remembered as good. */
   goodHash: string | undefined;

@@ -58,7 +58,11 @@ test("a half-written node.conf is named with line and column, then mended from t
   await upkeep.reason("RestartSettled", "Idle");
   await writeFile(node.configPath, good.slice(0, good.indexOf('"startup_config"') + 20));
   const condition = await upkeep.reason("ConfigValid", "HalfWritten");
-  expect(condition.message).toMatch(/node\.conf:\d+:\d+ is not complete JSON .*The last good one stays in force\.$/);
+  expect(condition.message).toMatch(
+    /node\.conf:\d+:\d+ is not complete JSON .*The last good one stays in force, and is written back at \S+Z unless/,
+  );
   await upkeep.reason("ConfigValid", "Valid");
   expect(await readFile(node.configPath, "utf8")).toBe(good);
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(await node.starts()).toBe(2);
 });

@@ -109,6 +109,7 @@ function emptyMemory(): UpkeepMemory {
     contentSinceMs: 0,
     problemReason: undefined,
     document: undefined,
+    nodeHad: undefined,
     pruneProgress: undefined,
     goodHash: undefined,
     prunedOn: undefined,

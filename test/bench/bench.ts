@@ -1,84 +1,17 @@
-import { readFileSync } from "node:fs";
-import { request } from "undici";
-import { startStack, type RunningStack } from "../support/running-stack.ts";
-import { residentMiB, stackProcesses } from "../support/stack-processes.ts";
+/**
+ * Runs the benchmark's sections, or the one that the first argument names; further arguments choose its parts, e.g.
+ * `npm run bench -- upkeep kills`.
+ */
+const sections: Readonly<Record<string, (parts: readonly string[]) => Promise<void>>> = {
+  stack: async () => (await import("./stack.ts")).benchStack(),
+  upkeep: async (parts) => (await import("./upkeep/upkeep.ts")).benchUpkeep(parts),
+};
 
-/** One row of output: what was measured, with its unit in the name. */
-type Row = Readonly<Record<string, string | number>>;
-
-const requests = 1_000;
-const concurrency = 16;
-
-const startedAt = performance.now();
-await using stack = await startStack();
-const upAfterMs = Math.round(performance.now() - startedAt);
-
-print("Cold start of each part, as the stack printed it", coldStarts(stack));
-print("From start to the first paid response", [
-  { what: "printed by the stack", ms: Number(/first paid response after (\d+) ms/.exec(stack.output())?.[1]) },
-  { what: "until everything was printed", ms: upAfterMs },
-]);
-print(`Resident memory before and after ${requests} requests`, await memory());
-
-function coldStarts({ output }: RunningStack): Row[] {
-  return [...output().matchAll(/│ ([\w -]+?) +│ \S+ +│ +(\d+) │/g)].map(([, name = "", ms = ""]) => ({
-    name,
-    ms: Number(ms),
-  }));
+const [chosen, ...parts] = process.argv.slice(2);
+if (chosen !== undefined && sections[chosen] === undefined) {
+  process.stderr.write(`bench: there is no section "${chosen}"; there are ${Object.keys(sections).join(", ")}.\n`);
+  process.exit(1);
 }
-
-/** What one part of the stack is asked a thousand times. */
-type Load = Readonly<{ name: string; url: string; body?: string }>;
-
-function loads({ ports }: RunningStack): readonly Load[] {
-  const rpc = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] });
-  return [
-    { name: "node", url: at(ports.node, "/"), body: rpc },
-    { name: "pushgateway", url: at(ports.pushgateway, "/metrics") },
-    { name: "sidecar", url: at(ports.gateway, "/"), body: rpc },
-    { name: "facilitator", url: at(ports.facilitator, "/supported") },
-    { name: "resource-server", url: at(ports.resourceServer, "/data") },
-    { name: "upstream", url: at(ports.upstream, "/data") },
-  ];
-}
-
-async function memory(): Promise<Row[]> {
-  const processes = stackProcesses(stack);
-  const rows: Row[] = [];
-  for (const load of loads(stack)) {
-    const pid = processes.get(load.name);
-    if (pid === undefined) throw new Error(`no process of the ${load.name} in the stack`);
-    const before = residentMiB(pid);
-    await drive(load);
-    rows.push({ service: load.name, "MiB before": before, "MiB after": residentMiB(pid) });
-  }
-  return rows;
-}
-
-async function drive({ url, body }: Load): Promise<void> {
-  let sent = 0;
-  const worker = async (): Promise<void> => {
-    while (sent < requests) {
-      sent += 1;
-      const response = await request(
-        url,
-        body === undefined ? {} : { method: "POST", body, headers: { "content-type": "application/json" } },
-      );
-      await response.body.dump();
-    }
-  };
-  await Promise.all(Array.from({ length: concurrency }, worker));
-}
-
-function at(port: number, path: string): string {
-  return `http://127.0.0.1:${port}${path}`;
-}
-
-function print(title: string, rows: readonly Row[]): void {
-  const cpu = /model name\s*: (.*)/.exec(readFileSync("/proc/cpuinfo", "utf8"))?.[1] ?? "unknown processor";
-  process.stdout.write(`\n${title} (Node ${process.version}, ${cpu})\n`);
-  for (const row of rows) {
-    const cells = Object.entries(row).map(([key, value]) => `${key}: ${value}`);
-    process.stdout.write(`  ${cells.join(", ")}\n`);
-  }
+for (const [name, run] of Object.entries(sections)) {
+  if (chosen === undefined || chosen === name) await run(parts);
 }

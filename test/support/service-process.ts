@@ -13,6 +13,7 @@ export type ServiceProcess = AsyncDisposable &
   Readonly<{
     /** URLs by name, as the service told when it was ready. */
     urls: Readonly<Record<string, string>>;
+    pid: number;
     /** What it has printed so far. */
     output: () => string;
     /** Sends a signal and resolves with the exit status (null when the signal ended it). */
@@ -41,7 +42,13 @@ export async function startService(service: string, env: Readonly<Record<string,
     child.kill(signal);
     return within(`the end of ${service}`, stopDeadlineMs, exited);
   };
-  return { urls: ready, output: () => output, end, [Symbol.asyncDispose]: async () => void (await end("SIGTERM")) };
+  return {
+    urls: ready,
+    pid: child.pid ?? 0,
+    output: () => output,
+    end,
+    [Symbol.asyncDispose]: async () => void (await end("SIGTERM")),
+  };
 }
 
 /** Runs `gatehouse <service>` to its end: its exit status and what it printed. */

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { replaceFile } from "#daemon/atomic-file.ts";
+import { removeTemporaries, replaceFile } from "#daemon/atomic-file.ts";
 import { contentHashOf } from "../observe/config-file.ts";
 
 /** A content that is remembered by what it was: last seen healthy with, or last seen as desired. */
@@ -12,6 +12,8 @@ export type ConfigVersions = Readonly<{
   keep: (bytes: Uint8Array) => Promise<string>;
   remember: (slot: ConfigSlot, bytes: Uint8Array) => Promise<void>;
   recall: (slot: ConfigSlot) => Promise<Uint8Array | undefined>;
+  /** Removes what a kill in the middle of keeping or remembering left. */
+  tidy: () => Promise<void>;
 }>;
 
 /** How many versions are kept. */
@@ -37,6 +39,9 @@ export function configVersions(directory: string): ConfigVersions {
     remember: async (slot, bytes) => {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       await replaceFile(slotPath(slot), bytes, { mode: 0o600 });
+    },
+    tidy: async () => {
+      for (const place of [directory, versions]) await removeTemporaries(place, (name) => name.endsWith(".conf"));
     },
     recall: async (slot) => {
       try {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { contentHashOf } from "../observe/config-file.ts";
+import { configVersions } from "./config-versions.ts";
 import { writeConfig } from "./config-writer.ts";
 import { writerLock } from "./writer-lock.ts";
 
@@ -55,6 +56,21 @@ describe.runIf(canMount)(`a file system that does not take the write${why}`, () 
     expect(await replace(path, Buffer.from("new"))).toContain("make the directory writable for the sidecar.");
     expect(await readFile(path, "utf8")).toBe("old");
   });
+});
+
+test("what is too large for a copy to be kept is not replaced, and neither is what can't be read", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-write-"));
+  const path = join(directory, "node.conf");
+  await writeFile(path, "x".repeat(2_000));
+  using lock = writerLock(path);
+  const content = Buffer.from("ours");
+  const write = { path, limitBytes: 1_000, expectedHash: undefined, expectedProblem: "TooLarge", content } as const;
+  const versions = configVersions(join(directory, "state"));
+  const result = await writeConfig(write, { lock, versions });
+  expect(result).toMatchObject({ reason: "NotKept" });
+  expect(result.ok ? "" : result.message).toMatch(/larger than 1000 bytes .* No copy can be kept, so it stays\.$/);
+  expect(await readFile(path, "utf8")).toBe("x".repeat(2_000));
+  await rm(directory, { recursive: true });
 });
 
 test("a writer that comes between the reading and the renaming wins, and is not overwritten", async () => {

@@ -1,5 +1,6 @@
 import { realpath } from "node:fs/promises";
-import { replaceFile } from "#daemon/atomic-file.ts";
+import { basename, dirname } from "node:path";
+import { removeTemporaries, replaceFile } from "#daemon/atomic-file.ts";
 import { readConfigFile } from "../observe/config-file.ts";
 import type { ConfigProblemReason } from "../observe/config-problem.ts";
 import type { ConfigVersions } from "./config-versions.ts";
@@ -16,10 +17,10 @@ export type ConfigWrite = Readonly<{
   content: Uint8Array;
 }>;
 
+type ConfigWriteFailure = "Locked" | "CannotLock" | "ChangedMeanwhile" | "NotKept" | "NotWritten";
+
 /** What became of a write. */
-export type ConfigWriteResult = Readonly<
-  { ok: true } | { ok: false; reason: "Locked" | "CannotLock" | "ChangedMeanwhile" | "NotWritten"; message: string }
->;
+export type ConfigWriteResult = Readonly<{ ok: true } | { ok: false; reason: ConfigWriteFailure; message: string }>;
 
 class ChangedMeanwhile extends Error {
   override readonly name = "ChangedMeanwhile";
@@ -27,8 +28,9 @@ class ChangedMeanwhile extends Error {
 }
 
 /**
- * Replaces node.conf: takes the lock, keeps what stood there (if `versions` is given), writes beside it, compares once more, renames. Through a symbolic
- * link the file behind it is replaced, and the link stays.
+ * Replaces node.conf: takes the lock, keeps what stood there (if `versions` is given), writes beside it, compares once more,
+ * renames. What can't be kept, because it can't be read or is too large, is not replaced. Through a symbolic link the file behind
+ * it is replaced, and the link stays.
  */
 export async function writeConfig(
   write: ConfigWrite,
@@ -38,8 +40,12 @@ export async function writeConfig(
   if (!locked.ok) return locked;
   try {
     const before = await readConfigFile(write.path, write.limitBytes);
+    if (!before.ok && before.bytes === undefined && before.problem.reason !== "Vanished") {
+      return { ok: false, reason: "NotKept", message: `${before.problem.message} No copy can be kept, so it stays.` };
+    }
     if (before.bytes !== undefined && before.bytes.length > 0) await versions?.keep(before.bytes);
     const target = await behindLinks(write.path);
+    await removeTemporariesOf(target);
     await replaceFile(target, write.content, {
       mode: 0o600,
       beforeRename: async () => {
@@ -56,6 +62,15 @@ export async function writeConfig(
     }
     return { ok: false, reason: "NotWritten", message: `${write.path} can't be written (${words(error)}).` };
   }
+}
+
+/** Removes what a kill in the middle of an earlier write left beside node.conf. Only for who holds its lock. */
+export async function tidyBesideConfig(path: string): Promise<void> {
+  await removeTemporariesOf(await behindLinks(path));
+}
+
+async function removeTemporariesOf(path: string): Promise<void> {
+  await removeTemporaries(dirname(path), (name) => name === basename(path));
 }
 
 async function behindLinks(path: string): Promise<string> {

@@ -2,11 +2,14 @@ import type { Clock } from "../../clock.ts";
 
 /** How often node.conf had to be corrected lately: what tells a drift from a second writer that disagrees. */
 export type CorrectionRate = Readonly<{
-  record: () => void;
+  /** Notes a correction of a content, known by its hash. */
+  record: (contentHash: string) => void;
   /** Corrections within the last minute. */
   perMinute: () => number;
   /** Whether another program keeps changing the file; ends after a minute of calm. */
   contested: () => boolean;
+  /** Whether the very same content had to be corrected several times: a person makes no change again and again to the byte. */
+  repeated: () => boolean;
   /** How long the next correction has to wait. */
   waitMs: () => number;
 }>;
@@ -17,23 +20,43 @@ const contestedPerMinute = 60;
 /** Corrections within a minute beyond which they slow down to one a second. */
 const fullSpeedPerMinute = 300;
 
+/** Corrections of one content from which it counts as repeated; programs that set a machine up run every half hour or so. */
+const sameContentMax = 3;
+const sameContentWithinMs = 6 * 3_600_000;
+
+/** Contents that are remembered; one program writes one of them. */
+const contentsMax = 64;
+
 const slowCorrectionMs = 1_000;
 const minuteMs = 60_000;
 
-/** Makes an empty record; it never holds more than a minute's corrections. */
+type Correction = Readonly<{ atMs: number; contentHash: string }>;
+
+/** Makes an empty record; it never holds more than a minute's corrections and the last few contents. */
 export function correctionRate(clock: Clock): CorrectionRate {
   let timesMs: readonly number[] = [];
+  let contents: readonly Correction[] = [];
   const recent = () => {
     const fromMs = clock.monotonicMs() - minuteMs;
     timesMs = timesMs.filter((atMs) => atMs > fromMs);
     return timesMs;
   };
   return {
-    record: () => {
-      timesMs = [...recent(), clock.monotonicMs()];
+    record: (contentHash) => {
+      const atMs = clock.monotonicMs();
+      timesMs = [...recent(), atMs];
+      contents = [...contents, { atMs, contentHash }].slice(-contentsMax);
     },
     perMinute: () => recent().length,
     contested: () => recent().length > contestedPerMinute,
+    repeated: () => {
+      const fromMs = clock.monotonicMs() - sameContentWithinMs;
+      const times = new Map<string, number>();
+      for (const { contentHash, atMs } of contents) {
+        if (atMs > fromMs) times.set(contentHash, (times.get(contentHash) ?? 0) + 1);
+      }
+      return Math.max(0, ...times.values()) >= sameContentMax;
+    },
     waitMs: () => {
       const last = recent().at(-1);
       if (last === undefined || timesMs.length <= fullSpeedPerMinute) return 0;

@@ -37,11 +37,11 @@ export function maintenanceWindow(options: MaintenanceOptions): MaintenanceWindo
 function parse(expression: string, timezone: string): Cron {
   try {
     const cron = new Cron(expression, { paused: true, timezone });
-    cron.nextRun();
+    if (cron.nextRun() === null) throw new Error("no such time will come");
     return cron;
   } catch (cause) {
     throw new StartupError(
-      `restart.maintenanceCron "${expression}" (time zone ${timezone}) can't be read: ${(cause as Error).message}; ` +
+      `restart.maintenanceCron "${expression}" (time zone ${timezone}) can't be used: ${(cause as Error).message}; ` +
         "expected a cron expression such as 0 3 * * *.",
       { cause },
     );

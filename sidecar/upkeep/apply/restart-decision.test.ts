@@ -51,6 +51,24 @@ describe("a restart that is due", () => {
   });
 });
 
+describe("two writers who disagree", () => {
+  const contested = { ...situation, contested: true };
+
+  test("do not keep a sick node, or one that a killed sidecar left down, from being restarted", () => {
+    for (const cause of ["unwell", "interrupted", "unverified"] as const) {
+      const due = { cause, reason: "x", urgent: true };
+      expect(decideRestart({ ...contested, due }, { budget, window: open })).toMatchObject({ go: true });
+    }
+  });
+});
+
+test("a restart that an earlier sidecar began is ended although the budget is used up, once", () => {
+  const usedUp = { budget: { ...budget, allows: () => false }, window: open };
+  const due = { cause: "interrupted", reason: "x", urgent: true } as const;
+  expect(decideRestart({ ...situation, due: { ...due, isCharged: true } }, usedUp)).toMatchObject({ go: true });
+  expect(decideRestart({ ...situation, due }, usedUp)).toMatchObject({ reason: "BudgetExhausted" });
+});
+
 describe("a maintenance window", () => {
   const window = maintenanceWindow({
     maintenanceCron: "0 3 * * *",
@@ -76,10 +94,11 @@ describe("a maintenance window", () => {
     expect(decideRestart({ ...situation, due }, { budget, window })).toMatchObject({ go: true });
   });
 
-  test("whose expression can't be read is named", () => {
+  test("whose expression can't be used is named", () => {
     const options = { maintenanceCron: "every night", maintenanceMs: 1, maintenanceTimeZone: "UTC" };
+    expect(() => maintenanceWindow({ ...options, maintenanceCron: "0 0 30 2 *" })).toThrow("no such time will come");
     expect(() => maintenanceWindow(options)).toThrow(
-      'restart.maintenanceCron "every night" (time zone UTC) can\'t be read',
+      'restart.maintenanceCron "every night" (time zone UTC) can\'t be used',
     );
   });
 });

@@ -8,6 +8,8 @@ export type DueRestart = Readonly<{
   reason: string;
   /** Urgent ones do not wait for a maintenance window. */
   urgent: boolean;
+  /** Whether the budget was charged for it already. */
+  isCharged?: boolean;
 }>;
 
 /** What the decision depends on. */
@@ -59,17 +61,22 @@ export function decideRestart(
   if (due.cause === "unverified") return { go: true, due };
   // A hold keeps from beginning a restart, not from ending one that left the node down.
   if (situation.held && due.cause !== "interrupted") return wait("Held", `${why}; the hold has to be lifted first.`);
-  if (situation.contested) {
+  if (situation.contested && due.cause === "configuration") {
     return wait("Contested", `${why}; it waits until node.conf is no longer changed by two writers.`, askAgainMs / 10);
   }
   const unsettledMs = situation.settleMs - situation.settledForMs;
   if (unsettledMs > 0) return wait("Settling", `${why}; it waits until changes have settled.`, unsettledMs);
   if (!due.urgent && !window.isOpen(wallMs)) {
     const opensAtMs = window.opensAtMs(wallMs);
-    const message = `${why}; it waits for the maintenance window at ${new Date(opensAtMs).toISOString()}.`;
-    return wait("WaitingForWindow", message, Math.min(askAgainMs, opensAtMs - wallMs));
+    // A cron expression with a year may have had its last window.
+    const when = Number.isFinite(opensAtMs) ? `at ${new Date(opensAtMs).toISOString()}` : "but none will come any more";
+    return wait(
+      "WaitingForWindow",
+      `${why}; it waits for the maintenance window ${when}.`,
+      Math.min(askAgainMs, opensAtMs - wallMs),
+    );
   }
-  if (!budget.allows("ordinary")) {
+  if (due.isCharged !== true && !budget.allows("ordinary")) {
     const message = `${why}; ${budget.used()} in the last hour used the budget up (restart.budgetPerHour).`;
     return wait("BudgetExhausted", message, askAgainMs);
   }

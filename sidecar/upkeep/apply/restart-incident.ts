@@ -1,3 +1,4 @@
+import { meaningOf } from "../plan/config-meaning.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../../clock.ts";
 import type { EventLog } from "../../tell/event-log.ts";
@@ -6,7 +7,7 @@ import { DriverError } from "../drivers/driver.ts";
 import { contentHashOf, readConfigFile } from "../observe/config-file.ts";
 import { parseConfig } from "../observe/config-document.ts";
 import type { RestartBudget } from "../state/restart-budget.ts";
-import type { RestartInFlight, UpkeepState } from "../state/upkeep-state.ts";
+import type { HeldState, RestartInFlight, UpkeepState } from "../state/upkeep-state.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import { writeConfig } from "./config-writer.ts";
 import { restartAndVerify, type Verification, type VerificationDependencies } from "./restart-verification.ts";
@@ -17,8 +18,10 @@ export type RestartIncident = Readonly<{
   reason: string;
   /** Whether an earlier sidecar made the restart, so that only its proof is missing. */
   isMade: boolean;
-  /** Hash of the desired state, for the hold. */
-  desiredHash: string;
+  /** Whether an earlier sidecar began it and may have left the node down. */
+  isFinishing: boolean;
+  /** For the hold. */
+  desired: HeldState;
   configPath: string;
   configLimitBytes: number;
   healthyWithinMs: number;
@@ -49,7 +52,7 @@ export async function runRestart(incident: RestartIncident, dependencies: Restar
   if (!incident.isMade) {
     enter("commanded", incident, dependencies);
     budget.record(incident.reason);
-    state.nodeHas.set(before.ok ? before.document.meaningHash : "unknown");
+    state.nodeHas.set(before.ok ? meaningOf(before.document) : "unknown");
     events.add("restart", `Restarting the node (${dependencies.driver.name}): ${incident.reason}.`);
   }
   const verified = await attempt(incident, incident.isMade, dependencies);
@@ -84,10 +87,10 @@ async function rememberHealthy(
 
 function enter(
   phase: RestartInFlight["phase"],
-  { reason }: RestartIncident,
+  { reason, isFinishing }: RestartIncident,
   { state, clock }: RestartIncidentDependencies,
 ): void {
-  state.restartInFlight.set({ reason, beganMs: clock.wallMs(), phase });
+  state.restartInFlight.set({ reason, beganMs: clock.wallMs(), phase, isFinishing });
 }
 
 async function attempt(
@@ -115,8 +118,7 @@ async function rollBack(
   dependencies: RestartIncidentDependencies,
 ): Promise<void> {
   const { state, budget, events, clock, log } = dependencies;
-  const hold = (message: string) =>
-    state.hold.set({ desiredHash: incident.desiredHash, message, sinceMs: clock.wallMs() });
+  const hold = (message: string) => state.hold.set({ desired: incident.desired, message, sinceMs: clock.wallMs() });
   log.error({ failure }, "the node did not come back after a restart");
   hold(`The node did not come back after a restart: ${failure}.`);
   const restored = await restoreHealthy(incident, dependencies);
@@ -154,6 +156,6 @@ async function restoreHealthy(incident: RestartIncident, dependencies: RestartIn
   );
   if (!written.ok) return `Its last healthy configuration could not be restored: ${written.message}`;
   const parsed = parseConfig(healthy);
-  state.nodeHas.set(parsed.ok ? parsed.document.meaningHash : "unknown");
+  state.nodeHas.set(parsed.ok ? meaningOf(parsed.document) : "unknown");
   return "Its last healthy configuration was restored.";
 }

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import JSON5 from "json5";
 import { createScanner, parse, type ParseError } from "jsonc-parser";
 import type { ConfigProblem } from "./config-problem.ts";
+import { positionAt } from "./text-position.ts";
 
 /** Strict JSON and JSON with comments can be edited in place; JSON5 can't. */
 type ConfigFormat = "json" | "jsonc" | "json5";
@@ -18,8 +18,6 @@ export type ConfigDocument = Readonly<{
   byteOrderMark: boolean;
   value: JsonObject;
   chain: JsonObject;
-  /** Hash of what the node can see: comments, blanks and line ends do not count. */
-  meaningHash: string;
 }>;
 
 /** A document, or what is wrong. */
@@ -36,6 +34,8 @@ export function parseConfig(bytes: Uint8Array): ConfigParseResult {
   const byteOrderMark = decoded.startsWith("\uFEFF");
   const text = byteOrderMark ? decoded.slice(1) : decoded;
   if (text.trim() === "") return failure("Empty", "is empty; expected a JSON object with a chain object.");
+  const deep = tooDeep(text);
+  if (deep !== undefined) return { ok: false, problem: deep };
   const read = readText(text);
   if (!read.ok) return read;
   const { value, format } = read;
@@ -47,8 +47,7 @@ export function parseConfig(bytes: Uint8Array): ConfigParseResult {
     const found = chain === undefined ? "has no chain" : `has ${nameOf(chain)} as chain`;
     return failure("NoChain", `${found}; expected chain to be an object with monitor_config and startup_config.`);
   }
-  const document = { format, text, byteOrderMark, value, chain, meaningHash: meaningHash(text, format) };
-  return { ok: true, document };
+  return { ok: true, document: { format, text, byteOrderMark, value, chain } };
 }
 
 /** Whether a value is an object with keys (no array, not null). */
@@ -96,17 +95,23 @@ function readText(text: string): ReadText {
   }
 }
 
-/** jsonc-parser's `SyntaxKind.EOF`: its enum is a const enum, which type stripping can't import. */
-const endOfFile = 17;
+/** Levels of objects and arrays; a node.conf has five. What reads deeper ones needs a stack that has no limit. */
+const nestingMax = 100;
 
-function meaningHash(text: string, format: ConfigFormat): string {
-  const hash = createHash("sha256");
-  if (format === "json5") return hash.update(text).digest("hex");
+/** jsonc-parser's `SyntaxKind`s of the brackets and of the end: its enum is a const enum, which type stripping can't import. */
+const [openBrace, closeBrace, openBracket, closeBracket, endOfFile] = [1, 2, 3, 4, 17];
+
+function tooDeep(text: string): ConfigProblem | undefined {
   const scanner = createScanner(text, true);
-  for (let token = scanner.scan(); token !== endOfFile; token = scanner.scan()) {
-    hash.update(`${token}:${scanner.getTokenValue()}\n`);
+  let depth = 0;
+  for (let token: number = scanner.scan(); token !== endOfFile; token = scanner.scan()) {
+    if (token === openBrace || token === openBracket) depth += 1;
+    else if (token === closeBrace || token === closeBracket) depth -= 1;
+    if (depth <= nestingMax) continue;
+    const message = `is nested more than ${nestingMax} levels deep; is it a node.conf? Write it flatter, or restore it from a backup.`;
+    return { reason: "TooDeep", message, ...positionAt(text, scanner.getTokenOffset()) };
   }
-  return hash.digest("hex");
+  return undefined;
 }
 
 function failure(reason: ConfigProblem["reason"], message: string): ConfigParseResult {

@@ -2,6 +2,7 @@ import { chmod, mkdir, mkdtemp, open, rm, symlink, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { meaningOf } from "../plan/config-meaning.ts";
 import { readConfigFile } from "./config-file.ts";
 
 const limitBytes = 1_048_576;
@@ -25,7 +26,7 @@ async function wordsAbout(content: string | Uint8Array): Promise<string> {
 async function hashOf(text: string): Promise<string | undefined> {
   await writeFile(path, text);
   const reading = await readConfigFile(path, limitBytes);
-  return reading.ok ? reading.document.meaningHash : undefined;
+  return reading.ok ? meaningOf(reading.document) : undefined;
 }
 
 /** Reads as a user who owns nothing, because root may read everything. */
@@ -56,6 +57,11 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
       "with no chain",
       "{}",
       "node.conf has no chain; expected chain to be an object with monitor_config and startup_config.",
+    ],
+    [
+      "nested too deep",
+      `{"chain": ${"[".repeat(200_000)}`,
+      "node.conf:1:110 is nested more than 100 levels deep; is it a node.conf? Write it flatter, or restore it from a backup.",
     ],
     ["that is a list", "[]", "node.conf holds an array; expected one JSON object with a chain object."],
   ])("%s", async (_, content, words) => {

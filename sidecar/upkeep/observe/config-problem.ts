@@ -5,6 +5,7 @@ export type ConfigProblemReason =
   | "Empty"
   | "TooLarge"
   | "NotText"
+  | "TooDeep"
   | "HalfWritten"
   | "NotAnObject"
   | "NoChain";

@@ -3,6 +3,7 @@ import { createScanner } from "jsonc-parser";
 import { describe, expect, test } from "vitest";
 import { parseConfig, type ConfigDocument } from "../observe/config-document.ts";
 import { parseNodeVersion } from "../observe/node-version.ts";
+import { meaningOf } from "./config-meaning.ts";
 import type { Desired } from "./desired.ts";
 import { monitorFields, namingOf, pamirKeys, storageKeys } from "./monitor-keys.ts";
 import { plan, type Plan } from "./plan.ts";
@@ -188,10 +189,10 @@ describe("plan", () => {
     const text = written(planText('{"chain":{}}', "0.16.2")) ?? "";
     const document = documentOf(text);
     const observed = { document, version: parseNodeVersion("0.16.2") };
-    expect(plan({ ...observed, nodeHas: document.meaningHash }, desired).actions).toEqual([]);
+    expect(plan({ ...observed, nodeHas: meaningOf(document) }, desired).actions).toEqual([]);
     expect(plan({ ...observed, nodeHas: "unknown" }, desired).actions).toMatchObject([{ kind: "restart" }]);
     const commented = documentOf(`// words\n${text}`);
-    expect(plan({ ...observed, document: commented, nodeHas: document.meaningHash }, desired).actions).toEqual([]);
+    expect(plan({ ...observed, document: commented, nodeHas: meaningOf(document) }, desired).actions).toEqual([]);
   });
 
   test("auto-pruning is switched on when it is off", () => {

@@ -1,6 +1,7 @@
 import type { NodeVersion } from "../observe/node-version.ts";
 import type { PruneInfo } from "../observe/prune-info.ts";
 import { isJsonObject, parseConfig, type ConfigDocument } from "../observe/config-document.ts";
+import { isSameMeaning, meaningOf } from "./config-meaning.ts";
 import { configChanges, type ConfigChange } from "./config-change.ts";
 import { editConfig } from "./config-edit.ts";
 import type { Desired } from "./desired.ts";
@@ -13,7 +14,7 @@ export type Observed = Readonly<{
   document?: ConfigDocument | undefined;
   version?: NodeVersion | undefined;
   pruneInfo?: PruneInfo | undefined;
-  /** Meaning hash of the configuration that the running node has read; `unknown` when it may have read another. */
+  /** Meaning of the configuration that the running node has read; `unknown` when it may have read another. */
   nodeHas?: string | "unknown" | undefined;
 }>;
 
@@ -21,7 +22,7 @@ export type Observed = Readonly<{
 export type PlanAction = Readonly<
   | { kind: "write-config"; text: string; changes: readonly ConfigChange[]; warning?: string }
   | { kind: "enable-auto-prune"; reason: string }
-  | { kind: "restart"; reason: string; meaningHash: string }
+  | { kind: "restart"; reason: string }
 >;
 
 /** Why something desired can't be planned. */
@@ -90,16 +91,16 @@ function planPrune(observed: Observed, desired: Desired, problems: PlanProblem[]
 }
 
 function planRestart(observed: Observed, write: WriteConfig | undefined): PlanAction | undefined {
-  const { document, nodeHas } = observed;
+  const { document, nodeHas, version } = observed;
   if (document === undefined || nodeHas === undefined) return undefined;
-  const meaningHash = write === undefined ? document.meaningHash : meaningHashOf(write.text);
-  if (meaningHash === undefined || meaningHash === nodeHas) return undefined;
+  const next = write === undefined ? document : documentOf(write.text);
+  if (next === undefined || isSameMeaning(meaningOf(next), nodeHas, version)) return undefined;
   const why =
     nodeHas === "unknown" ? "the node may have read another node.conf" : "node.conf is not what the node has read";
-  return { kind: "restart", reason: `${why}, and the node reads it at start only`, meaningHash };
+  return { kind: "restart", reason: `${why}, and the node reads it at start only` };
 }
 
-function meaningHashOf(text: string): string | undefined {
+function documentOf(text: string): ConfigDocument | undefined {
   const parsed = parseConfig(Buffer.from(text));
-  return parsed.ok ? parsed.document.meaningHash : undefined;
+  return parsed.ok ? parsed.document : undefined;
 }

@@ -2,10 +2,13 @@ import type { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { openSqlite } from "#daemon/sqlite.ts";
 
+/** What was desired, and of which release of the node, when a hold was set. */
+export type HeldState = Readonly<{ hash: string; release?: string | undefined }>;
+
 /** Why the sidecar does nothing by itself until a new desired state comes or a person says `gatehouse resume`. */
 type Hold = Readonly<{
-  /** Hash of the desired state that led here; another one lifts the hold. */
-  desiredHash: string;
+  /** The desired state that led here; another one lifts the hold. */
+  desired: HeldState;
   message: string;
   sinceMs: number;
 }>;
@@ -16,12 +19,14 @@ export type RestartInFlight = Readonly<{
   beganMs: number;
   /** Whether the restart command had ended, so that only the proof is missing. */
   phase: "commanded" | "verifying";
+  /** Whether it ends one that an earlier sidecar left half done. */
+  isFinishing: boolean;
 }>;
 
 /** What has to survive the sidecar's own restart. Each change is on disk when its call returns. */
 export type UpkeepState = Disposable &
   Readonly<{
-    /** Meaning hash of the configuration that the node has read; `unknown` when it may have read another. */
+    /** Meaning of the configuration that the node has read (`meaningOf`); `unknown` when it may have read another. */
     nodeHas: Fact<string>;
     hold: Fact<Hold>;
     restartInFlight: Fact<RestartInFlight>;

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { correctionRate } from "./correction-rate.ts";
+
+const minuteMs = 60_000;
+
+function rateWithClock() {
+  const time = { nowMs: 1_000 };
+  return { time, rate: correctionRate({ wallMs: () => time.nowMs, monotonicMs: () => time.nowMs }) };
+}
+
+test("more than 60 corrections a minute are a contest, until a minute of calm", () => {
+  const { time, rate } = rateWithClock();
+  for (let index = 0; index < 61; index += 1) rate.record(`content ${index}`);
+  expect(rate.contested()).toBe(true);
+  expect(rate.repeated()).toBe(false);
+  time.nowMs += minuteMs;
+  expect(rate.contested()).toBe(false);
+});
+
+test("beyond 300 a minute they slow down to one a second", () => {
+  const { time, rate } = rateWithClock();
+  for (let index = 0; index < 301; index += 1) rate.record(`content ${index}`);
+  expect(rate.waitMs()).toBe(1_000);
+  time.nowMs += 400;
+  expect(rate.waitMs()).toBe(600);
+});
+
+test("a program that writes the same thing each half hour is noticed at the third time, and forgotten after six hours", () => {
+  const { time, rate } = rateWithClock();
+  const told = [0, 1, 2].map(() => {
+    rate.record("theirs");
+    time.nowMs += 30 * minuteMs;
+    return rate.repeated();
+  });
+  expect(told).toEqual([false, false, true]);
+  expect(rate.contested()).toBe(false);
+  time.nowMs += 6 * 60 * minuteMs;
+  expect(rate.repeated()).toBe(false);
+});

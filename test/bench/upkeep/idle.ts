@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import type { Measurement } from "./measurement.ts";
+import { startSidecar } from "./sidecar-under-test.ts";
+
+const settledMs = 10_000;
+const idleMs = 60_000;
+const targetPercent = 1;
+
+/** Clock ticks per second of proc(5): 100 on every Linux that Node runs on. */
+const ticksPerSecond = 100;
+
+/** What a sidecar costs while nothing changes. */
+export async function measureIdle(): Promise<readonly Measurement[]> {
+  await using node = await createFakeNode();
+  await node.start();
+  await using sidecar = await startSidecar(node, { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" });
+  await sidecar.reason("AutoPruneOn", "On", 20_000);
+  await sleep(settledMs);
+  const before = cpuSeconds(sidecar.pid);
+  await sleep(idleMs);
+  const after = cpuSeconds(sidecar.pid);
+  const percent = (seconds: number) => (seconds / (idleMs / 1_000)) * 100;
+  const own = percent(after.own - before.own);
+  const tool = percent(after.children - before.children);
+  return [
+    {
+      what: "CPU when nothing changes",
+      target: `< ${targetPercent} % of a core`,
+      measured: `${own.toFixed(2)} %, and ${tool.toFixed(2)} % in node_cli, which it asks every 30 s`,
+      isMet: own < targetPercent,
+      how: `user and system time of a real sidecar (gateway included) by proc(5), over ${idleMs / 1_000} s, settings by default`,
+    },
+  ];
+}
+
+/** User and system time of a process, and of its children that have ended. */
+function cpuSeconds(pid: number): Readonly<{ own: number; children: number }> {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The name in brackets may hold blanks; what follows begins with the third field of proc(5).
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [user = 0, system = 0, childUser = 0, childSystem = 0] = fields.slice(11, 15).map(Number);
+  return { own: (user + system) / ticksPerSecond, children: (childUser + childSystem) / ticksPerSecond };
+}

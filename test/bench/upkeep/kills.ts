@@ -1,0 +1,84 @@
+import { readdir, rename, writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { startUpkeepProcess } from "../../support/upkeep-process.ts";
+import { quantile, type Measurement } from "./measurement.ts";
+
+const kills = 1_000;
+/** Lanes beside each other, each with a node of its own, because most of the time goes into starting processes. */
+const lanes = 2;
+/** Corrections that are not killed, to see how long one takes; kills come within that time. */
+const unharmed = 20;
+const pollMs = 1;
+
+type Kill = "before" | "during" | "after" | "torn" | "not mended";
+
+/** Whether node.conf survives kill -9 at random instants of its correction. */
+export async function measureKills(): Promise<readonly Measurement[]> {
+  const found = (await Promise.all(Array.from({ length: lanes }, killLane))).flat();
+  const count = (kind: Kill) => found.filter((kill) => kill === kind).length;
+  const bad = count("torn") + count("not mended");
+  return [
+    {
+      what: "kill -9 at a random instant during a correction",
+      target: `${kills} times: the file valid each time, right in the end each time`,
+      measured: `${found.length} kills, ${count("torn")} torn files, ${count("not mended")} not right after the next start`,
+      isMet: found.length >= kills && bad === 0,
+      how:
+        `the upkeep in a process of its own, killed within the time that a correction takes: ${count("before")} times before it, ` +
+        `${count("during")} in the middle (a temporary file was left), ${count("after")} with the new file in place`,
+    },
+  ];
+}
+
+async function killLane(): Promise<Kill[]> {
+  await using node = await createFakeNode();
+  const withinMs = await correctionMs(node);
+  const desired = await node.config();
+  const found: Kill[] = [];
+  while (found.length < kills / lanes) {
+    const upkeep = startUpkeepProcess(node, "none");
+    await upkeep.right();
+    if ((await node.config()) !== desired) found.push("not mended");
+    await drift(node);
+    await sleep(Math.random() * withinMs);
+    await upkeep.kill();
+    found.push(await leftBehind(node, desired));
+  }
+  const last = startUpkeepProcess(node, "none");
+  await last.right();
+  if ((await node.config()) !== desired) found.push("not mended");
+  await last.kill();
+  return found;
+}
+
+/** How long corrections take that are left alone: the median of some. */
+async function correctionMs(node: FakeNode): Promise<number> {
+  const upkeep = startUpkeepProcess(node, "none");
+  await upkeep.right();
+  const desired = await node.config();
+  const times: number[] = [];
+  for (let index = 0; index < unharmed; index += 1) {
+    await drift(node);
+    const began = performance.now();
+    while ((await node.config()) !== desired) await sleep(pollMs);
+    times.push(performance.now() - began);
+    await upkeep.right();
+  }
+  await upkeep.kill();
+  return quantile(times, 0.5);
+}
+
+/** In one step, so that a torn file can only be the upkeep's. */
+async function drift(node: FakeNode): Promise<void> {
+  await writeFile(`${node.configPath}.new`, driftedConfig);
+  await rename(`${node.configPath}.new`, node.configPath);
+}
+
+async function leftBehind(node: FakeNode, desired: string): Promise<Kill> {
+  const text = await node.config();
+  if (text === desired) return "after";
+  if (text !== driftedConfig) return "torn";
+  const names = await readdir(node.binDirectory);
+  return names.some((name) => name.endsWith(".tmp")) ? "during" : "before";
+}

@@ -1,0 +1,20 @@
+/** One target of the upkeep, and what was measured against it. */
+export type Measurement = Readonly<{
+  what: string;
+  target: string;
+  measured: string;
+  isMet: boolean;
+  /** How it was measured. */
+  how: string;
+}>;
+
+/** Prints a measurement on three lines: what, target and result, and how. */
+export function printMeasurement({ what, target, measured, isMet, how }: Measurement): void {
+  process.stdout.write(`\n${what}\n  target ${target}; measured ${measured}: ${isMet ? "met" : "NOT MET"}\n  ${how}\n`);
+}
+
+/** The value below which a share of the values lies. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}

@@ -1,0 +1,31 @@
+import { cpus } from "node:os";
+import { measureConflict } from "./conflict.ts";
+import { measureCorrection } from "./correction.ts";
+import { measureIdle } from "./idle.ts";
+import { measureKills } from "./kills.ts";
+import { printMeasurement, type Measurement } from "./measurement.ts";
+import { measureMemory } from "./memory.ts";
+import { measureRestart } from "./restart.ts";
+
+const measurements: Readonly<Record<string, () => Promise<readonly Measurement[]>>> = {
+  correction: measureCorrection,
+  restart: measureRestart,
+  idle: measureIdle,
+  memory: measureMemory,
+  kills: measureKills,
+  conflict: measureConflict,
+};
+
+/** Measures the upkeep of a node against its targets: all of them, or the parts that are named. */
+export async function benchUpkeep(parts: readonly string[]): Promise<void> {
+  const unknown = parts.find((part) => measurements[part] === undefined);
+  if (unknown !== undefined) {
+    throw new Error(`upkeep has no part "${unknown}"; there are ${Object.keys(measurements).join(", ")}`);
+  }
+  const machine = `${cpus().length} × ${cpus()[0]?.model ?? "unknown processor"}`;
+  process.stdout.write(`\nUpkeep of a node (Node ${process.version}, ${machine})\n`);
+  for (const [part, measure] of Object.entries(measurements)) {
+    if (parts.length > 0 && !parts.includes(part)) continue;
+    for (const measurement of await measure()) printMeasurement(measurement);
+  }
+}

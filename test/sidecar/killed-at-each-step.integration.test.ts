@@ -1,0 +1,82 @@
+import { readdir, rename, writeFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { until } from "../support/until.ts";
+import { startUpkeepProcess } from "../support/upkeep-process.ts";
+
+/** A restart has many steps and takes long: 1 is every step, 3 every third one. */
+const restartStride = Number(process.env["GATEHOUSE_TEST_KILL_STRIDE"] ?? 5);
+
+/** More steps than a correction or a restart has; a test that gets there never ended without a kill. */
+const stepsMax = 200;
+
+async function drift(node: FakeNode): Promise<void> {
+  await writeFile(`${node.configPath}.new`, driftedConfig);
+  await rename(`${node.configPath}.new`, node.configPath);
+}
+
+/**
+ * Has node.conf drift again and again, each time with the upkeep killed a step later, until it gets to the end without a kill.
+ * `check` looks at what a kill left, and at what the next upkeep made of it.
+ */
+async function killedAtEachStep(
+  node: FakeNode,
+  { driver, stride }: Readonly<{ driver: "none" | "ops"; stride: number }>,
+  check: Readonly<{ afterKill: (text: string) => void; afterAll: () => Promise<void> }>,
+): Promise<number> {
+  for (let killAt = 1; killAt < stepsMax; killAt += stride) {
+    const upkeep = startUpkeepProcess(node, driver);
+    await upkeep.right();
+    await check.afterAll();
+    expect((await readdir(node.binDirectory)).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+    const before = await upkeep.ask({ killAt });
+    await drift(node);
+    const isOver = await until("the correction is over, or killed", 30_000, async () => {
+      if (upkeep.hasEnded()) return "killed";
+      const now = await upkeep.ask();
+      const isCorrected = now !== undefined && before !== undefined && now.corrections > before.corrections;
+      return isCorrected && now.isRight && (driver === "none" || now.restarts > before.restarts) && "whole";
+    });
+    if (isOver === "killed") check.afterKill(await node.config());
+    await upkeep.kill();
+    if (isOver === "whole") return killAt - 1;
+  }
+  throw new Error(`still killed at step ${stepsMax}`);
+}
+
+test("killed before each step of a correction: node.conf is the old or the new one, and right after the next start", async () => {
+  await using node = await createFakeNode();
+  let desired = "";
+  const steps = await killedAtEachStep(
+    node,
+    { driver: "none", stride: 1 },
+    {
+      afterKill: (text) => expect([driftedConfig, desired]).toContain(text),
+      afterAll: async () => {
+        desired ||= await node.config();
+        expect(await node.config()).toBe(desired);
+        expect(desired).toContain('"storage_cetina_job_name": "node-7"');
+      },
+    },
+  );
+  expect(steps).toBeGreaterThan(10);
+}, 240_000);
+
+test(`killed before every ${restartStride}th step of a correction and its restart: the node ends up running with the right configuration, unheld`, async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  let desired = "";
+  const steps = await killedAtEachStep(
+    node,
+    { driver: "ops", stride: restartStride },
+    {
+      afterKill: (text) => expect([driftedConfig, desired]).toContain(text),
+      afterAll: async () => {
+        desired ||= await node.config();
+        expect(await node.config()).toBe(desired);
+        expect(await node.running()).toBe(desired);
+      },
+    },
+  );
+  expect(steps).toBeGreaterThan(20);
+}, 360_000);

@@ -1,0 +1,62 @@
+import childProcess from "node:child_process";
+import promises, { type FileHandle } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { DatabaseSync, StatementSync } from "node:sqlite";
+
+/**
+ * Ends this process by SIGKILL right before its n-th step that changes something outside it: a file made, written, renamed or
+ * removed, a row of SQLite, a program started. A file that is written counts twice: before, and with half of it on the disk. Returns
+ * a function that tells how many steps there were.
+ */
+export async function armKillPoint(killAt: number): Promise<() => number> {
+  let steps = 0;
+  const step = () => {
+    steps += 1;
+    if (steps === killAt) process.kill(process.pid, "SIGKILL");
+  };
+  await using file = await promises.open(import.meta.filename, "r");
+  const handle = Object.getPrototypeOf(file) as FileHandle;
+  for (const name of ["mkdir", "rename", "rm", "unlink", "chmod", "chown"] as const) stepBefore(promises, name, step);
+  for (const name of ["sync", "chmod", "chown", "truncate"] as const) stepBefore(handle, name, step);
+  halfwayThrough(handle, step);
+  openForWriting(step);
+  stepBefore(DatabaseSync.prototype, "exec", step);
+  stepBefore(StatementSync.prototype, "run", step);
+  stepBefore(childProcess, "spawn", step);
+  syncBuiltinESMExports();
+  return () => steps;
+}
+
+type Callable = (...args: unknown[]) => unknown;
+
+function stepBefore<Name extends string>(owner: Readonly<Record<Name, unknown>>, name: Name, step: () => void): void {
+  const original = owner[name] as Callable;
+  const replacement: Callable = function (this: unknown, ...args) {
+    step();
+    return original.apply(this, args);
+  };
+  Object.defineProperty(owner, name, { value: replacement, configurable: true, writable: true });
+}
+
+function halfwayThrough(handle: FileHandle, step: () => void): void {
+  const original = handle.writeFile as (this: FileHandle, content: Uint8Array) => Promise<void>;
+  const replacement = async function (this: FileHandle, content: string | Uint8Array): Promise<void> {
+    const bytes = Buffer.from(content);
+    const half = Math.floor(bytes.length / 2);
+    step();
+    await this.write(bytes.subarray(0, half), 0, half, 0);
+    step();
+    await this.truncate(0);
+    await original.call(this, bytes);
+  };
+  Object.defineProperty(handle, "writeFile", { value: replacement, configurable: true, writable: true });
+}
+
+function openForWriting(step: () => void): void {
+  const original = promises.open;
+  const replacement: typeof promises.open = (path, flags, mode) => {
+    if (flags !== "r") step();
+    return original(path, flags, mode);
+  };
+  Object.defineProperty(promises, "open", { value: replacement, configurable: true, writable: true });
+}

@@ -1,0 +1,44 @@
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { armKillPoint } from "./kill-points.ts";
+import type { UpkeepProcessState, UpkeepRequest } from "./upkeep-process.ts";
+
+/**
+ * The upkeep alone in a process that is there to be killed. Arguments: the node's workspace, its HTTP URL, the state directory, the
+ * restart driver. Answers each message with how the node is; one with `killAt` sets the step at which the process ends.
+ */
+const [workspace = "", httpUrl = "", stateDirectory = "", driver = ""] = process.argv.slice(2);
+
+await using upkeep = await runUpkeep(
+  { workspace, httpUrl },
+  {
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: driver,
+    GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "3600",
+    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "1000",
+  },
+  { stateDirectory },
+);
+let steps = () => 0;
+
+process.on("message", ({ killAt }: UpkeepRequest) => void answer(killAt));
+await new Promise<void>((resolve) => process.once("disconnect", () => resolve()));
+
+async function answer(killAt: number | undefined): Promise<void> {
+  if (killAt !== undefined) steps = await armKillPoint(killAt);
+  const reason = (type: "ConfigCurrent" | "RestartSettled" | "Unheld") => upkeep.board.get(type)?.reason;
+  const isSettled = reason("RestartSettled") === (driver === "none" ? "NoDriver" : "Idle");
+  const state: UpkeepProcessState = {
+    isRight: reason("ConfigCurrent") === "AsDesired" && (isSettled || reason("RestartSettled") === "Idle"),
+    isHeld: reason("Unheld") === "Held",
+    corrections: await metric("gatehouse_node_config_corrections_total"),
+    restarts: await metric("gatehouse_node_restarts_total"),
+    steps: steps(),
+  };
+  process.send?.(state);
+}
+
+async function metric(name: string): Promise<number> {
+  const values = (await upkeep.metrics.getSingleMetric(name)?.get())?.values ?? [];
+  return values.reduce((sum, { value }) => sum + value, 0);
+}
