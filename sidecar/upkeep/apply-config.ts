@@ -22,7 +22,7 @@ export async function applyConfig(
 ): Promise<AppliedConfig> {
   const action = writeOf(planned);
   if (action === undefined) return { again: false };
-  const { rate, state, events, metrics, settings, place, versions } = parts;
+  const { rate, events, metrics, settings, place, versions } = parts;
   const waitMs = rate.waitMs();
   if (waitMs > 0) return { again: false, wakeInMs: waitMs };
   const content = Buffer.from(reading.document.byteOrderMark ? `\uFEFF${action.text}` : action.text);

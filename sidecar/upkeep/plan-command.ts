@@ -7,8 +7,11 @@ import { desiredState } from "./desired-state.ts";
 import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
 import { dataPathOf } from "./observe/data-path.ts";
 import { parseNodeVersion } from "./observe/node-version.ts";
+import { configTree } from "./lint/config-tree.ts";
+import { secretValues } from "./lint/general-rules.ts";
 import { describeChange } from "./plan/describe-change.ts";
 import { plan, type Plan } from "./plan/plan.ts";
+import { withoutCredentials } from "./plan/shown-value.ts";
 
 /** What `gatehouse plan` is asked. */
 export type PlanCommandOptions = Readonly<{
@@ -81,14 +84,14 @@ function renderJson(configPath: string, reading: ReadConfig, planned: Plan): str
   const changes = action?.changes ?? [];
   const diff = diffOf(configPath, reading, planned);
   const result = { configPath, drift: action !== undefined, changes, problems: planned.problems, diff };
-  return `${JSON.stringify(result, null, 2)}\n`;
+  return `${withoutSecrets(JSON.stringify(result, null, 2), reading)}\n`;
 }
 
 function render(configPath: string, reading: ReadConfig, planned: Plan, { isColored }: CommandOutput): string {
   const action = writeOf(planned);
   if (action === undefined) return planned.problems.length === 0 ? `${configPath}: nothing to do.\n` : "";
   const diff = diffOf(configPath, reading, planned);
-  const reasons = action.changes.map((change) => `  ${describeChange(change)}`).join("\n");
+  const reasons = withoutSecrets(action.changes.map((change) => `  ${describeChange(change)}`).join("\n"), reading);
   const warning = action.warning === undefined ? "" : `\nWarning: ${action.warning}`;
   return `${isColored ? colored(diff) : diff}\nWhy:\n${reasons}${warning}\n`;
 }
@@ -96,10 +99,18 @@ function render(configPath: string, reading: ReadConfig, planned: Plan, { isColo
 function diffOf(configPath: string, reading: ReadConfig, planned: Plan): string {
   const text = textOf(planned);
   if (text === undefined) return "";
-  return createTwoFilesPatch(`a/${configPath}`, `b/${configPath}`, reading.document.text, text, "", "", {
+  const patch = createTwoFilesPatch(`a/${configPath}`, `b/${configPath}`, reading.document.text, text, "", "", {
     context: 3,
     headerOptions: FILE_HEADERS_ONLY,
   });
+  return withoutSecrets(patch, reading);
+}
+
+/** A pipeline's log is read by many: secrets of the lines around a change are not printed. */
+function withoutSecrets(patch: string, { document }: ReadConfig): string {
+  const secrets = document.format === "json5" ? [] : secretValues(configTree(document.text));
+  const masked = secrets.reduce((before, secret) => before.replaceAll(JSON.stringify(secret), '"[secret]"'), patch);
+  return withoutCredentials(masked);
 }
 
 const red = "\u001B[31m";

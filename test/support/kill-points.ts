@@ -5,10 +5,9 @@ import { DatabaseSync, StatementSync } from "node:sqlite";
 
 /**
  * Ends this process by SIGKILL right before its n-th step that changes something outside it: a file made, written, renamed or
- * removed, a row of SQLite, a program started. A file that is written counts twice: before, and with half of it on the disk. Returns
- * a function that tells how many steps there were.
+ * removed, a row of SQLite, a program started. A file that is written counts twice: before, and with half of it on the disk.
  */
-export async function armKillPoint(killAt: number): Promise<() => number> {
+export async function armKillPoint(killAt: number): Promise<void> {
   let steps = 0;
   const step = () => {
     steps += 1;
@@ -24,7 +23,6 @@ export async function armKillPoint(killAt: number): Promise<() => number> {
   stepBefore(StatementSync.prototype, "run", step);
   stepBefore(childProcess, "spawn", step);
   syncBuiltinESMExports();
-  return () => steps;
 }
 
 type Callable = (...args: unknown[]) => unknown;

@@ -1,3 +1,4 @@
+import type { ConditionType } from "#sidecar/tell/condition.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { armKillPoint } from "./kill-points.ts";
 import type { UpkeepProcessState, UpkeepRequest } from "./upkeep-process.ts";
@@ -19,23 +20,22 @@ await using upkeep = await runUpkeep(
   },
   { stateDirectory },
 );
-let steps = () => 0;
-
 process.on("message", ({ killAt }: UpkeepRequest) => void answer(killAt));
 await new Promise<void>((resolve) => process.once("disconnect", () => resolve()));
 
 async function answer(killAt: number | undefined): Promise<void> {
-  if (killAt !== undefined) steps = await armKillPoint(killAt);
-  const reason = (type: "ConfigCurrent" | "RestartSettled" | "Unheld") => upkeep.board.get(type)?.reason;
+  if (killAt !== undefined) await armKillPoint(killAt);
   const isSettled = reason("RestartSettled") === (driver === "none" ? "NoDriver" : "Idle");
   const state: UpkeepProcessState = {
     isRight: reason("ConfigCurrent") === "AsDesired" && (isSettled || reason("RestartSettled") === "Idle"),
-    isHeld: reason("Unheld") === "Held",
     corrections: await metric("gatehouse_node_config_corrections_total"),
     restarts: await metric("gatehouse_node_restarts_total"),
-    steps: steps(),
   };
   process.send?.(state);
+}
+
+function reason(type: ConditionType): string | undefined {
+  return upkeep.board.get(type)?.reason;
 }
 
 async function metric(name: string): Promise<number> {

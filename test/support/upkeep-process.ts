@@ -12,12 +12,9 @@ export type UpkeepRequest = Readonly<{ killAt?: number }>;
 export type UpkeepProcessState = Readonly<{
   /** node.conf is as desired, and no restart that could be made is due. */
   isRight: boolean;
-  isHeld: boolean;
   /** Since the process started. */
   corrections: number;
   restarts: number;
-  /** Since it was told where to end. */
-  steps: number;
 }>;
 
 /** The upkeep of a node in a process of its own, without the sidecar's other parts: quick to start, and there to be killed. */

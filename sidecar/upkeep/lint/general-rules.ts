@@ -27,9 +27,18 @@ export function secretsInFile(tree: ConfigTree): readonly LintFinding[] {
 }
 
 const words = /^([a-z]{3,8}\s+){11,23}[a-z]{3,8}$/;
+const urlWithPassword = /:\/\/[^\s/@:]*:[^\s/@]+@/;
 const secretName = /(^|_)(private_?key|secret|password|passphrase|mnemonic|api_?key|token)$/i;
 
+/** The values that {@link secretsInFile} finds, for those who print parts of the file. */
+export function secretValues(tree: ConfigTree): readonly string[] {
+  return tree
+    .properties()
+    .flatMap(({ key, value }) => (typeof value === "string" && looksSecret(key, value) ? [value] : []));
+}
+
 function looksSecret(key: string, value: string): boolean {
+  if (urlWithPassword.test(value)) return true;
   if (/^(0x)?[0-9a-fA-F]{64}$/.test(value) || value.includes("PRIVATE KEY-----") || words.test(value)) return true;
   return secretName.test(key) && value !== "" && !/[/\\.]/.test(value);
 }

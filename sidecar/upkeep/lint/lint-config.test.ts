@@ -69,6 +69,18 @@ describe("gatehouse lint", () => {
     expect(found.join()).not.toContain(key);
   });
 
+  test("a password in a URL, without showing it; a port that only a lenient reader takes for one", () => {
+    const address = findings('"10.0.0.1"', '"https://bob:hunter2@push.example:9091/"').join();
+    expect(address).toContain('is "https://[secret]@push.example:9091/"; expected a host name');
+    expect(address).toContain('write "push.example".');
+    expect(address).toContain("secret chain.monitor_config.storage_cetina_push_address looks like a secret");
+    expect(address).not.toContain("hunter2");
+    expect(findings('"10.0.0.1"', '"[2001:db8::1]:9091"').join()).toContain('write "2001:db8::1".');
+    for (const port of ["0x4e20", " 18100", "1e3", "070000"]) {
+      expect(findings('"20000"', `"${port}"`).join()).toContain("expected a port from 1 to 65535 as a string");
+    }
+  });
+
   test("a file that can't be read, or is JSON5", () => {
     expect(findings(/}\n$/, "")[0]).toMatch(/^13:1 unreadable  is not complete JSON/);
     expect(findings('"chain"', "chain")[0]).toMatch(/^1:1 json5 {2}is JSON5, which can't be corrected in place\./);

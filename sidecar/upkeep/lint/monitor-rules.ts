@@ -1,6 +1,7 @@
 import type { NodeVersion } from "../observe/node-version.ts";
 import { monitorFields, namingOf, pamirKeys, storageKeys, type MonitorField } from "../plan/monitor-keys.ts";
 import { readMonitorValue, typeRule } from "../plan/monitor-values.ts";
+import { shownValue } from "../plan/shown-value.ts";
 import type { ConfigTree, FoundProperty } from "./config-tree.ts";
 import type { LintFinding } from "./finding.ts";
 
@@ -76,7 +77,7 @@ function valueFinding(field: MonitorField, value: unknown): Judgement | undefine
   if (meant === value) return undefined;
   const fix =
     meant === undefined ? `write a value of this kind: ${typeRule[field]}.` : `write ${JSON.stringify(meant)}.`;
-  const message = `is ${JSON.stringify(value)?.slice(0, 80)}; ${typeRule[field]}.`;
+  const message = `is ${shownValue(value)}; ${typeRule[field]}.`;
   const rule = field === "pushAddress" && typeof value === "string" ? "push-address" : "wrong-type";
   return { rule, message, fix };
 }

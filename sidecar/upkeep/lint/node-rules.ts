@@ -31,7 +31,8 @@ function portFindings(tree: ConfigTree, name: string, users: Map<number, string>
   if (found === undefined)
     return [missing(tree, path, `add "${name}" with a port as a string, e.g. "${samplePorts[name]}".`)];
   const { value, position } = found;
-  const number = typeof value === "string" || typeof value === "number" ? Number(value) : Number.NaN;
+  const isPlain = typeof value === "number" || (typeof value === "string" && /^\d{1,5}$/.test(value));
+  const number = isPlain ? Number(value) : Number.NaN;
   const finding = { path: path.join("."), ...position };
   if (!Number.isInteger(number) || number < 1 || number > 65_535) {
     const message = `is ${JSON.stringify(value)}; expected a port from 1 to 65535 as a string.`;

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { applyEdits, createScanner, findNodeAtLocation, modify, parse, parseTree, type Node } from "jsonc-parser";
+import { createScanner, findNodeAtLocation, parse, parseTree, type Node } from "jsonc-parser";
 import type { ConfigDocument, JsonObject } from "../observe/config-document.ts";
 import { positionAt } from "../observe/text-position.ts";
+import { indentAt, insertProperty, renderValue } from "./config-insert.ts";
 import { changedValue, type ConfigChange } from "./config-change.ts";
 
 /** The text after an edit, or why the text was left alone. */
@@ -20,7 +21,9 @@ export function editConfig(document: ConfigDocument, changes: readonly ConfigCha
   const text = changes.reduce((before, change) => applyChange(before, change), document.text);
   const chain = { ...document.chain, monitor_config: changedValue(document.chain["monitor_config"], changes) };
   const intended: JsonObject = { ...document.value, chain };
-  if (!isDeepStrictEqual(parse(text, [], lenient), intended)) {
+  // Only strict JSON's own reader takes a key such as __proto__ for a key.
+  const result: unknown = document.format === "json" ? JSON.parse(text) : parse(text, [], lenient);
+  if (!isDeepStrictEqual(result, intended)) {
     return {
       ok: false,
       message: "can't be edited without touching something else; correct chain.monitor_config by hand.",
@@ -32,9 +35,9 @@ export function editConfig(document: ConfigDocument, changes: readonly ConfigCha
 function applyChange(text: string, change: ConfigChange): string {
   switch (change.kind) {
     case "create":
-      return applyEdits(text, modify(text, monitorPath, change.value, { formattingOptions: formattingOf(text) }));
+      return createMonitor(text, change.value);
     case "insert":
-      return insertProperty(text, change.key, change.value);
+      return insertKey(text, change.key, change.value);
     case "set":
       return replaceNode(text, propertyOf(text, change.key)?.children?.[1], JSON.stringify(change.value));
     case "rename":
@@ -44,20 +47,16 @@ function applyChange(text: string, change: ConfigChange): string {
   }
 }
 
-function insertProperty(text: string, key: string, value: unknown): string {
-  const object = findNode(text, monitorPath);
-  const last = object?.children?.at(-1);
-  if (object === undefined || last === undefined) {
-    return applyEdits(text, modify(text, [...monitorPath, key], value, { formattingOptions: formattingOf(text) }));
-  }
-  // Right behind the last value, so that comments and a trailing comma after it stay where they are.
-  const end = last.offset + last.length;
-  const before = text.slice(text.lastIndexOf("\n", last.offset) + 1, last.offset);
-  const separator = /^\s*$/.test(before) && text.slice(object.offset, last.offset).includes("\n");
-  const eol = text.includes("\r\n") ? "\r\n" : "\n";
-  const gap = separator ? `${eol}${before}` : " ";
-  const colon = / *: */.exec(text.slice(last.offset + (last.children?.[0]?.length ?? 0)))?.[0] ?? ": ";
-  return `${text.slice(0, end)},${gap}${JSON.stringify(key)}${colon}${JSON.stringify(value)}${text.slice(end)}`;
+function createMonitor(text: string, value: JsonObject): string {
+  const stands = findNode(text, monitorPath);
+  if (stands !== undefined) return replaceNode(text, stands, renderValue(text, value, indentAt(text, stands.offset)));
+  const chain = findNode(text, ["chain"]);
+  return chain === undefined ? text : insertProperty(text, chain, "monitor_config", value);
+}
+
+function insertKey(text: string, key: string, value: unknown): string {
+  const monitor = findNode(text, monitorPath);
+  return monitor === undefined ? text : insertProperty(text, monitor, key, value);
 }
 
 function replaceNode(text: string, node: Node | undefined, replacement: string): string {
@@ -110,12 +109,6 @@ function findNode(text: string, path: readonly string[]): Node | undefined {
 
 function propertyOf(text: string, key: string): Node | undefined {
   return findNode(text, monitorPath)?.children?.find((property) => property.children?.[0]?.value === key);
-}
-
-function formattingOf(text: string): { insertSpaces: boolean; tabSize: number; eol: string } {
-  const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? "  ";
-  const eol = text.includes("\r\n") ? "\r\n" : "\n";
-  return { insertSpaces: !indent.startsWith("\t"), tabSize: indent.startsWith("\t") ? 1 : indent.length, eol };
 }
 
 function duplicateKey(text: string): string | undefined {

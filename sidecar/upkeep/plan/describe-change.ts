@@ -1,4 +1,5 @@
 import type { ConfigChange } from "./config-change.ts";
+import { shownValue } from "./shown-value.ts";
 
 /** One change as a person reads it, with its reason. */
 export function describeChange(change: ConfigChange): string {
@@ -13,16 +14,10 @@ export function whatChanges(change: ConfigChange): string {
     case "insert":
       return `${change.key} added as ${JSON.stringify(change.value)}`;
     case "set":
-      return `${change.key} set to ${JSON.stringify(change.value)}, was ${shown(change.from)}`;
+      return `${change.key} set to ${JSON.stringify(change.value)}, was ${shownValue(change.from)}`;
     case "rename":
       return `${change.key} renamed to ${change.to}`;
     case "remove":
       return `${change.key} removed`;
   }
-}
-
-/** Values that somebody else wrote may be long. */
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? "nothing";
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../observe/config-document.ts";
+import { shownValue } from "./shown-value.ts";
 import type { DesiredMonitor } from "./desired.ts";
 import type { MonitorField, Naming } from "./monitor-keys.ts";
 
@@ -44,9 +45,9 @@ function fromSetting(field: MonitorField, value: MonitorValue | undefined): Want
 }
 
 function fromDefault(field: MonitorField, value: MonitorValue | undefined): WantedValue | undefined {
-  return value === undefined
-    ? undefined
-    : { value, reason: `default of monitor.${field}, because neither setting nor file has it` };
+  if (value === undefined) return undefined;
+  const made = field === "jobName" ? ", made from this machine's name and the data path" : "";
+  return { value, reason: `default of monitor.${field}${made}, because neither setting nor file has it` };
 }
 
 function fromFile(field: MonitorField, current: JsonObject | undefined, naming: Naming): WantedValue | undefined {
@@ -55,7 +56,7 @@ function fromFile(field: MonitorField, current: JsonObject | undefined, naming: 
     const value = found === undefined ? undefined : readMonitorValue(field, found);
     if (value === undefined) continue;
     const reason =
-      value === found ? `the file's own value of ${key}` : `${key} was ${JSON.stringify(found)}; ${typeRule[field]}`;
+      value === found ? `the file's own value of ${key}` : `${key} was ${shownValue(found)}; ${typeRule[field]}`;
     return { value, reason };
   }
   return undefined;
@@ -86,14 +87,16 @@ export function readMonitorValue(field: MonitorField, value: unknown): MonitorVa
   }
 }
 
-/** The host of an address that may carry a protocol, a port or a path by mistake. */
+/** The host of an address that may carry a protocol, credentials, brackets, a port or a path by mistake. */
 function bareHost(text: string): string | undefined {
   const trimmed = text.trim();
   if (/^[0-9A-Fa-f:]+$/.test(trimmed) && trimmed.split(":").length > 2) return trimmed;
   const host = trimmed
     .replace(/^[a-z][a-z0-9+.-]*:\/\//i, "")
     .replace(/\/.*$/s, "")
-    .replace(/:\d+$/, "");
+    .replace(/^.*@/s, "")
+    .replace(/:\d+$/, "")
+    .replace(/^\[([0-9A-Fa-f:]+)\]$/, "$1");
   return /^[^\s/]+$/.test(host) ? host : undefined;
 }
 

@@ -147,6 +147,27 @@ describe("plan", () => {
     expect(planText(after ?? "", "0.16.2").actions).toEqual([]);
   });
 
+  test.each([
+    ["an empty one-line object", '{"chain":{"monitor_config":{}, "a":  1}}'],
+    ["an empty object with a comment", '{"chain":{"monitor_config":{ /* none */ }}} // end\n'],
+    ["an empty object over lines", '{\r\n\t"chain": {\r\n\t\t"monitor_config": {\r\n\t\t}, "a":  1\r\n\t}\r\n}'],
+    ["no object", '{"chain": {"monitor_config": null, "a":  1 /* none */}}\n'],
+    ["nothing", '{"chain": {"a":  1 // one\n}}'],
+    ["an empty chain", '{"chain":{ }, "__proto__":  {"a":  1}}'],
+  ])("monitor_config is %s: every byte around it stays", (_, text) => {
+    const first = planText(text, "0.16.2");
+    expect(first.problems).toEqual([]);
+    const after = written(first) ?? "";
+    expect(planText(after, "0.16.2")).toEqual({ actions: [], problems: [] });
+    const rest = text.replace(/"monitor_config": ?(null|\{\s*|\{ )/, "");
+    let at = 0;
+    for (const char of rest) {
+      at = after.indexOf(char, at) + 1;
+      expect(at, `${char} of ${after}`).toBeGreaterThan(0);
+    }
+    expect(after.includes("\r\n")).toBe(text.includes("\r\n"));
+  });
+
   test("no Pushgateway known: said, and nothing switched on", () => {
     const wanted: Desired = {
       ...desired,
