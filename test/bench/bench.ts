@@ -5,6 +5,7 @@
 const sections: Readonly<Record<string, (parts: readonly string[]) => Promise<void>>> = {
   stack: async () => (await import("./stack.ts")).benchStack(),
   upkeep: async (parts) => (await import("./upkeep/upkeep.ts")).benchUpkeep(parts),
+  deployment: async () => void (await import("./deployment.ts")),
 };
 
 const [chosen, ...parts] = process.argv.slice(2);
