@@ -1,90 +1,55 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePorts } from "../support/free-ports.ts";
-import { haproxyProxy, nginxProxy, responder, start, type BenchProcess } from "./proxies.ts";
-import { drive, type LoadResult } from "./wrk.ts";
+import { parseArgs } from "node:util";
+import { againstAnvil } from "./gateway/anvil.ts";
+import { costOfChecks } from "./gateway/cost.ts";
+import { memoryRun } from "./gateway/memory-run.ts";
+import { passThrough } from "./gateway/pass-through.ts";
+import { streamedAnswers } from "./gateway/stream.ts";
+import { print } from "./gateway/table.ts";
+import { webSocketClients } from "./gateway/websocket-clients.ts";
 
 /**
  * Measures the gateway against nginx and HAProxy as proxies, all in front of the same native responder, and against bare anvil.
- * Needs nginx, haproxy and wrk on PATH. Argument: seconds of each run (5).
+ * Needs nginx, haproxy and wrk on PATH. `--seconds` of each run; `--only` parts, separated by commas; `--requests` of the run
+ * that watches memory, which is made only when it is named; `--clients` of the WebSocket part.
  */
-const seconds = Number(process.argv[2] ?? 5);
-const connections = 64;
-const gatewayMain = new URL("gateway-process.main.ts", import.meta.url).pathname;
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "4" },
+    only: { type: "string", default: "small,large,anvil,stream,cost,websocket" },
+    requests: { type: "string", default: "10000000" },
+    clients: { type: "string", default: "5000" },
+  },
+});
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-bench-"));
-const pass = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}';
-const hot = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}';
-const balance =
-  '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266","latest"]}';
-
-await using stack = new AsyncDisposableStack();
-stack.defer(() => rmSync(folder, { recursive: true, force: true }));
-print("machine", [
-  { cpus: `${cpus().length} × ${cpus()[0]?.model ?? "?"}`, node: process.version, seconds, connections },
+const surroundings = { folder, seconds: Number(values.seconds), connections: 64 };
+const parts = new Map<string, () => Promise<void> | void>([
+  ["small", () => passThrough("40 B", 42, surroundings)],
+  ["large", () => passThrough("2 KB", 2_048, surroundings)],
+  ["anvil", () => againstAnvil(surroundings)],
+  ["stream", streamedAnswers],
+  ["cost", costOfChecks],
+  ["websocket", () => webSocketClients(Number(values.clients))],
+  ["memory", () => memoryRun(Number(values.requests), { ...surroundings, seconds: 10 })],
 ]);
-for (const [name, size] of [
-  ["40 B", 42],
-  ["2 KB", 2_048],
-] as const) {
-  await using scope = new AsyncDisposableStack();
-  const [nodePort = 0, nginxPort = 0, haproxyPort = 0, gatewayPort = 0] = await freePorts(4);
-  const result = "1".repeat(Math.max(4, size - 38));
-  const node = scope.use(await responder(folder, nodePort, `{"jsonrpc":"2.0","id":1,"result":"0x${result}"}`));
-  const nginx = scope.use(await nginxProxy(folder, nginxPort, nodePort));
-  const haproxy = scope.use(await haproxyProxy(folder, haproxyPort, nodePort));
-  const gateway = scope.use(await startGatewayProcess(gatewayPort, node.url));
-  await measure(gateway, pass);
-  print(`pass-through, ${name} replies`, [
-    row("nginx proxy_pass", await measure(nginx, pass)),
-    row("HAProxy", await measure(haproxy, pass)),
-    row("gateway", await measure(gateway, pass)),
-    row("gateway, hot read", await measure(gateway, hot)),
-  ]);
-  print(`one request at a time, ${name} replies`, [
-    row("responder itself", await measure(node, pass, 1)),
-    row("nginx proxy_pass", await measure(nginx, pass, 1)),
-    row("gateway", await measure(gateway, pass, 1)),
-  ]);
-}
-const [anvilPort = 0, gatewayPort = 0] = await freePorts(2);
-const anvil = stack.use(
-  await start("anvil", ["--port", String(anvilPort), "--block-time", "1", "--silent"], anvilPort),
-);
-const gateway = stack.use(await startGatewayProcess(gatewayPort, anvil.url));
-await measure(gateway, balance);
-print("eth_getBalance at latest", [
-  row("bare anvil", await measure(anvil, balance)),
-  row("gateway in front of it", await measure(gateway, balance)),
-]);
-
-function startGatewayProcess(port: number, nodeUrl: string): Promise<BenchProcess> {
-  return start(process.execPath, [gatewayMain, String(port), nodeUrl, nodeUrl.replace("http", "ws")], port);
-}
-
-function measure({ url, pid }: BenchProcess, body: string, clients = connections): Promise<LoadResult> {
-  return drive({ url, pid, body, connections: clients, seconds, folder });
-}
-
-function row(what: string, result: LoadResult) {
-  return {
-    what,
-    "req/s": result.requestsPerSecond,
-    "p50 ms": result.p50Ms,
-    "p99 ms": result.p99Ms,
-    "CPU µs/request": result.cpuMicros,
-    "peak MiB": result.peakMiB,
-    failed: result.failed,
-  };
-}
-
-function print(title: string, rows: readonly Readonly<Record<string, string | number>>[]): void {
-  process.stdout.write(`\n${title}\n`);
-  for (const one of rows) {
-    process.stdout.write(
-      `  ${Object.entries(one)
-        .map(([name, value]) => `${name}: ${value}`)
-        .join("  ")}\n`,
-    );
+try {
+  const versions = [firstLine("nginx", "-v"), firstLine("haproxy", "-v"), firstLine("wrk", "-v")].join(", ");
+  const load = loadavg()[0]?.toFixed(1) ?? "?";
+  print("machine", [{ cpus: `${cpus().length} × ${cpus()[0]?.model}`, node: process.version, versions, load }]);
+  for (const name of values.only.split(",")) {
+    const part = parts.get(name);
+    if (part === undefined) throw new Error(`--only names "${name}"; the parts are ${[...parts.keys()].join(", ")}`);
+    await part();
   }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** What a program says of its version, on whichever output, whatever its exit code. */
+function firstLine(command: string, flag: string): string {
+  const text = execFileSync("sh", ["-c", `${command} ${flag} 2>&1 || true`], { encoding: "utf8" });
+  return text.split("\n", 1)[0] ?? "";
 }

@@ -5,18 +5,18 @@ export type Stream = readonly Buffer[];
 
 /**
  * Sends pieces over a raw connection, one after another, half-closes never, and collects what comes until the peer closes or
- * nothing has come for `quietMs` after `expected` answers were seen, or too little for long. Dates are blanked.
+ * nothing has come for `quietMs` after `expected` answers were seen, or too little for `patienceMs`. Dates are blanked.
  */
 export function rawExchange(
   url: string,
   pieces: Stream,
-  { expected, quietMs }: Readonly<{ expected: number; quietMs: number }>,
+  { expected, quietMs, patienceMs = 1_500 }: Readonly<{ expected: number; quietMs: number; patienceMs?: number }>,
 ): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
     const socket = connect({ host: hostname, port: Number(port), noDelay: true });
     let text = "";
-    let timer = setTimeout(() => socket.destroy(), 1_500);
+    let timer = setTimeout(() => socket.destroy(), patienceMs);
     const finish = () => {
       clearTimeout(timer);
       socket.destroy();

@@ -2,11 +2,13 @@ import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Row } from "./table.ts";
 
 const run = promisify(execFile);
 
 /** What one run of load came to. */
 export type LoadResult = Readonly<{
+  requests: number;
   requestsPerSecond: number;
   p50Ms: number;
   p99Ms: number;
@@ -16,37 +18,61 @@ export type LoadResult = Readonly<{
   failed: number;
 }>;
 
-/** One run of load. */
+/** One run of load: a Lua script for wrk decides what is sent. */
 export type Load = Readonly<{
   url: string;
   pid: number;
-  body: string;
+  script: string;
   connections: number;
   seconds: number;
   folder: string;
 }>;
 
+/** A script that posts one body again and again. */
+export function posting(body: string): string {
+  return `wrk.method = "POST"\nwrk.body = [=[${body}]=]\nwrk.headers["Content-Type"] = "application/json"\n`;
+}
+
 /** Drives a URL with wrk, one thread, and measures the process behind it. */
-export async function drive({ url, pid, body, connections, seconds, folder }: Load): Promise<LoadResult> {
-  const script = join(folder, "post.lua");
-  writeFileSync(
-    script,
-    `wrk.method = "POST"\nwrk.body = [=[${body}]=]\nwrk.headers["Content-Type"] = "application/json"\n`,
-  );
+export async function drive({ url, pid, script, connections, seconds, folder }: Load): Promise<LoadResult> {
+  const path = join(folder, "load.lua");
+  writeFileSync(path, script);
   const before = cpuTicks(pid);
-  const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "-s", script, url];
+  const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "-s", path, url];
   const { stdout } = await run("wrk", args, { timeout: (seconds + 10) * 1_000 });
   const ticks = cpuTicks(pid) - before;
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
   const microsInTick = 10_000;
+  const refused = Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0);
+  const broken = /Socket errors: connect (\d+), read (\d+), write (\d+)/.exec(stdout)?.slice(1).map(Number) ?? [];
   return {
+    requests,
     requestsPerSecond: Math.round(Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])),
     p50Ms: milliseconds(/50%\s+([\d.]+)(us|ms|s)/.exec(stdout)),
     p99Ms: milliseconds(/99%\s+([\d.]+)(us|ms|s)/.exec(stdout)),
     cpuMicros: Math.round((ticks * microsInTick * 10) / requests) / 10,
-    peakMiB: Math.round(Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024),
-    failed: Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0),
+    peakMiB: memoryMiB(pid, "VmHWM"),
+    failed: broken.reduce((sum, count) => sum + count, refused),
   };
+}
+
+/** A run's figures as a line of output. */
+export function row(what: string, result: LoadResult): Row {
+  return {
+    what,
+    "req/s": result.requestsPerSecond,
+    "p50 ms": result.p50Ms,
+    "p99 ms": result.p99Ms,
+    "CPU µs/request": result.cpuMicros,
+    "peak MiB": result.peakMiB,
+    failed: result.failed,
+  };
+}
+
+/** Memory of a process: what it has, or the most that it ever had (proc(5)). */
+export function memoryMiB(pid: number, kind: "VmRSS" | "VmHWM"): number {
+  const kilobytes = new RegExp(`${kind}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Math.round(Number(kilobytes) / 102.4) / 10;
 }
 
 /** User and system time of a process in clock ticks (proc(5), fields 14 and 15). */
@@ -57,5 +83,5 @@ function cpuTicks(pid: number): number {
 
 function milliseconds(match: RegExpExecArray | null): number {
   const factor = { us: 0.001, ms: 1, s: 1_000 }[match?.[2] ?? ""] ?? Number.NaN;
-  return Math.round(Number(match?.[1]) * factor * 100) / 100;
+  return Math.round(Number(match?.[1]) * factor * 1_000) / 1_000;
 }

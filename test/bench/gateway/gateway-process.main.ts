@@ -2,20 +2,17 @@ import { Registry } from "prom-client";
 import { createLog } from "#daemon/log.ts";
 import { startGateway } from "#sidecar/gateway/gateway.ts";
 import { gatewaySection } from "#sidecar/gateway/settings.ts";
+import { roomyTier } from "./roomy-tier.ts";
 
 /** The gateway alone in a process, as the benchmark drives it. Arguments: port, node's HTTP URL, node's WebSocket URL. */
 const [port, httpUrl = "", webSocketUrl = ""] = process.argv.slice(2);
 
-/** Every limit is checked, none is reached. */
-const roomy = {
-  requestsPerSecond: 1e7,
-  requestBurst: 1e7,
-  computeUnitsPerSecond: 1e9,
-  computeUnitBurst: 1e9,
-  concurrency: 4_096,
-};
 await using gateway = await startGateway(
-  gatewaySection.parse({ public: { port: Number(port) }, tiers: { public: roomy }, overload: { heavyParallel: 64 } }),
+  gatewaySection.parse({
+    public: { port: Number(port) },
+    tiers: { public: roomyTier },
+    overload: { heavyParallel: 64 },
+  }),
   {
     log: createLog({ service: "bench", level: "error" }),
     metrics: new Registry(),

@@ -1,0 +1,57 @@
+import { Registry } from "prom-client";
+import { openRpcTexts } from "#sidecar/gateway/catalogue/openrpc-texts.ts";
+import { makeHead } from "#sidecar/gateway/cache/head.ts";
+import { finishedFlow, type AnswerSink } from "#sidecar/gateway/dispatch/answer-sink.ts";
+import { makeCallHandler } from "#sidecar/gateway/dispatch/call-handler.ts";
+import { makeLoadGate } from "#sidecar/gateway/limits/load-gate.ts";
+import { processRateLimiter } from "#sidecar/gateway/limits/rate-limiter.ts";
+import { prometheusMeter } from "#sidecar/gateway/observe/call-metrics.ts";
+import { makePolicy } from "#sidecar/gateway/policy/policy.ts";
+import { gatewaySection } from "#sidecar/gateway/settings.ts";
+import { roomyTier } from "./roomy-tier.ts";
+import { print, verdict } from "./table.ts";
+
+const calls = 1_000_000;
+const now = () => performance.now();
+const silent: AnswerSink = {
+  text: () => undefined,
+  bytes: () => undefined,
+  refused: () => undefined,
+  begin: () => undefined,
+  chunk: () => true,
+  end: () => undefined,
+  broken: () => undefined,
+};
+
+/** Measures what catalogue, limits and metrics cost one call, with a node that answers at once in the same process. */
+export function costOfChecks(): void {
+  const policy = makePolicy(gatewaySection.parse({ tiers: { public: roomyTier } }));
+  const handle = makeCallHandler({
+    policy: () => policy,
+    limiter: processRateLimiter({ clients: 100_000 }, { now }),
+    gate: makeLoadGate({ loopDelayMs: () => 0 }),
+    head: makeHead({ staleAfterMs: 30_000 }, { now }),
+    reads: {
+      cached: () => undefined,
+      read: (_read, reader) => {
+        reader.done("answered");
+        return finishedFlow;
+      },
+    },
+    meter: prometheusMeter(new Registry()),
+    openRpc: openRpcTexts(),
+    now,
+  });
+  const caller = { key: "public 127.0.0.1", listener: "public", tierName: "public" } as const;
+  const call = { id: "1", method: "eth_getBalance", params: '["0x0000000000000000000000000000000000000000","latest"]' };
+  const run = () => {
+    const before = process.cpuUsage();
+    for (let index = 0; index < calls; index += 1) {
+      handle(call, { caller, startedAt: now(), traceparent: undefined }, silent);
+    }
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / calls;
+  };
+  run();
+  print(`catalogue, limits and metrics, ${calls} calls in one process`, [verdict("CPU µs a call", run(), { most: 5 })]);
+}

@@ -1,0 +1,10 @@
+/** A tier of which every limit is checked and none is reached. */
+export const roomyTier = {
+  requestsPerSecond: 1e7,
+  requestBurst: 1e7,
+  computeUnitsPerSecond: 1e9,
+  computeUnitBurst: 1e9,
+  concurrency: 4_096,
+  webSockets: 10_000,
+  subscriptions: 10_000,
+};

@@ -1,0 +1,22 @@
+import type { BenchProcess } from "./proxies.ts";
+import { start } from "./proxies.ts";
+import { drive, posting, type LoadResult } from "./wrk.ts";
+
+/** What every measurement is made with. */
+export type Surroundings = Readonly<{ folder: string; seconds: number; connections: number }>;
+
+const gatewayMain = new URL("gateway-process.main.ts", import.meta.url).pathname;
+
+/** Starts the gateway alone in a process, in front of a node. */
+export function startGatewayProcess(port: number, nodeUrl: string): Promise<BenchProcess> {
+  return start(process.execPath, [gatewayMain, String(port), nodeUrl, nodeUrl.replace("http", "ws")], port);
+}
+
+/** Measures a process that gets one body again and again from `connections` clients. */
+export function measure(
+  { url, pid }: BenchProcess,
+  body: string,
+  { folder, seconds, connections }: Surroundings,
+): Promise<LoadResult> {
+  return drive({ url, pid, script: posting(body), connections, seconds, folder });
+}
