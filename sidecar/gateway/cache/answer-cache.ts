@@ -1,21 +1,15 @@
+import { makeSecondChanceStore, type SecondChanceStore } from "./second-chance-store.ts";
+
 /** Bounds of the cache. */
 export type AnswerCacheOptions = Readonly<{ totalBytes: number; entryBytes: number }>;
 
-/** Fixed cost of an entry beside its text: map slot, object, string headers. */
-const entryOverheadBytes = 160;
-
-/** Generation of what does not end with the head. */
-const ever = -1;
-
-type Entry = { readonly json: string; readonly generation: number; used: boolean };
-
 /**
- * Results of reads, by method and parameters. Bounded in bytes; what was not used since it was last passed over goes first
- * (second chance), so that a hit moves nothing.
+ * Results of reads, by method and parameters: those that can't change, and those of the present head, which go all at once
+ * when the head changes. Both together are bounded in bytes; the larger gives way, so that neither drives the other out.
  */
 export type AnswerCache = Readonly<{
   get: (key: string, generation: number) => string | undefined;
-  /** Keeps a result while the head's generation is this one. */
+  /** Keeps a result while the head's generation is this one. Generations only grow. */
   putForHead: (key: string, json: string, generation: number) => void;
   /** Counts how often the cache was cleared: what was asked for in one epoch is not kept in another. */
   epoch: () => number;
@@ -28,58 +22,42 @@ export type AnswerCache = Readonly<{
 
 /** Makes an empty cache. */
 export function makeAnswerCache(options: AnswerCacheOptions): AnswerCache {
-  const entries = new Map<string, Entry>();
-  let bytes = 0;
+  const ofHead = makeSecondChanceStore();
+  const forEver = makeSecondChanceStore();
+  let headGeneration = 0;
   let epoch = 0;
 
-  const remove = (key: string, entry: Entry) => {
-    entries.delete(key);
-    bytes -= sizeOf(key, entry.json);
+  const bytes = () => ofHead.bytes() + forEver.bytes();
+  const moveTo = (generation: number) => {
+    if (generation === headGeneration) return;
+    headGeneration = generation;
+    ofHead.clear();
   };
-  const makeRoom = () => {
-    for (const [key, entry] of entries) {
-      if (bytes <= options.totalBytes) return;
-      if (entry.used) {
-        entry.used = false;
-        entries.delete(key);
-        entries.set(key, entry);
-      } else remove(key, entry);
-    }
-  };
-  const put = (key: string, json: string, generation: number) => {
+  const put = (store: SecondChanceStore, key: string, json: string) => {
     if (json.length > options.entryBytes) return;
-    const before = entries.get(key);
-    if (before !== undefined) remove(key, before);
-    entries.set(key, { json, generation, used: false });
-    bytes += sizeOf(key, json);
-    if (bytes > options.totalBytes) makeRoom();
+    store.put(key, json);
+    const excess = bytes() - options.totalBytes;
+    if (excess > 0) (ofHead.bytes() > forEver.bytes() ? ofHead : forEver).giveUp(excess);
   };
   return {
     get: (key, generation) => {
-      const entry = entries.get(key);
-      if (entry === undefined) return undefined;
-      if (entry.generation !== ever && entry.generation !== generation) {
-        remove(key, entry);
-        return undefined;
-      }
-      entry.used = true;
-      return entry.json;
+      moveTo(generation);
+      return ofHead.get(key) ?? forEver.get(key);
     },
-    putForHead: put,
+    putForHead: (key, json, generation) => {
+      moveTo(generation);
+      put(ofHead, key, json);
+    },
     epoch: () => epoch,
     putForEver: (key, json, askedIn) => {
-      if (askedIn === epoch) put(key, json, ever);
+      if (askedIn === epoch) put(forEver, key, json);
     },
     clear: () => {
       epoch += 1;
-      entries.clear();
-      bytes = 0;
+      ofHead.clear();
+      forEver.clear();
     },
-    bytes: () => bytes,
-    entries: () => entries.size,
+    bytes,
+    entries: () => ofHead.entries() + forEver.entries(),
   };
-}
-
-function sizeOf(key: string, json: string): number {
-  return key.length + json.length + entryOverheadBytes;
 }

@@ -24,8 +24,9 @@ test.each<[boolean, PushLook["state"]]>([
   expect(await verified(() => (state === "pushed" ? { state, lastPushSeconds: 1 } : { state }))).toBe(isGood);
 });
 
-test("a push counts when it is newer than the one before the restart", async () => {
-  let seconds = 1;
+test("a push counts when it is another than the one before the restart, even if the clock was set back", async () => {
+  let seconds = 10_000;
   expect(await verified(() => ({ state: "pushed", lastPushSeconds: 1 }))).toBe(false);
   expect(await verified(() => ({ state: "pushed", lastPushSeconds: (seconds += 1) }))).toBe(true);
+  expect(await verified(() => ({ state: "pushed", lastPushSeconds: (seconds -= 3_600) }))).toBe(true);
 });

@@ -117,12 +117,13 @@ async function pushIsMissing(
   options: VerificationOptions,
 ): Promise<boolean> {
   const deadline = AbortSignal.any([options.signal, AbortSignal.timeout(options.metricsWithinMs)]);
-  const beforeSeconds = before?.state === "pushed" ? before.lastPushSeconds : 0;
+  const beforeSeconds = before?.state === "pushed" ? before.lastPushSeconds : undefined;
   let isMissing = false;
   while (!deadline.aborted) {
     const now = await lastPush(deadline);
     if (now.state === "notPushing") return false;
-    if (now.state === "pushed" && now.lastPushSeconds > beforeSeconds) return false;
+    // Another time than before, not a later one: the Pushgateway's clock may have been set back meanwhile.
+    if (now.state === "pushed" && now.lastPushSeconds !== beforeSeconds) return false;
     // A look that the time limit cut off tells nothing.
     if (!deadline.aborted) isMissing = now.state !== "unreachable";
     await pause(slowLookMs, deadline);

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { makeAnswerCache } from "./answer-cache.ts";
+
+const json = "x".repeat(840);
+/** What one entry with a one-letter key counts. */
+const entryBytes = 1_001;
+
+test("a new head drops what was read of the old one, and nothing else", () => {
+  const cache = makeAnswerCache({ totalBytes: 100_000, entryBytes: 10_000 });
+  cache.putForHead("h", json, 1);
+  cache.putForEver("e", json, cache.epoch());
+  expect([cache.get("h", 1), cache.get("e", 1)]).toEqual([json, json]);
+  expect([cache.get("h", 2), cache.get("e", 2)]).toEqual([undefined, json]);
+  expect([cache.entries(), cache.bytes()]).toEqual([1, entryBytes]);
+});
+
+test("a result that was asked for before the cache was cleared is not kept", () => {
+  const cache = makeAnswerCache({ totalBytes: 100_000, entryBytes: 10_000 });
+  const askedIn = cache.epoch();
+  cache.clear();
+  cache.putForEver("e", json, askedIn);
+  expect(cache.get("e", 0)).toBeUndefined();
+});
+
+test("a text over the limit of one entry is not kept", () => {
+  const cache = makeAnswerCache({ totalBytes: 100_000, entryBytes: 100 });
+  cache.putForHead("h", json, 0);
+  expect(cache.entries()).toBe(0);
+});
+
+test("over its bytes, the cache gives up what was not used, and what was used last of all", () => {
+  const cache = makeAnswerCache({ totalBytes: 3 * entryBytes, entryBytes: 10_000 });
+  for (const key of ["a", "b", "c"]) cache.putForHead(key, json, 0);
+  cache.get("a", 0);
+  cache.putForHead("d", json, 0);
+  expect(["a", "b", "c", "d"].filter((key) => cache.get(key, 0) !== undefined)).toEqual(["a", "c", "d"]);
+  expect(cache.bytes()).toBeLessThanOrEqual(3 * entryBytes);
+});
+
+test("neither a flood of lasting results nor one of the head's drives the other out", () => {
+  const cache = makeAnswerCache({ totalBytes: 10 * entryBytes, entryBytes: 10_000 });
+  cache.putForHead("h", json, 0);
+  for (let index = 0; index < 100; index += 1) cache.putForEver(`${index}`, json, cache.epoch());
+  expect(cache.get("h", 0)).toBe(json);
+  for (let index = 0; index < 100; index += 1) cache.putForHead(`head ${index}`, json, 0);
+  expect(cache.entries()).toBeGreaterThan(5);
+  expect(cache.get("99", 0)).toBe(json);
+  expect(cache.get("head 99", 0)).toBe(json);
+  expect(cache.bytes()).toBeLessThanOrEqual(10 * entryBytes);
+});
