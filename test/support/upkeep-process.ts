@@ -44,12 +44,11 @@ export function startUpkeepProcess(
     },
   );
   const ended = once(child, "exit");
-  // A message to a process that has just ended: that it ended is told by `ended`.
-  child.on("error", () => undefined);
   const ask = async (request: UpkeepRequest = {}) => {
     if (!child.connected) return undefined;
     const answer = once(child, "message").then(([state]) => state as UpkeepProcessState);
-    child.send(request);
+    // Without a callback, a message to a process that has just ended would be an error of the whole child; `ended` tells it.
+    child.send(request, () => undefined);
     return Promise.race([answer, ended.then(() => undefined)]);
   };
   return {
