@@ -102,6 +102,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     const broken = `const { readFileSync, writeFileSync } = require("fs");
       const conf = JSON.parse(readFileSync("${nodeConf}", "utf8"));
       conf.chain.monitor_config = { enable_pamir_cetina: true, pamir_cetina_push_port: "no" };
+      conf.chain.edited_by = "hand";
       writeFileSync("${nodeConf}", JSON.stringify(conf));`;
     await stack.api.run(node, print(broken));
     await until("the configuration is healed", 60_000, async () =>
@@ -111,7 +112,9 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
       const { State: state } = await stack.inspect(node);
       return state.Running && state.StartedAt !== startedAt && state.Health?.Status === "healthy";
     });
-    expect(JSON.parse(await readConf())).toEqual(JSON.parse(before));
+    // The edit that is nobody's business but the node's stays, and is why the node has to start again.
+    const { chain } = JSON.parse(before) as { chain: object };
+    expect(JSON.parse(await readConf())).toEqual({ ...JSON.parse(before), chain: { ...chain, edited_by: "hand" } });
     await until("the gateway answers", 30_000, async () => (await rpc("eth_blockNumber", [])).result !== undefined);
   });
 
