@@ -1,8 +1,6 @@
 import * as docker from "@pulumi/docker";
 import type { StackConfig } from "../config-schema.ts";
-import { ConfigError } from "../spec/config-problem.ts";
 import { DockerHost } from "./docker-host.ts";
-import { engineProblems } from "./engine-check.ts";
 import { engineSocketPath, socketGroup } from "./engine-socket.ts";
 import { GatehouseImages } from "./gatehouse-images.ts";
 import { imageBuilder } from "./image-builder.ts";
@@ -10,15 +8,13 @@ import { imageBuilder } from "./image-builder.ts";
 /**
  * Makes the Docker host of a stack: the provider of its engine, the images, the networks.
  *
- * @throws {ConfigError} for what the engine would stop at half way, before anything is made.
+ * @throws {ConfigError} for a socket that is not there, before anything is made.
  */
 export async function dockerHostOf(
   config: StackConfig,
   { prefix, root }: Readonly<{ prefix: string; root: string }>,
 ): Promise<DockerHost> {
   const path = engineSocketPath(config.dockerEngine);
-  const problems = await engineProblems(config, prefix);
-  if (problems.length > 0) throw new ConfigError(problems);
   const provider = new docker.Provider("engine", { host: config.dockerEngine });
   const images = new GatehouseImages(
     `${prefix}-images`,

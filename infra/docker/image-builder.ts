@@ -1,5 +1,5 @@
 import type { StackConfig } from "../config-schema.ts";
-import { askEngine, localSocket } from "./engine-request.ts";
+import { engineQuestion } from "../preflight/engine-question.ts";
 
 /** Docker's two builders, by the provider's names. */
 export type ImageBuilder = "BuilderV1" | "BuilderBuildKit";
@@ -16,8 +16,8 @@ export async function imageBuilder({
   dockerEngine,
 }: Pick<StackConfig, "imageBuilder" | "dockerEngine">): Promise<ImageBuilder> {
   if (configured !== "auto") return configured === "classic" ? "BuilderV1" : "BuilderBuildKit";
-  const socketPath = localSocket(dockerEngine);
-  if (socketPath === undefined) return "BuilderBuildKit";
-  const { headers } = await askEngine(socketPath, "/_ping");
+  const ask = dockerEngine.startsWith("unix:") ? engineQuestion(dockerEngine, false) : undefined;
+  if (ask === undefined) return "BuilderBuildKit";
+  const { headers } = await ask("/_ping");
   return headers["builder-version"] === "2" ? "BuilderBuildKit" : "BuilderV1";
 }

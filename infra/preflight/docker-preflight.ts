@@ -19,25 +19,41 @@ const containers = z.array(
 );
 const image = z.object({ Config: z.object({ Env: z.array(z.string()).nullish() }).nullish() });
 const message = z.object({ message: z.string() });
+const engineVersion = z.object({ ApiVersion: z.string() });
+
+/** The oldest minor version of the Engine API 1 that the stack needs: Docker 20.10. */
+const apiMinorMin = 41;
 
 /** The oldest Node that runs TypeScript as it is. */
 const oldestNode = 24;
 
-/** What keeps a Docker host from taking a stack: no engine, taken ports, images that are nowhere. */
+/** What keeps a Docker host from taking a stack: no engine or one that is too old, taken ports, images that are nowhere. */
 export async function dockerProblems(config: StackConfig, look: DockerLook): Promise<readonly ConfigProblem[]> {
-  try {
-    await look.ask("/_ping");
-  } catch (error) {
-    const found = `found ${config.dockerEngine}, which does not answer (${(error as Error).message})`;
-    return [
-      {
-        key: "dockerEngine",
-        message: `${found}; start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.`,
-      },
-    ];
-  }
+  const engine = await engineProblems(config, look);
+  if (engine.length > 0) return engine;
   const [ports, images] = await Promise.all([portProblems(config, look), imageProblems(config, look)]);
   return [...ports, ...images];
+}
+
+async function engineProblems({ dockerEngine }: StackConfig, { ask }: DockerLook): Promise<readonly ConfigProblem[]> {
+  const key = "dockerEngine";
+  try {
+    const { status, body } = await ask("/version");
+    const api = engineVersion.safeParse(body).data?.ApiVersion;
+    if (Number(api?.split(".")[1] ?? 0) >= apiMinorMin) return [];
+    const found =
+      api === undefined
+        ? `${dockerEngine}, which answers HTTP ${status} to /version`
+        : `an engine with API version ${api}`;
+    return [{ key, message: `found ${found}; expected 1.${apiMinorMin} or later. Update Docker to 20.10 or later.` }];
+  } catch (error) {
+    const { code, message: said } = error as NodeJS.ErrnoException;
+    const advice =
+      code === "EACCES"
+        ? "you may not use this socket; join its group (often `docker`) or run as a user who may"
+        : "start the Docker engine, or set its address with `pulumi config set dockerEngine …`";
+    return [{ key, message: `found ${dockerEngine}, which does not answer (${said}); ${advice}.` }];
+  }
 }
 
 async function portProblems(

@@ -1,7 +1,7 @@
-import { request, type RequestOptions } from "node:http";
+import { request, type IncomingHttpHeaders, type RequestOptions } from "node:http";
 
 /** An engine's answer to a question of the Engine API. */
-export type EngineAnswer = Readonly<{ status: number; body: unknown }>;
+export type EngineAnswer = Readonly<{ status: number; headers: IncomingHttpHeaders; body: unknown }>;
 
 /** Asks an engine; `path` begins with a slash. Rejects when it does not answer in time. */
 export type AskEngine = (path: string) => Promise<EngineAnswer>;
@@ -31,7 +31,10 @@ function ask(target: Pick<RequestOptions, "socketPath" | "hostname" | "port" | "
         else chunks.push(chunk);
       });
       response.once("error", reject);
-      response.once("end", () => resolve({ status: response.statusCode ?? 0, body: parse(Buffer.concat(chunks)) }));
+      response.once("end", () => {
+        const { statusCode = 0, headers } = response;
+        resolve({ status: statusCode, headers, body: parse(Buffer.concat(chunks)) });
+      });
     });
     outgoing.once("error", reject).end();
   });

@@ -24,7 +24,7 @@ let taken: Server;
 
 /** The questions of an engine that the program asks, answered as Docker does. */
 function answer(path: string): readonly [status: number, body: unknown] {
-  if (path === "/_ping") return [200, "OK"];
+  if (path === "/version") return [200, { ApiVersion: "1.41" }];
   if (path === "/containers/json") return [200, running];
   const name = decodeURIComponent(path.split("/").slice(2, -1).join("/"));
   if (path.startsWith("/images/"))

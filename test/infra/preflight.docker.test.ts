@@ -3,8 +3,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
+import { tokenAddress } from "#devnet/token/address.ts";
 import { parseConfig } from "#infra/config.ts";
-import { engineProblems } from "#infra/docker/engine-check.ts";
+import { preflight } from "#infra/preflight/preflight.ts";
+import { ConfigError } from "#infra/spec/config-problem.ts";
 import { startContainer } from "../support/engine/container.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { freePorts } from "../support/free-ports.ts";
@@ -18,8 +20,14 @@ const problems = async (config: Readonly<Record<string, string>>, prefix = "gate
   const ports = { gatewayPort, resourceServerPort, statusPort };
   const free = Object.fromEntries(Object.entries(ports).map(([key, port]) => [key, String(port)]));
   const built = { gatehouseImage: images?.gatehouse ?? "", devnetImage: images?.devnet ?? "" };
-  const parsed = parseConfig({ dockerEngine: url, devAccounts: "true", ...built, ...free, ...config });
-  return (await engineProblems(parsed, prefix)).map(({ key, message }) => `${key}: ${message}`);
+  const parsed = parseConfig({ dockerEngine: url, devAccounts: "true", tokenAddress, ...built, ...free, ...config });
+  try {
+    await preflight(parsed, { prefix, environment: {} });
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map(({ key, message }) => `${key}: ${message}`);
+    throw error;
+  }
+  return [];
 };
 
 /** An HTTP server, given up when disposed of. */
@@ -40,7 +48,7 @@ describe.skipIf(!found.ok)(`what the engine is asked before anything is made${sk
     const [port = 0] = await freePorts(1);
     await using _ = await listening(createServer(), port);
     expect(await problems({ gatewayPort: String(port) })).toEqual([
-      `gatewayPort: found ${port}, which another program of this machine already listens on. Stop it, or choose another port with \`pulumi config set gatewayPort …\`.`,
+      `gatewayPort: found ${port}, but another program on this machine listens on it at 127.0.0.1. Free it, or take another one with \`pulumi config set gatewayPort …\`.`,
     ]);
   });
 
@@ -48,19 +56,20 @@ describe.skipIf(!found.ok)(`what the engine is asked before anything is made${sk
     const [port = 0] = await freePorts(1);
     await using container = await startContainer({
       image: images?.gatehouse ?? "",
-      options: ["--publish", `127.0.0.1:${port}:4022`, "--label", "io.gatehouse.stack=gatehouse-mine"],
+      options: ["--publish", `127.0.0.1:${port}:4022`],
       command: ["upstream"],
     });
     expect(await problems({ statusPort: String(port) })).toEqual([
-      expect.stringContaining(`statusPort: found ${port}, which the container ${container.name} already listens on`),
+      expect.stringContaining(`statusPort: found ${port}, but the container ${container.name} publishes it already`),
     ]);
-    expect(await problems({ statusPort: String(port) }, "gatehouse-mine")).toEqual([]);
+    const ownPrefix = container.name.slice(0, container.name.lastIndexOf("-"));
+    expect(await problems({ statusPort: String(port) }, ownPrefix)).toEqual([]);
   });
 
   test("names an image that is neither there nor to be had", async () => {
     expect(await problems({ gatehouseImage: "127.0.0.1:1/gatehouse:none" })).toEqual([
       expect.stringMatching(
-        /^gatehouseImage: found 127\.0\.0\.1:1\/gatehouse:none, which the engine does not have and can't get: .+ Load or pull it, or name another/,
+        /^gatehouseImage: found 127\.0\.0\.1:1\/gatehouse:none, which the engine does not have and can't pull \(.+\); correct it with/,
       ),
     ]);
   });
@@ -70,7 +79,7 @@ describe.skipIf(!found.ok)(`what the engine is asked before anything is made${sk
     try {
       const dockerEngine = `unix://${join(directory, "engine.sock")}`;
       expect(await problems({ dockerEngine })).toEqual([
-        `dockerEngine: found ${dockerEngine}, which does not answer (ENOENT); start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.`,
+        `dockerEngine: found ${dockerEngine}, which does not answer (connect ENOENT ${join(directory, "engine.sock")}); start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.`,
       ]);
       await using _ = await listening(
         createServer((_request, response) => response.end('{"ApiVersion":"1.40"}')),
