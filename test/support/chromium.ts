@@ -1,6 +1,6 @@
-import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { chromium, type Browser } from "playwright-core";
+import { isExecutable } from "./is-executable.ts";
 
 const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
@@ -14,14 +14,4 @@ export function findChromium(): string | undefined {
 export async function startChromium(executablePath: string): Promise<AsyncDisposable & Readonly<{ browser: Browser }>> {
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
   return { browser, [Symbol.asyncDispose]: () => browser.close() };
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    // Not here: the next directory is asked.
-    return false;
-  }
 }

@@ -1,12 +1,13 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, chownSync, constants, globSync, mkdtempSync, rmSync } from "node:fs";
+import { chownSync, globSync, mkdtempSync, rmSync } from "node:fs";
 import { userInfo } from "node:os";
 import { delimiter, join } from "node:path";
 import { Client } from "pg";
 import { within } from "#daemon/deadline.ts";
 import { freePorts } from "./free-ports.ts";
 import { until } from "./until.ts";
+import { isExecutable } from "./is-executable.ts";
 
 /** A PostgreSQL server for tests, with data of its own. Disposing of it stops it and removes its data. */
 export type PostgresServer = AsyncDisposable &
@@ -107,13 +108,4 @@ async function query(url: string, text: string): Promise<readonly Readonly<Recor
 function programs(): string | undefined {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), ...globSync("/usr/lib/postgresql/*/bin")];
   return folders.find((folder) => ["postgres", "initdb"].every((name) => isExecutable(join(folder, name))));
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
