@@ -18,6 +18,7 @@ import { nodeConfMap } from "./node-conf-map.ts";
 import { nodeStatefulSet } from "./node-stateful-set.ts";
 import { publicIngress } from "./public-ingress.ts";
 import { publicRoutes } from "./public-routes.ts";
+import type { ServiceAccess } from "./service-account.ts";
 import { snapshotJob } from "./snapshot-job.ts";
 import { unawaited } from "./unawaited.ts";
 import { nodeServices, serviceOf } from "./services.ts";
@@ -85,11 +86,8 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const patience = specs.restore === undefined ? rolloutTimeout : restoreTimeout;
     const named = `${this.#options.prefix}-node`;
     const here = this.#inNamespace(parent);
-    const { account, role, binding } = nodeAccess(this.#options);
     const needed: Resource[] = [
-      new k8s.core.v1.ServiceAccount(named, account, here),
-      new k8s.rbac.v1.Role(named, role, here),
-      new k8s.rbac.v1.RoleBinding(named, binding, here),
+      ...this.#access(named, nodeAccess(this.#options), here),
       ...this.#nodeConf(specs.node, parent),
       ...[...specs.node.volumes, ...specs.sidecar.volumes].map((volume) => this.#claim(volume)),
       ...this.#secret(specs.node, parent),
@@ -125,12 +123,22 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     { spec, schedule }: NonNullable<NodeSpecs["snapshots"]>,
     here: Readonly<{ parent: ComponentResource; provider: k8s.Provider }>,
   ): void {
-    const { account, role, binding, job } = snapshotJob(spec, schedule, this.#options);
+    const { job, ...access } = snapshotJob(spec, schedule, this.#options);
     const named = `${this.#options.prefix}-${spec.name}`;
-    new k8s.core.v1.ServiceAccount(named, account, here);
-    new k8s.rbac.v1.Role(named, role, here);
-    new k8s.rbac.v1.RoleBinding(named, binding, here);
-    new k8s.batch.v1.CronJob(named, job, here);
+    const needed = this.#access(named, access, here);
+    new k8s.batch.v1.CronJob(named, job, { ...here, dependsOn: [...needed] });
+  }
+
+  #access(
+    named: string,
+    { account, role, binding }: ServiceAccess,
+    here: Readonly<{ parent: ComponentResource; provider: k8s.Provider }>,
+  ): readonly Resource[] {
+    return [
+      new k8s.core.v1.ServiceAccount(named, account, here),
+      new k8s.rbac.v1.Role(named, role, here),
+      new k8s.rbac.v1.RoleBinding(named, binding, here),
+    ];
   }
 
   #nodeConf({ seed }: ServiceSpec, parent: ComponentResource): readonly Resource[] {

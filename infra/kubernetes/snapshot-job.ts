@@ -5,45 +5,31 @@ import { imageOf } from "./image-of.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { stackLabels } from "./labels.ts";
 import { podLabels, podSecurity, temporaryVolume } from "./pod.ts";
-
-const group = "rbac.authorization.k8s.io";
+import { serviceAccess, type ServiceAccess } from "./service-account.ts";
 
 /** How long one job may take, tries included. */
 const jobDeadlineSeconds = 600;
 
+/** A role can't name the snapshots that are still to be made. */
+const ownSnapshots: types.input.rbac.v1.PolicyRule = {
+  apiGroups: ["snapshot.storage.k8s.io"],
+  resources: ["volumesnapshots"],
+  verbs: ["create", "list", "delete"],
+};
+
 /**
  * The objects that take snapshots of the node's volume on a schedule: a job, and an account that may take, list and delete
- * snapshots of its namespace. A role can't name snapshots that are still to be made.
+ * snapshots of its namespace.
  */
 export function snapshotJob(
   spec: ServiceSpec,
   schedule: string,
   options: KubernetesOptions,
-): Readonly<{
-  account: types.input.core.v1.ServiceAccount;
-  role: types.input.rbac.v1.Role;
-  binding: types.input.rbac.v1.RoleBinding;
-  job: types.input.batch.v1.CronJob;
-}> {
+): ServiceAccess & Readonly<{ job: types.input.batch.v1.CronJob }> {
   const { name } = spec;
   const metadata = { name, namespace: options.namespace, labels: stackLabels(options.prefix) };
   return {
-    account: { apiVersion: "v1", kind: "ServiceAccount", metadata, automountServiceAccountToken: false },
-    role: {
-      apiVersion: `${group}/v1`,
-      kind: "Role",
-      metadata,
-      rules: [
-        { apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshots"], verbs: ["create", "list", "delete"] },
-      ],
-    },
-    binding: {
-      apiVersion: `${group}/v1`,
-      kind: "RoleBinding",
-      metadata,
-      roleRef: { apiGroup: group, kind: "Role", name },
-      subjects: [{ kind: "ServiceAccount", name, namespace: options.namespace }],
-    },
+    ...serviceAccess(name, [ownSnapshots], options),
     job: {
       apiVersion: "batch/v1",
       kind: "CronJob",
