@@ -1,31 +1,40 @@
 import { mixScript } from "./mix.ts";
 import { startAnvilAndGateway } from "./anvil.ts";
+import { withLowestMemory } from "./lowest-memory.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { print, verdict, type Row } from "./table.ts";
-import { drive, memoryMiB } from "./wrk.ts";
+import { drive } from "./wrk.ts";
 
-const firstMillion = 1_000_000;
+/** Requests of one window; the lowest memory of each window is compared with that of the first after the first million. */
+const windowRequests = 1_000_000;
 
-/** Sends the mix until there were so many requests, and compares the gateway's memory with that after the first million. */
+/**
+ * Sends the mix until there were so many requests. The resident memory of a process that collects garbage goes up and down, so that
+ * windows are compared by the lowest that each of them saw.
+ */
 export async function memoryRun(requests: number, surroundings: Surroundings): Promise<void> {
   await using both = await startAnvilAndGateway();
   const { url, pid } = both.gateway;
-  const rows: Row[] = [];
+  const windows: number[] = [];
   let sent = 0;
-  let failed = 0;
-  let base = 0;
+  let refused = 0;
+  let broken = 0;
   while (sent < requests) {
-    const run = await drive({ url, pid, script: mixScript, ...surroundings });
-    sent += run.requests;
-    failed += run.failed;
-    const now = memoryMiB(pid, "VmRSS");
-    if (base === 0 && sent >= firstMillion) base = now;
-    const shown = { requests: sent, "resident MiB": now, "req/s": run.requestsPerSecond, failed };
+    const { result, lowestMiB } = await withLowestMemory(pid, () =>
+      drive({ url, pid, script: mixScript, ...surroundings }),
+    );
+    const window = Math.floor(sent / windowRequests);
+    windows[window] = Math.min(windows[window] ?? Number.POSITIVE_INFINITY, lowestMiB);
+    sent += result.requests;
+    refused += result.refused;
+    broken += result.failed - result.refused;
+    const shown: Row = { sent, "lowest MiB": lowestMiB, "req/s": result.requestsPerSecond, refused, broken };
     process.stdout.write(`  ${JSON.stringify(shown)}\n`);
-    rows.push(shown);
   }
-  const growth = (Number(rows.at(-1)?.["resident MiB"]) / base - 1) * 100;
-  print(`memory over ${sent} requests of the mix`, [
+  const [, base = Number.NaN] = windows;
+  const growth = ((windows.at(-1) ?? Number.NaN) / base - 1) * 100;
+  print(`memory over ${sent} requests of the mix, by its lowest in each million`, [
+    { "MiB by million": windows.join(" "), refused, broken },
     verdict("growth from the first million on, %", growth, { most: 5 }),
   ]);
 }

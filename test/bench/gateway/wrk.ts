@@ -15,7 +15,10 @@ export type LoadResult = Readonly<{
   /** CPU of the process under load, user and system, per request. */
   cpuMicros: number;
   peakMiB: number;
+  /** Requests that have no answer of a call: those that were refused, and connections that broke. */
   failed: number;
+  /** Of them, those with another status than 200; the gateway has one such status here, 429 of its load shedding. */
+  refused: number;
 }>;
 
 /** One run of load: a Lua script for wrk decides what is sent. */
@@ -53,6 +56,7 @@ export async function drive({ url, pid, script, connections, seconds, folder }: 
     cpuMicros: Math.round((ticks * microsInTick * 10) / requests) / 10,
     peakMiB: memoryMiB(pid, "VmHWM"),
     failed: broken.reduce((sum, count) => sum + count, refused),
+    refused,
   };
 }
 

@@ -1,0 +1,69 @@
+import { bytesOf, piecesOf, streamsFrom, type GivenStream } from "./request-streams.ts";
+import { wholeExchange } from "./whole-exchange.ts";
+
+const badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+const last = '{"jsonrpc":"2.0","id":"last","method":"eth_coinbase"}';
+const lastRequest = Buffer.from(
+  bytesOf({ line: "POST / HTTP/1.1", extra: [], body: last, newline: "\r\n", length: 0, type: true }),
+);
+const lastAnswer = '{"jsonrpc":"2.0","id":"last","result":"0x0"}';
+/** Times that a stream is sent again whose answers the system threw away, each time more slowly. */
+const attempts = 20;
+/** Silence that is waited for, and the one of a second look: on a busy machine an answer may have been under way for longer. */
+const quietMs = 5;
+const longQuietMs = 500;
+
+/** Streams to compare: as many as `runs`, so many at a time, made from `seed`. */
+export type ComparedStreamsOptions = Readonly<{
+  /** URLs of the two servers. */
+  urls: readonly [string, string];
+  seed: number;
+  runs: number;
+  atOnce: number;
+  /** Told after every stream; what the two answered is the same but for the date, or the stream is a finding. */
+  compared: (stream: GivenStream, one: string, other: string) => void;
+}>;
+
+/**
+ * Sends generated streams of bytes to two servers and hands over what each answered: all that came until it closed the
+ * connection, or answered a last request that it can't mistake.
+ */
+export async function compareStreams({ urls, seed, runs, atOnce, compared }: ComparedStreamsOptions): Promise<void> {
+  const streams = streamsFrom(seed, runs);
+  const both = async (stream: GivenStream, silenceMs: number): Promise<readonly [string, string]> => {
+    const [one, other] = await Promise.all([
+      answersOf(urls[0], stream, silenceMs),
+      answersOf(urls[1], stream, silenceMs),
+    ]);
+    return [comparable(one, other), comparable(other, one)];
+  };
+  const worker = async () => {
+    for (const stream of streams) {
+      const [one, other] = await both(stream, quietMs);
+      // What really differs does so with more time, too.
+      compared(stream, ...(one === other ? ([one, other] as const) : await both(stream, longQuietMs)));
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+}
+
+async function answersOf(url: string, stream: GivenStream, silenceMs: number): Promise<string> {
+  const options = { url, last: lastRequest, lastAnswer, expected: stream.parts.length, quietMs: silenceMs };
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const text = await wholeExchange(piecesOf(stream), { ...options, turnsBetween: 3 * attempt });
+    if (text !== undefined) return text;
+  }
+  throw new Error(`${attempts} times, ${url} closed before all of ${JSON.stringify(stream)} was sent`);
+}
+
+/**
+ * What to compare. When bytes that are no HTTP come in one piece with requests before them, node:http gives up as it reads
+ * them, and which of its answers were out by then, the 400 included, is a matter of how the piece reached its parser.
+ */
+function comparable(text: string, other: string): string {
+  if (!text.endsWith(badRequest) && !other.endsWith(badRequest)) return text;
+  const [own = "", others = ""] = [text, other].map((all) =>
+    all.endsWith(badRequest) ? all.slice(0, -badRequest.length) : all,
+  );
+  return own.startsWith(others) || others.startsWith(own) ? badRequest : text;
+}

@@ -1,0 +1,88 @@
+import { connect, type Socket } from "node:net";
+import type { Stream } from "./raw-exchange.ts";
+
+/** The peer of an exchange, and what tells that it is over. */
+export type WholeExchangeOptions = Readonly<{
+  url: string;
+  /** A request that is sent when the pieces are answered or the peer is silent. */
+  last: Buffer;
+  /** How the answer to `last` ends; nothing else may end like it. */
+  lastAnswer: string;
+  /** Answers to wait for before `last` is sent. */
+  expected: number;
+  /** Silence after which `last` is sent, and once more the end of the connection. */
+  quietMs: number;
+  /** Turns of the event loop between two pieces, in which a peer in this process reads the first and its answer comes. */
+  turnsBetween: number;
+}>;
+
+/** Longest that an exchange takes; one that is not over by then has hung. */
+const exchangeMs = 60_000;
+
+/**
+ * Sends pieces, then `last`, then the end of the connection, and resolves with everything that came until the peer closed or had
+ * answered `last`. Dates are blanked. Undefined when the peer had closed before a piece was sent: the system may then have thrown
+ * away answers, so that nothing can be said of them.
+ */
+export function wholeExchange(pieces: Stream, options: WholeExchangeOptions): Promise<string | undefined> {
+  const { hostname, port } = new URL(options.url);
+  const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true, allowHalfOpen: true });
+  const state = { text: "", step: "pieces" as "pieces" | "answers" | "last" | "end", isCutShort: false };
+  let quiet: NodeJS.Timeout | undefined;
+
+  const goOn = () => {
+    if (state.step === "answers") {
+      state.step = "last";
+      socket.write(options.last);
+      wait();
+    } else if (state.step === "last") {
+      state.step = "end";
+      socket.end();
+    }
+  };
+  const wait = () => {
+    const before = state.text.length;
+    clearTimeout(quiet);
+    // What came while this process stood still is read before the silence is taken for one.
+    quiet = setTimeout(() => setImmediate(() => (state.text.length === before ? goOn() : wait())), options.quietMs);
+  };
+  const late = setTimeout(() => {
+    reject(new Error(`the peer neither answered nor closed within ${exchangeMs} ms; ${JSON.stringify(state)}`));
+    socket.destroy();
+  }, exchangeMs);
+  socket.on("data", (bytes: Buffer) => {
+    state.text += bytes.toString("latin1");
+    if (state.text.endsWith(options.lastAnswer)) socket.destroy();
+    else if (state.step === "answers" && hasAnswers(state.text, options.expected)) goOn();
+  });
+  socket.on("end", () => socket.destroy());
+  socket.on("error", (error: NodeJS.ErrnoException) => {
+    state.isCutShort ||= error.syscall !== "read";
+  });
+  socket.on("close", () => {
+    clearTimeout(late);
+    clearTimeout(quiet);
+    resolve(state.isCutShort ? undefined : state.text.replaceAll(/Date: [^\r]*/g, "Date: -"));
+  });
+  socket.on("connect", async () => {
+    await sendAll(socket, pieces, options.turnsBetween);
+    if (socket.destroyed) return;
+    state.step = "answers";
+    if (hasAnswers(state.text, options.expected)) goOn();
+    else wait();
+  });
+  return promise;
+}
+
+function hasAnswers(text: string, expected: number): boolean {
+  return text.split("HTTP/1.1 ").length > expected;
+}
+
+async function sendAll(socket: Socket, pieces: Stream, turnsBetween: number): Promise<void> {
+  for (const piece of pieces) {
+    if (socket.destroyed) return;
+    socket.write(piece);
+    for (let turns = 0; turns < turnsBetween; turns += 1) await new Promise((turn) => setImmediate(turn));
+  }
+}
