@@ -1,4 +1,6 @@
-import { privateKeyToAccount } from "viem/accounts";
+import { createECDH } from "node:crypto";
+import * as Address from "ox/Address";
+import * as PublicKey from "ox/PublicKey";
 import { urlAuthority } from "#daemon/url-authority.ts";
 import type { StackConfig } from "./config-schema.ts";
 import { publicHosts } from "./public-way.ts";
@@ -59,11 +61,18 @@ export function kubernetesOutputs(config: StackConfig): StackOutputs {
 /** Whom the facilitator's gas is charged to, and how to see to it that there is some. */
 export function signerOutput(config: StackConfig): StackOutputs["signer"] {
   const key = config.signerPrivateKey;
-  const address = key === undefined ? devAccounts().signer.address : privateKeyToAccount(key as `0x${string}`).address;
+  const address = key === undefined ? devAccounts.signer.address : addressOf(key);
   return {
     address,
     howToFund: config.devAccounts
       ? "The devnet funds this account; nothing to do."
       : `Send native currency of chain ${config.chainId} to ${address}: every settlement pays its gas from it.`,
   };
+}
+
+/** The address of an account's key; the curve's arithmetic is the machine's own library, a tenth of a second faster to load. */
+function addressOf(privateKey: string): string {
+  const curve = createECDH("secp256k1");
+  curve.setPrivateKey(privateKey.slice("0x".length), "hex");
+  return Address.fromPublicKey(PublicKey.fromHex(`0x${curve.getPublicKey("hex")}`), { checksum: true });
 }

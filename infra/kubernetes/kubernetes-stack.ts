@@ -29,7 +29,7 @@ export function kubernetesOptions(config: StackConfig, prefix: string): Kubernet
 
 /** Made of the signer's key, the one secret with all its bits that every stack has; says nothing about it. */
 function revisionKey({ signerPrivateKey }: StackConfig): Output<string> {
-  const signer = signerPrivateKey ?? devAccounts().signer.privateKey;
+  const signer = signerPrivateKey ?? devAccounts.signer.privateKey;
   return secret(createHmac("sha256", signer).update("gatehouse revision of files").digest("hex"));
 }
 

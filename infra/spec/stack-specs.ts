@@ -46,7 +46,7 @@ export type StackContext = Readonly<{
 /** Spreads a stack's configuration over the arguments of its components. Pure; checking is the builders' part. */
 export function stackArgs(config: StackConfig, context: StackContext): StackArgs {
   const { addresses, prefix } = context;
-  const accounts = config.devAccounts ? devAccounts() : undefined;
+  const accounts = config.devAccounts ? devAccounts : undefined;
   const signer = config.signerPrivateKey ?? accounts?.signer.privateKey;
   const payTo = config.payTo ?? accounts?.payee.address;
   const token = tokenOf(config);

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -37,30 +37,29 @@ export async function pulumiStack(name: string): Promise<PulumiStack> {
     PULUMI_CONFIG_PASSPHRASE: crypto.randomUUID(),
     PULUMI_SKIP_UPDATE_CHECK: "true",
   };
-  const start = (...args: readonly string[]) =>
-    spawn("pulumi", [...args, "--cwd", root, "--non-interactive", "--color", "never"], {
+  const start = (at: string, args: readonly string[]) =>
+    spawn("pulumi", [...args, "--cwd", at, "--non-interactive", "--color", "never"], {
       env,
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
     });
-  const run = async (...args: readonly string[]): Promise<PulumiResult> => {
+  const run = async (args: readonly string[], at = root): Promise<PulumiResult> => {
     const startedAt = performance.now();
-    const child = start(...args);
+    const child = start(at, args);
     let output = "";
     for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => (output += String(chunk)));
     const [status] = (await once(child, "close")) as [number | null];
     return { status, output, seconds: Math.round((performance.now() - startedAt) / 100) / 10 };
   };
   const onStack = (args: readonly string[]) => [...args, "--stack", name, "--config-file", configFile];
-  const made = await run("stack", "init", name, "--no-select");
+  // Pulumi puts the salt of the stack's secrets beside the project's file; a file of that name is all that it asks for.
+  await writeFile(join(directory, "Pulumi.yaml"), stringify({ name: project, runtime: "nodejs" }));
+  const made = await run(["stack", "init", name, "--no-select"], directory);
   if (made.status !== 0) throw new Error(`pulumi stack init: ${made.output}`);
-  // Pulumi puts the salt of the stack's secrets beside the program.
-  await copyFile(join(root, `Pulumi.${name}.yaml`), configFile);
-  await rm(join(root, `Pulumi.${name}.yaml`));
   return {
     prefix: `${project}-${name}`,
-    run: (...args) => (args[0] === "cancel" ? run(...args, "--stack", name) : run(...onStack(args))),
-    start: (...args) => start(...onStack(args)),
+    run: (...args) => run(args[0] === "cancel" ? [...args, "--stack", name] : onStack(args)),
+    start: (...args) => start(root, onStack(args)),
     configure: async (config) => {
       const keyed = Object.fromEntries(Object.entries(config).map(([key, value]) => [`${project}:${key}`, value]));
       const kept = parse(await readFile(configFile, "utf8")) as Record<string, unknown>;
