@@ -4,6 +4,7 @@ import type { NodeCliRunner } from "../observe/node-cli.ts";
 import { engineMessage, EngineTimeout, type DockerEngine, type EngineResponse } from "./docker-engine.ts";
 import { DriverError } from "./driver.ts";
 import { standardOutput } from "./docker-stream.ts";
+import { exitFailure } from "./exit-failure.ts";
 
 /** How the tool is run inside the node's container. */
 export type DockerNodeCliOptions = Readonly<{
@@ -107,23 +108,6 @@ async function startExec(
     if (error instanceof EngineTimeout) return "timed-out";
     throw error;
   }
-}
-
-/**
- * Exit statuses by which a container's runtime tells that a program is not there, or can't be executed: 127 and 126, but older
- * engines (Docker 20.10) say 126 for both, and only the words differ.
- */
-function exitFailure(name: string, exitCode: number | null, said: string): ProcessResult {
-  const isAbsent = /no such file or directory|not found/.test(said);
-  if (exitCode === 127 || (exitCode === 126 && isAbsent)) {
-    const message = `${name} is not there (${said}); set nodeCli.command, or nodeCli.containerBinDirectory.`;
-    return { ok: false, reason: "NotFound", message };
-  }
-  if (exitCode === 126) {
-    return { ok: false, reason: "NotExecutable", message: `${name} can't be executed (${said}); run chmod +x on it.` };
-  }
-  const why = said === "" ? "." : `: ${said}`;
-  return { ok: false, reason: "Failed", message: `${name} exited with status ${exitCode}${why}` };
 }
 
 function expectStatus(response: EngineResponse, status: number): EngineResponse {

@@ -87,7 +87,7 @@ export function kubernetesApi(options: KubernetesApiOptions): KubernetesApi {
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
           signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
         });
-        return { status: response.statusCode, body: parse(await readUpTo(response.body)) };
+        return await kubernetesResponse(response.statusCode, response.body);
       } catch (cause) {
         const code = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
         throw new DriverError(`the API server at ${apiUrl} can't be asked (${code}); set kubernetes.apiUrl.`, {
@@ -97,6 +97,11 @@ export function kubernetesApi(options: KubernetesApiOptions): KubernetesApi {
     },
     [Symbol.asyncDispose]: async () => agent?.agent.close(),
   };
+}
+
+/** Reads an answer of the API server. @throws {Error} when it is larger than any that is asked for here. */
+export async function kubernetesResponse(status: number, stream: AsyncIterable<unknown>): Promise<KubernetesResponse> {
+  return { status, body: parse(await readUpTo(stream)) };
 }
 
 async function readUpTo(stream: AsyncIterable<unknown>): Promise<string> {

@@ -5,9 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { WebSocketServer } from "ws";
+import { readSettings } from "#daemon/settings.ts";
+import { sidecarSettings } from "../../settings.ts";
+import { resolveNodeLayout } from "../observe/node-layout.ts";
 import { kubernetesApi } from "./kubernetes-api.ts";
 import { kubernetesDriver } from "./kubernetes-driver.ts";
-import { kubernetesNodeCli } from "./kubernetes-node-cli.ts";
+import { selectNodeCli } from "./select-driver.ts";
 
 const signal = new AbortController().signal;
 
@@ -81,24 +84,90 @@ test("a refusal is named in the API server's words, with the right that is missi
   );
 });
 
-test("node_cli runs in the pod, and its output and status are read from their channels", async () => {
+const prunedOutput = [
+  "enable_auto_prune: 1",
+  "auto_prune_reserved_window: 2",
+  "prune_reserved_version: 3",
+  "flushed_version: 4",
+  "real_prune_reserved_version: 5",
+].join("\n");
+
+/** How the API server answers an exec: with the channels' messages, or with no stream at all. */
+type ExecAnswer = Readonly<{ output?: string; errors?: string; status: string }> | Readonly<{ refusal: string }>;
+
+/** Runs node_cli in the pod as a sidecar of these settings would. */
+async function pruneInfo(answer: ExecAnswer, settings: Readonly<Record<string, string>> = {}) {
   await using server = await apiServer();
   const commands: (readonly string[])[] = [];
-  let status = '{"status":"Success"}';
+  if ("refusal" in answer) server.sockets.options.verifyClient = (_info, done) => done(false, 500, answer.refusal);
   server.sockets.on("connection", (socket, request) => {
     commands.push(new URL(request.url ?? "", "http://x").searchParams.getAll("command"));
-    socket.send(Buffer.from("\u0001enable_auto_prune: 1\n"));
-    socket.send(Buffer.from("\u0002no config\n"));
-    socket.send(Buffer.from(`\u0003${status}`));
+    if ("refusal" in answer) return;
+    socket.send(Buffer.from(`\u0001${answer.output ?? ""}`));
+    socket.send(Buffer.from(`\u0002${answer.errors ?? ""}`));
+    socket.send(Buffer.from(`\u0003${answer.status}`));
     socket.close();
   });
-  const options = { apiUrl: server.apiUrl, pod: "node-0", container: "node", command: "node_cli" };
-  const limits = { timeoutMs: 2_000, outputLimitBytes: 1_000 };
-  const run = kubernetesNodeCli({ ...options, ...limits }, () => "/data/bin", server.api);
-  expect(await run(["prune", "--get"], signal)).toEqual({ ok: true, output: "enable_auto_prune: 1\n" });
-  expect(commands).toEqual([["/data/bin/node_cli", "prune", "--get"]]);
-  status = '{"status":"Failure","details":{"causes":[{"reason":"ExitCode","message":"3"}]}}';
-  expect(await run(["prune", "--get"], signal)).toMatchObject({
-    message: "node_cli in pod node-0 exited with status 3: no config",
+  await using resources = new AsyncDisposableStack();
+  const env = {
+    GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: "/data/bin/node.conf",
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "kubernetes",
+    GATEHOUSE_SIDECAR_KUBERNETES_POD: "node-0",
+    GATEHOUSE_SIDECAR_KUBERNETES_API_URL: server.apiUrl,
+    GATEHOUSE_SIDECAR_KUBERNETES_SERVICE_ACCOUNT_DIRECTORY: server.directory,
+    ...settings,
+  };
+  const parsed = readSettings(sidecarSettings, { env, file: undefined });
+  const cli = selectNodeCli(parsed, () => resolveNodeLayout(parsed.node), resources);
+  return { commands, result: await cli?.pruneInfo(signal) };
+}
+
+test("node_cli runs in the pod, and its output and status are read from their channels", async () => {
+  const { commands, result } = await pruneInfo({
+    output: prunedOutput,
+    errors: "a warning\n",
+    status: '{"metadata":{},"status":"Success"}',
   });
+  expect(result).toMatchObject({ ok: true, value: { autoPrune: true } });
+  // A pod's exec has no working directory to choose: every path is a whole one.
+  expect(commands).toEqual([["/data/bin/node_cli", "prune", "--c", "/data/bin/node.conf", "--get"]]);
+});
+
+test.each([
+  [
+    "a status that is not 0",
+    {
+      errors: "no config\n",
+      status: '{"status":"Failure","details":{"causes":[{"reason":"ExitCode","message":"3"}]}}',
+    },
+    { reason: "Failed", message: "node_cli in pod node-0 exited with status 3: no config" },
+  ],
+  [
+    "a tool that is not there",
+    {
+      status: JSON.stringify({
+        status: "Failure",
+        message: 'OCI runtime exec failed: exec failed: exec: "/data/bin/node_cli": stat: no such file or directory',
+      }),
+    },
+    { reason: "NotFound", message: expect.stringContaining("set nodeCli.command, or nodeCli.containerBinDirectory.") },
+  ],
+  [
+    "no status at all",
+    { status: "" },
+    { reason: "Failed", message: expect.stringContaining("ended without a status") },
+  ],
+  [
+    "no stream, which the API server explains",
+    { refusal: '{"kind":"Status","message":"container not found (\\"node\\")"}' },
+    { reason: "Failed", message: 'node_cli in pod node-0 can\'t be run: 500: container not found ("node")' },
+  ],
+])("node_cli in the pod fails with %s", async (_what, answer, expected) => {
+  expect((await pruneInfo(answer)).result).toEqual({ ok: false, ...expected });
+});
+
+test("node_cli in the pod is read no further than its limit", async () => {
+  const answer = { output: "x".repeat(70_000), status: '{"status":"Success"}' };
+  const { result } = await pruneInfo(answer, { GATEHOUSE_SIDECAR_NODE_CLI_OUTPUT_LIMIT_BYTES: "65536" });
+  expect(result).toMatchObject({ reason: "TooMuchOutput", message: expect.stringContaining("more than 65536 bytes") });
 });

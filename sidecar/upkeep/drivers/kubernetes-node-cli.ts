@@ -1,8 +1,11 @@
+import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
+import { z } from "zod";
 import type { ProcessResult } from "../bounded-process.ts";
 import type { NodeCliRunner } from "../observe/node-cli.ts";
 import { DriverError } from "./driver.ts";
-import type { KubernetesApi } from "./kubernetes-api.ts";
+import { exitFailure } from "./exit-failure.ts";
+import { kubernetesMessage, kubernetesResponse, type KubernetesApi } from "./kubernetes-api.ts";
 
 /** How the tool is run inside the node's pod. */
 export type KubernetesNodeCliOptions = Readonly<{
@@ -16,6 +19,15 @@ export type KubernetesNodeCliOptions = Readonly<{
 
 /** First byte of each message (Kubernetes remote command protocol, `v4.channel.k8s.io`). */
 const channels = { output: 1, errors: 2, status: 3 } as const;
+
+/** How a command ended (`v4.channel.k8s.io`): a Status object, with the exit status among its causes. */
+const execStatus = z.object({
+  status: z.string(),
+  message: z.string().optional(),
+  details: z
+    .object({ causes: z.array(z.object({ reason: z.string().optional(), message: z.string().optional() })).optional() })
+    .optional(),
+});
 
 /** Runs the tool in the node's container (pod exec over WebSocket). Needs `create` (and `get`) on that pod's `exec`. */
 export function kubernetesNodeCli(
@@ -68,16 +80,27 @@ async function collect(
     return await new Promise<ProcessResult>((resolve) => {
       const fail = (reason: "TimedOut" | "TooMuchOutput" | "Failed", words: string) =>
         resolve({ ok: false, reason, message: `${name} ${words}` });
+      const tooMuch = () =>
+        fail("TooMuchOutput", `printed more than ${outputLimitBytes} bytes and was no longer read.`);
       deadline.addEventListener("abort", () => fail("TimedOut", `did not finish within ${timeoutMs} ms.`), {
         once: true,
       });
-      socket.on("error", (error) => fail("Failed", `can't be run (${error.message}); grant create on pods/exec.`));
+      socket.on("unexpected-response", (_request, response) => {
+        refusal(response).then(
+          (words) => fail("Failed", `can't be run: ${words}`),
+          (error: unknown) => fail("Failed", `can't be run (${String(error)}).`),
+        );
+      });
+      socket.on("error", (error: NodeJS.ErrnoException) =>
+        error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH"
+          ? tooMuch()
+          : fail("Failed", `can't be run (${error.message}); is kubernetes.apiUrl the API server?`),
+      );
       socket.on("message", (data: Buffer) => {
         const channel = Object.entries(channels).find(([, number]) => number === data[0])?.[0] as keyof typeof channels;
         if (channel === undefined) return;
         text[channel] += data.subarray(1).toString("utf8");
-        if (text[channel].length <= outputLimitBytes) return;
-        fail("TooMuchOutput", `printed more than ${outputLimitBytes} bytes and was no longer read.`);
+        if (text[channel].length > outputLimitBytes) tooMuch();
       });
       socket.once("close", () => resolve(resultOf(name, text)));
     });
@@ -86,11 +109,36 @@ async function collect(
   }
 }
 
+/** Why the API server opened no stream, in its words: a right that is missing, or a container that does not run yet. */
+async function refusal(response: IncomingMessage): Promise<string> {
+  const answer = await kubernetesResponse(response.statusCode ?? 0, response);
+  return `${kubernetesMessage(answer)}${answer.status === 403 ? "; grant create on pods/exec." : ""}`;
+}
+
 function resultOf(name: string, text: Readonly<{ output: string; errors: string; status: string }>): ProcessResult {
-  if (/"status"\s*:\s*"Success"/.test(text.status)) return { ok: true, output: text.output };
-  const exit = /"reason"\s*:\s*"ExitCode"\s*,\s*"message"\s*:\s*"(\d+)"/.exec(text.status)?.[1];
-  const said = (text.errors.trim() || text.output.trim()).split("\n")[0]?.slice(0, 300) ?? "";
-  const how =
-    exit === undefined ? `ended without success (${text.status.slice(0, 200)})` : `exited with status ${exit}`;
-  return { ok: false, reason: "Failed", message: `${name} ${how}: ${said}` };
+  const status = statusOf(text.status);
+  if (status?.status === "Success") return { ok: true, output: text.output };
+  const said = (text.errors.trim() || text.output.trim()).split("\n")[0]?.slice(0, saidLimit) ?? "";
+  const exit = status?.details?.causes?.find(({ reason }) => reason === "ExitCode")?.message;
+  if (exit !== undefined) return exitFailure(name, Number(exit), said);
+  if (status === undefined) {
+    return { ok: false, reason: "Failed", message: `${name} ended without a status: ${said || "nothing was printed"}` };
+  }
+  // The runtime could not begin it: the end of its words says why, what stands before are the layers that they passed.
+  const words = status.message?.slice(-saidLimit) ?? "no reason given";
+  return exitFailure(name, /exec failed|permission denied/.test(words) ? notStarted : null, words);
+}
+
+/** What a shell's exit status is for a program that could not be started. */
+const notStarted = 126;
+
+const saidLimit = 300;
+
+function statusOf(text: string): z.output<typeof execStatus> | undefined {
+  try {
+    return execStatus.safeParse(JSON.parse(text)).data;
+  } catch {
+    // The stream ended before the status came, which the caller tells.
+    return undefined;
+  }
 }

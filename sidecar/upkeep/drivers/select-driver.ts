@@ -63,9 +63,27 @@ export function selectNodeCli(
   const inContainer = restart.driver === "docker" || restart.driver === "kubernetes" ? restart.driver : "local";
   const runner = nodeCli.runner === "auto" ? inContainer : nodeCli.runner;
   if (runner === "none") return undefined;
-  const configPath = () => (runner === "local" ? layout().configPath : "./node.conf");
-  const form = () => ({ layout: layout().kind, configArgument: nodeCli.configArgument ?? configPath() });
+  const form = () => ({
+    layout: layout().kind,
+    configArgument: nodeCli.configArgument ?? configPathFor(runner, settings, layout()),
+  });
   return createNodeCli(form, nodeCliRunner(runner, settings, layout, resources));
+}
+
+/** Where `node_cli` finds node.conf. A pod's exec begins in the image's own directory and knows no other. */
+function configPathFor(
+  runner: "local" | "docker" | "kubernetes",
+  settings: SidecarSettings,
+  layout: NodeLayout,
+): string {
+  if (runner === "local") return layout.configPath;
+  return runner === "docker" ? "./node.conf" : `${containerBinDirectory(settings, layout)}/node.conf`;
+}
+
+function containerBinDirectory({ nodeCli, node }: SidecarSettings, { kind }: NodeLayout): string {
+  return (
+    nodeCli.containerBinDirectory ?? (kind === "new" ? "/data/bin" : `/data/${node.nodeDirectory}/domain/client/bin`)
+  );
 }
 
 function nodeCliRunner(
@@ -74,10 +92,9 @@ function nodeCliRunner(
   layout: () => NodeLayout,
   resources: AsyncDisposableStack,
 ): NodeCliRunner {
-  const { nodeCli, node } = settings;
+  const { nodeCli } = settings;
   if (runner === "local") return localNodeCli(nodeCli, () => layout().binDirectory);
-  const legacy = `/data/${node.nodeDirectory}/domain/client/bin`;
-  const binDirectory = () => nodeCli.containerBinDirectory ?? (layout().kind === "new" ? "/data/bin" : legacy);
+  const binDirectory = () => containerBinDirectory(settings, layout());
   const { timeoutMs } = nodeCli;
   if (runner === "docker") {
     const container = needed("docker.container", settings.docker.container);
