@@ -7,6 +7,7 @@ import type { Service, ServiceContext } from "#daemon/service.ts";
 import { systemClock } from "./clock.ts";
 import { startGateway, type GatewayUrls } from "./gateway/gateway.ts";
 import { startHealth } from "./health/health.ts";
+import { nodeFitness } from "./node-fitness.ts";
 import { nodeReadiness } from "./node-readiness.ts";
 import { sidecarSettings, type SidecarSettings } from "./settings.ts";
 import { createCharts } from "./tell/charts.ts";
@@ -35,7 +36,12 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const charts = createCharts();
   const health = resources.use(startHealth(settings, { log, metrics, clock, fetch, board, charts }));
   const gateway = resources.use(
-    await startGateway(settings.gateway, { log, metrics, node: settings.node, signal: context.signal }),
+    await startGateway(settings.gateway, {
+      log,
+      metrics,
+      node: { ...settings.node, fitness: () => nodeFitness(board, clock) },
+      signal: context.signal,
+    }),
   );
   // The listener comes before the upkeep, so that a taken port is named before anything is done to the node.
   let configured = starting;

@@ -16,14 +16,15 @@ import { startTracing } from "./observe/start-tracing.ts";
 import { openRpcTexts } from "./catalogue/openrpc-texts.ts";
 import { startLivePolicy } from "./policy/live-policy.ts";
 import type { GatewaySettings } from "./settings.ts";
+import type { NodeFitness } from "./upstream/node-fitness.ts";
 import { startNode } from "./upstream/node.ts";
 
 /** What the gateway is made with. */
 export type GatewayDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
-  /** The node behind the gateway. */
-  node: Readonly<{ httpUrl: string; webSocketUrl: string }>;
+  /** The node behind the gateway, and what is known of it: asked for every call. */
+  node: Readonly<{ httpUrl: string; webSocketUrl: string; fitness: () => NodeFitness }>;
   /** Aborts when the service is to stop; the gateway itself stops when it is disposed of. */
   signal: AbortSignal;
 }>;
@@ -61,6 +62,7 @@ export async function startGateway(
     limiter: starting.use(startRateLimiter(settings.rateStore, { log, now })),
     gate,
     head,
+    nodeFitness: node.fitness,
     reads: makeNodeReads(
       { ...settings.cache, cache: settings.cache.enabled, responseBytes: () => policy().settings.limits.responseBytes },
       { pool: upstream.pool, cache, head },

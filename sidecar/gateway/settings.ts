@@ -195,7 +195,9 @@ export const gatewaySection = section({
   tracing: tracingSection,
   policyPath: filePath
     .optional()
-    .describe("JSON5 file with any of tiers, methods, rateLimit, ranges, limits, overload; takes effect as it changes"),
+    .describe(
+      "JSON5 file with any of tiers, methods, rateLimit, ranges, limits, overload, behind; takes effect as it changes",
+    ),
   ...policyShape,
 });
 

@@ -9,6 +9,8 @@ export type AnswerCacheOptions = Readonly<{ totalBytes: number; entryBytes: numb
  */
 export type AnswerCache = Readonly<{
   get: (key: string, generation: number) => string | undefined;
+  /** A result that was kept for ever. */
+  getLasting: (key: string) => string | undefined;
   /** Keeps a result while the head's generation is this one. Generations only grow. */
   putForHead: (key: string, json: string, generation: number) => void;
   /** Counts how often the cache was cleared: what was asked for in one epoch is not kept in another. */
@@ -44,6 +46,7 @@ export function makeAnswerCache(options: AnswerCacheOptions): AnswerCache {
       moveTo(generation);
       return ofHead.get(key) ?? forEver.get(key);
     },
+    getLasting: forEver.get,
     putForHead: (key, json, generation) => {
       moveTo(generation);
       put(ofHead, key, json);

@@ -55,6 +55,8 @@ export type Method = Readonly<{
   cache: CacheRule;
   /** How long the node may take, from the call's arrival to the answer's first byte. */
   timeoutMs: number;
+  /** Goes on while the node is behind: it tells of the node itself, or hands it a transaction. */
+  whileBehind?: true;
   /** Works over WebSocket only. */
   webSocketOnly?: true;
 }>;

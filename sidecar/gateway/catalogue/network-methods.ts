@@ -9,6 +9,7 @@ export const networkMethods: readonly Method[] = [
     params: [],
     result: "decimal string",
     cache: whileConnected,
+    whileBehind: true,
     costUnits: 1,
   }),
   nodeMethod({
@@ -18,6 +19,7 @@ export const networkMethods: readonly Method[] = [
     result: "true",
     audience: "private",
     cache: never,
+    whileBehind: true,
     costUnits: 1,
   }),
   nodeMethod({
@@ -27,6 +29,7 @@ export const networkMethods: readonly Method[] = [
     result: "quantity",
     audience: "private",
     cache: never,
+    whileBehind: true,
     costUnits: 5,
   }),
   nodeMethod({
@@ -35,6 +38,7 @@ export const networkMethods: readonly Method[] = [
     params: [],
     result: "string",
     cache: whileConnected,
+    whileBehind: true,
     costUnits: 1,
   }),
   nodeMethod({
@@ -44,6 +48,7 @@ export const networkMethods: readonly Method[] = [
     result: "hash",
     audience: "private",
     cache: never,
+    whileBehind: true,
     costUnits: 10,
   }),
   nodeMethod({

@@ -1,7 +1,18 @@
 import { specifiedMethods } from "./catalogue.ts";
 import type { CacheRule, Method, ParamLimit } from "./method.ts";
 
-const columns = ["Method", "Parameters", "Result", "Audience", "Answered by", "Limit", "Units", "Cached", "Time limit"];
+const columns = [
+  "Method",
+  "Parameters",
+  "Result",
+  "Audience",
+  "Answered by",
+  "Limit",
+  "Units",
+  "Cached",
+  "Time limit",
+  "While behind",
+];
 
 /** Prints the method reference of the docs, Markdown, from the catalogue. */
 export function methodReference(): string {
@@ -24,7 +35,8 @@ export function methodReference(): string {
 }
 
 function cells(method: Method): readonly string[] {
-  const { name, params, result, audience, answeredBy, limit, costUnits, cache, timeoutMs, webSocketOnly } = method;
+  const { name, params, result, audience, answeredBy, limit, costUnits, cache, timeoutMs, webSocketOnly, whileBehind } =
+    method;
   return [
     `\`${name}\``,
     params.map((param) => `${param.name}${param.optional === true ? "?" : ""}`).join(", ") || "none",
@@ -35,6 +47,7 @@ function cells(method: Method): readonly string[] {
     String(costUnits),
     cacheText(cache),
     answeredBy === "node" ? `${timeoutMs / 1_000} s` : "",
+    answeredBy === "gateway" || whileBehind === true ? "answered" : "",
   ];
 }
 

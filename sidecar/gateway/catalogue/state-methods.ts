@@ -55,6 +55,7 @@ export const stateMethods: readonly Method[] = [
     params: [],
     result: "quantity",
     cache: whileConnected,
+    whileBehind: true,
     costUnits: 1,
   }),
   nodeMethod({
@@ -63,6 +64,7 @@ export const stateMethods: readonly Method[] = [
     params: [],
     result: "sync status object, or false",
     cache: never,
+    whileBehind: true,
     costUnits: 5,
   }),
   nodeMethod({
@@ -111,6 +113,7 @@ export const stateMethods: readonly Method[] = [
     params: [{ name: "transaction", shape: "data" }],
     result: "transaction hash",
     cache: never,
+    whileBehind: true,
     costUnits: 40,
   }),
   nodeMethod({

@@ -1,8 +1,9 @@
 import type { Method } from "../catalogue/method.ts";
 import { resultText } from "../envelope/answer-text.ts";
+import { rpcErrors, type RpcError } from "../envelope/rpc-error.ts";
 import type { CallOutcome } from "../observe/meter.ts";
 import { finishedFlow, type AnswerFlow } from "./answer-sink.ts";
-import { ended, labelOf, limited } from "./call-end.ts";
+import { ended, labelOf, limited, unanswered } from "./call-end.ts";
 import type { CallContext, Work } from "./call-work.ts";
 import type { NodeOutcome } from "./pass-through.ts";
 import { readSplit } from "./split-read.ts";
@@ -11,12 +12,14 @@ import { readSplit } from "./split-read.ts";
 export function readOne(work: Work, method: Method, params: string): AnswerFlow {
   const { id, sink, context, dependencies } = work;
   const { reads, gate } = dependencies;
-  const cached = reads.cached(method.name, params);
+  const unfit = whyUnfit(work, method);
+  const cached = unfit === undefined ? reads.cached(method.name, params) : reads.lasting(method.name, params);
   if (cached !== undefined) {
     ended(work, "cache");
     sink.text(resultText(id, cached), "cache");
     return finishedFlow;
   }
+  if (unfit !== undefined) return unanswered(work, unfit);
   const { overload } = work.policy.settings;
   const { key } = context.caller;
   const refusal = gate.enter(key, work.tier, method.costUnits, overload);
@@ -41,6 +44,14 @@ export function readOne(work: Work, method: Method, params: string): AnswerFlow 
   return reads.read({ method, params, traceparent: traceparentOf(context) }, { id, sink, done });
 }
 
+/** Why the node is not to be asked; undefined when it is. */
+function whyUnfit({ dependencies, policy }: Work, method: Method): RpcError | undefined {
+  const fitness = dependencies.nodeFitness();
+  if (fitness === "fit") return undefined;
+  if (fitness === "down") return rpcErrors.nodeUnavailable;
+  return method.whileBehind === true || policy.settings.behind.reads === "serve" ? undefined : rpcErrors.nodeBehind;
+}
+
 /** The trace context that goes on to the node: the client's own, unless the call is traced here. */
 function traceparentOf({ trace, traceparent }: CallContext): string | undefined {
   return trace === undefined ? traceparent : trace.askNode();
@@ -53,6 +64,8 @@ function callOutcome(outcome: NodeOutcome): CallOutcome {
 
 /** Reads a range in pieces. It is charged as that many calls, and takes one place among those under way. */
 export function readInPieces(work: Work, method: Method, pieces: readonly string[]): AnswerFlow {
+  const unfit = whyUnfit(work, method);
+  if (unfit !== undefined) return unanswered(work, unfit);
   const { key } = work.context.caller;
   const { reads, gate } = work.dependencies;
   const { overload, ranges, limits } = work.policy.settings;

@@ -39,6 +39,13 @@ export function failed(work: Work, error: RpcError, limit?: LimitName): AnswerFl
   return finishedFlow;
 }
 
+/** Answers for a node that is not asked, because it could not answer now. */
+export function unanswered(work: Work, error: RpcError): AnswerFlow {
+  ended(work, "failed");
+  work.sink.text(errorText(work.id, error), "gateway");
+  return finishedFlow;
+}
+
 /** Refuses a call that may come again later. */
 export function limited(
   work: Work,

@@ -32,12 +32,14 @@ describe("a range in pieces", () => {
       head,
       reads: {
         cached: () => undefined,
+        lasting: () => undefined,
         read: ({ params }) => {
           asked.push(params);
           return finishedFlow;
         },
       },
       meter: { call: () => undefined, node: () => undefined, limited: () => undefined },
+      nodeFitness: () => "fit",
       openRpc: openRpcTexts(),
       now,
     });

@@ -8,6 +8,7 @@ import type { Meter } from "../observe/meter.ts";
 import type { CallTrace } from "../observe/tracing.ts";
 import type { Policy, PolicySource } from "../policy/policy.ts";
 import type { Tier } from "../policy/settings.ts";
+import type { NodeFitness } from "../upstream/node-fitness.ts";
 import type { AnswerSink } from "./answer-sink.ts";
 import type { NodeReads } from "./node-reads.ts";
 import type { Subscriptions } from "./subscriptions.ts";
@@ -19,6 +20,7 @@ export type CallDependencies = Readonly<{
   gate: LoadGate;
   head: Head;
   reads: NodeReads;
+  nodeFitness: () => NodeFitness;
   meter: Meter;
   /** JSON text of the OpenRPC document for a listener. */
   openRpc: (policy: Policy, listener: ListenerName) => string;

@@ -34,6 +34,7 @@ function startHandler() {
     head,
     reads: {
       cached: () => undefined,
+      lasting: () => undefined,
       read: ({ method, params }, { id, sink, done }) => {
         passed.push(`${method.name} ${params}`);
         done("answered");
@@ -42,6 +43,7 @@ function startHandler() {
       },
     },
     meter: { call: () => undefined, node: () => undefined, limited: () => undefined },
+    nodeFitness: () => "fit",
     openRpc: openRpcTexts(),
     now,
   });

@@ -32,6 +32,8 @@ export type NodeReadsOptions = Readonly<{
 export type NodeReads = Readonly<{
   /** The cached result of a call, as JSON text. */
   cached: (method: string, params: string) => string | undefined;
+  /** The same, of what can't change with the head. */
+  lasting: (method: string, params: string) => string | undefined;
   read: (read: NodeRead, reader: Reader) => AnswerFlow;
 }>;
 
@@ -104,6 +106,7 @@ export function makeNodeReads(
   };
   return {
     cached: (method, params) => (options.cache ? cache.get(`${method} ${params}`, head.generation()) : undefined),
+    lasting: (method, params) => (options.cache ? cache.getLasting(`${method} ${params}`) : undefined),
     read: (read, reader) => {
       const scope = cacheScope(read.method, read.params, head.known());
       if (scope === "none" || !plainId.test(reader.id) || !(options.cache || options.coalesce)) {

@@ -36,6 +36,7 @@ function startSplit(total: number, options: { parallel?: number; limitBytes?: nu
       traceparent: undefined,
       reads: {
         cached: () => undefined,
+        lasting: () => undefined,
         read: ({ params }, reader) => {
           asked.push(params);
           readers.set(params, reader);

@@ -25,8 +25,8 @@ const fileSchema = z.strictObject(policyShape).partial();
  * @throws {StartupError} when the file can't be used at the start, or a listener's tier is none of the tiers.
  */
 export function startLivePolicy(settings: LivePolicySettings, { log }: Readonly<{ log: Logger }>): LivePolicy {
-  const { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, policyPath } = settings;
-  const base: PolicySettings = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload };
+  const { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind, policyPath } = settings;
+  const base: PolicySettings = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind };
   const state: { policy: Policy } = { policy: makePolicy(base) };
   const missing = missingTier(state.policy, settings);
   if (missing !== undefined && policyPath === undefined) throw new StartupError(missing);

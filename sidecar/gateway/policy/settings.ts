@@ -143,8 +143,18 @@ const overload = section({
   retryAfterSeconds: positiveInteger.max(3_600).default(1).describe("Retry-After of a call refused at overload"),
 });
 
+const behind = section({
+  reads: z
+    .enum(["refuse", "serve"])
+    .default("refuse")
+    .describe(
+      "What reads of the chain get while the node stalls or is behind its references: refuse, an error at once; serve, what it has",
+    )
+    .meta({ expected: "refuse or serve" }),
+});
+
 /** Settings that take effect while the gateway runs; together they are its policy. */
-export const policyShape = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload };
+export const policyShape = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind };
 
 /** The policy as settings give it. */
 const policySchema = z.strictObject(policyShape);

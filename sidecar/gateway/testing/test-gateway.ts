@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Registry } from "prom-client";
 import { createLog } from "#daemon/log.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
+import type { NodeFitness } from "../upstream/node-fitness.ts";
 import { gatewaySection, type GatewaySettings } from "../settings.ts";
 
 /** A gateway under test, with its metrics. */
@@ -22,7 +23,7 @@ export function testSettings(given: Record<string, object | string> = {}): Gatew
 
 /** Starts a gateway in front of a node, on free ports, and waits until it knows the head. */
 export async function startTestGateway(
-  node: Readonly<{ httpUrl: string; webSocketUrl: string }>,
+  node: Readonly<{ httpUrl: string; webSocketUrl: string; fitness?: () => NodeFitness }>,
   given: Record<string, object | string> = {},
   log = createLog({ service: "test", level: "silent" }),
 ): Promise<TestGateway> {
@@ -30,7 +31,7 @@ export async function startTestGateway(
   const gateway = await startGateway(testSettings(given), {
     log,
     metrics,
-    node,
+    node: { fitness: () => "fit", ...node },
     signal: new AbortController().signal,
   });
   await until("the gateway knows the head", () => gateway.readiness().ok);

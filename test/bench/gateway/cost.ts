@@ -30,9 +30,11 @@ export function costOfChecks(): void {
     policy: () => policy,
     limiter: processRateLimiter({ clients: 100_000 }, { now }),
     gate: makeLoadGate({ loopDelayMs: () => 0 }),
+    nodeFitness: () => "fit",
     head: makeHead({ staleAfterMs: 30_000 }, { now }),
     reads: {
       cached: () => undefined,
+      lasting: () => undefined,
       read: (_read, reader) => {
         reader.done("answered");
         return finishedFlow;

@@ -16,7 +16,7 @@ await using gateway = await startGateway(
   {
     log: createLog({ service: "bench", level: "error" }),
     metrics: new Registry(),
-    node: { httpUrl, webSocketUrl },
+    node: { httpUrl, webSocketUrl, fitness: () => "fit" },
     signal: new AbortController().signal,
   },
 );

@@ -1,0 +1,115 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { readSettings } from "#daemon/settings.ts";
+import { sidecar } from "./main.ts";
+import { sidecarSettings } from "./settings.ts";
+import { createFakeNode, type FakeNode } from "./testing/fake-node.ts";
+import { until } from "./testing/until.ts";
+
+/** A reference endpoint whose height a test decides. */
+async function startReference() {
+  const state = { height: 0 };
+  const server = createServer((_request, response) => {
+    response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: `0x${state.height.toString(16)}` }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    setHeight: (height: number) => {
+      state.height = height;
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** The sidecar of a node in this process, with the word that its gateway's callers get. */
+async function startSidecar(node: FakeNode, environment: Readonly<Record<string, string>>) {
+  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-sidecar-"));
+  const settings = readSettings(sidecarSettings, {
+    env: {
+      GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
+      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
+      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
+      ...environment,
+    },
+  });
+  const resources = new AsyncDisposableStack();
+  const stopping = new AbortController();
+  const context = { log: pino({ level: "silent" }), metrics: new Registry(), resources, signal: stopping.signal };
+  const { urls } = await sidecar.start(settings, context);
+  const answer = async (method: string) => {
+    const response = await fetch(urls["gateway"]!, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: [] }),
+    });
+    const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } };
+    return error?.message ?? result;
+  };
+  return {
+    answer,
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await resources.disposeAsync();
+      await rm(stateDirectory, { recursive: true });
+    },
+  };
+}
+
+const isBehind = "the node is behind the chain's head; try again later";
+const isDown = "the node does not answer; try again later";
+const height = /^0x[0-9a-f]+$/;
+
+test("callers of a node that stalls are told at once, and so are those of one that is gone", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using running = await startSidecar(node, { GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "500" });
+  expect(await running.answer("eth_blockNumber")).toMatch(height);
+  await node.stall();
+  await until(
+    () => running.answer("eth_blockNumber"),
+    (word) => word === isBehind,
+  );
+  expect(await running.answer("eth_syncing")).toBe(false);
+  expect(await running.answer("eth_chainId")).toBe("0x688");
+  await node[Symbol.asyncDispose]();
+  await until(
+    () => running.answer("eth_syncing"),
+    (word) => word === isDown,
+  );
+});
+
+test("callers of a node that is behind its references are told until it has caught up", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using reference = await startReference();
+  await using running = await startSidecar(node, {
+    GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
+    GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "50",
+  });
+  expect(await running.answer("eth_blockNumber")).toMatch(height);
+  reference.setHeight(2_000_000_000);
+  await until(
+    () => running.answer("eth_blockNumber"),
+    (word) => word === isBehind,
+  );
+  reference.setHeight(0);
+  await until(
+    () => running.answer("eth_blockNumber"),
+    (word) => height.test(String(word)),
+  );
+});
