@@ -3,6 +3,7 @@ import type { CallerIdentity } from "../callers/caller.ts";
 import type { Identify } from "../callers/identify.ts";
 import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
+import type { Outbox } from "../wire/outbox.ts";
 import type { FastAnswerHeads } from "./fast-answer.ts";
 import { readFastRequests, type FastRequestRules, type FastRequests } from "./fast-requests.ts";
 import { makeFastSink } from "./fast-sink.ts";
@@ -22,6 +23,7 @@ export type FastConnectionWaits = Readonly<{ idleTimeoutMs: number; slowReaderTi
 export type FastConnectionDependencies = FastRequestRules &
   Readonly<{
     heads: FastAnswerHeads;
+    outbox: Outbox;
     identify: Identify;
     handle: MessageHandler;
     isDraining: () => boolean;
@@ -56,17 +58,17 @@ export class FastConnection {
   #patienceMs: number;
 
   constructor(socket: Socket, dependencies: FastConnectionDependencies) {
-    const { heads, isDraining, waits, clock } = dependencies;
+    const { heads, outbox, isDraining, waits, clock } = dependencies;
     this.#socket = socket;
     this.#dependencies = dependencies;
     this.#requests = readFastRequests(socket.remoteAddress ?? "", dependencies);
-    this.#sink = makeFastSink(socket, { heads, isDraining, finish: () => this.#finish() });
+    this.#sink = makeFastSink(socket, { heads, outbox, isDraining, finish: () => this.#finish() });
     this.#activeAt = clock();
     this.#patienceMs = Math.min(firstBytesMs, waits.idleTimeoutMs);
     this.#listeners = [
       ["data", (bytes: Buffer) => this.#receive(bytes)],
       ["drain", () => this.#drained()],
-      ["end", () => socket.end()],
+      ["end", () => this.#end()],
       ["timeout", () => socket.destroy()],
       // Followed by "close".
       ["error", () => socket.destroy()],
@@ -166,6 +168,7 @@ export class FastConnection {
   /** Closes both sides when what was written is out: a client need not answer the end of a connection with its own. */
   #leave(): void {
     this.#isGone = true;
+    this.#dependencies.outbox.flush();
     this.#socket.setTimeout(closingMs);
     this.#socket.destroySoon();
   }
@@ -173,11 +176,17 @@ export class FastConnection {
   #handOver(unread: Buffer): void {
     this.#isGone = true;
     const socket = this.#socket;
+    this.#dependencies.outbox.flush();
     for (const [event, listener] of this.#listeners) socket.off(event, listener);
     socket.setTimeout(0);
     if (socket.isPaused()) socket.resume();
     this.#dependencies.closed(this);
     this.#dependencies.handOver(socket, unread);
+  }
+
+  #end(): void {
+    this.#dependencies.outbox.flush();
+    this.#socket.end();
   }
 
   #drained(): void {

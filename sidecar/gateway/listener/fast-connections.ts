@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
+import { makeOutbox } from "../wire/outbox.ts";
 import { makeFastAnswerHeads } from "./fast-answer.ts";
 import { FastConnection, type FastConnectionWaits } from "./fast-connection.ts";
 
@@ -44,6 +45,7 @@ export function serveFastConnections(
   server.removeAllListeners("connection");
   const dependencies = {
     heads: makeFastAnswerHeads(waits.idleTimeoutMs, Date.now),
+    outbox: makeOutbox(),
     identify,
     handle,
     bodyBytes: () => policy().settings.limits.bodyBytes,

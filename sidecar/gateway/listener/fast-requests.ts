@@ -1,4 +1,5 @@
 import { fastHeadBytes, readFastHead, type FastHead } from "./fast-head.ts";
+import { knownHead, placeOfBody, type BodyPlace, type KnownHead } from "./known-head.ts";
 import type { RequestFacts } from "./request-facts.ts";
 
 const headEnd = Buffer.from("\r\n\r\n");
@@ -17,40 +18,28 @@ export type FastRequests = Readonly<{
   facts: () => RequestFacts | undefined;
 }>;
 
-/** A client sends the same head again and again: it is read once, and then compared. */
-type KnownHead = Readonly<{ bytes: Buffer; lengthBytes: number; facts: RequestFacts }>;
-
 /** Makes the reader of a connection from this address. */
 export function readFastRequests(remoteAddress: string, { bodyBytes, isAllowedHost }: FastRequestRules): FastRequests {
   let known: KnownHead | undefined;
-  const readHead = (bytes: Buffer): KnownHead | undefined => {
+  const readHead = (bytes: Buffer): BodyPlace | undefined => {
     const end = bytes.subarray(0, fastHeadBytes).indexOf(headEnd);
     if (end === -1) return undefined;
-    const length = end + headEnd.length;
-    const head = readFastHead(bytes.toString("latin1", 0, length));
+    const startsAt = end + headEnd.length;
+    const text = bytes.toString("latin1", 0, startsAt);
+    const head = readFastHead(text);
     if (head === undefined || !isAllowedHost(head.host)) return undefined;
-    const own = Buffer.from(bytes.subarray(0, length));
-    return { bytes: own, lengthBytes: head.contentLengthBytes, facts: factsOf(remoteAddress, head) };
+    known = knownHead(text, factsOf(remoteAddress, head));
+    return { startsAt, lengthBytes: head.contentLengthBytes };
   };
   return {
     bodyOf: (bytes) => {
-      const head = known !== undefined && startsWith(bytes, known.bytes) ? known : readHead(bytes);
-      if (head === undefined || head.lengthBytes > bodyBytes()) return undefined;
-      const start = head.bytes.length;
-      const end = start + head.lengthBytes;
-      if (bytes.length < end) return undefined;
-      known = head;
-      return bytes.subarray(start, end);
+      const place = (known === undefined ? undefined : placeOfBody(bytes, known)) ?? readHead(bytes);
+      if (place === undefined || place.lengthBytes > bodyBytes()) return undefined;
+      const end = place.startsAt + place.lengthBytes;
+      return bytes.length < end ? undefined : bytes.subarray(place.startsAt, end);
     },
     facts: () => known?.facts,
   };
-}
-
-function startsWith(bytes: Buffer, start: Buffer): boolean {
-  const { length } = start;
-  if (bytes.length < length) return false;
-  for (let at = 0; at < length; at += 1) if (bytes[at] !== start[at]) return false;
-  return true;
 }
 
 function factsOf(

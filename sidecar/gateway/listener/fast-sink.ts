@@ -1,33 +1,44 @@
 import type { Socket } from "node:net";
 import type { AnswerSink } from "../dispatch/answer-sink.ts";
+import type { Outbox } from "../wire/outbox.ts";
 import type { FastAnswerHeads } from "./fast-answer.ts";
+
+/** Longest body that is written as a text together with its head; longer ones are written as bytes. */
+const textBytes = 8_192;
 
 /** What a fast connection's answers are written with. */
 export type FastSinkDependencies = Readonly<{
   heads: FastAnswerHeads;
+  outbox: Outbox;
   isDraining: () => boolean;
   /** Told when an answer is written to its end. */
   finish: () => void;
 }>;
 
 /** Writes one connection's answers, one after another, to the raw socket. */
-export function makeFastSink(socket: Socket, { heads, isDraining, finish }: FastSinkDependencies): AnswerSink {
+export function makeFastSink(socket: Socket, { heads, outbox, isDraining, finish }: FastSinkDependencies): AnswerSink {
   let isChunked = false;
   return {
     text: (json, source) => {
-      socket.write(heads.whole(source, json.length, isDraining()) + json, "latin1");
+      outbox.write(socket, heads.whole(source, json.length, isDraining()) + json);
       finish();
     },
     bytes: (body, source) => {
-      socket.write(joined(heads.whole(source, body.length, isDraining()), body));
+      const head = heads.whole(source, body.length, isDraining());
+      if (body.length <= textBytes) outbox.write(socket, head + body.toString("latin1"));
+      else {
+        outbox.flush();
+        socket.write(joined(head, body));
+      }
       finish();
     },
     refused: (json, retryAfterSeconds) => {
-      socket.write(heads.refused(retryAfterSeconds, json.length, isDraining()) + json, "latin1");
+      outbox.write(socket, heads.refused(retryAfterSeconds, json.length, isDraining()) + json);
       finish();
     },
     begin: (lengthBytes, source) => {
       isChunked = lengthBytes === undefined;
+      outbox.flush();
       socket.write(heads.stream(source, lengthBytes, isDraining()), "latin1");
     },
     chunk: (bytes) => {

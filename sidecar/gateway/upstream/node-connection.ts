@@ -2,8 +2,9 @@ import type { Socket } from "node:net";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import type { NodeAddress } from "./node-address.ts";
 import type { NodeFailure, NodeTicket } from "./node-call.ts";
+import type { Outbox } from "../wire/outbox.ts";
 import { openNodeSocket } from "./node-socket.ts";
-import { failureOf, readResponseHead, type ResponseHead } from "./response-head.ts";
+import { failureOf, responseHeadReader, type ResponseHead } from "./response-head.ts";
 
 const headEnd = Buffer.from("\r\n\r\n");
 /** Longest head of a response that is read. */
@@ -11,8 +12,9 @@ const headBytes = 16_384;
 /** Pieces of a streamed body from this size on go on in the buffer they came in; smaller ones would waste most of it. */
 const ownBufferBytes = 16_384;
 
-/** What a connection tells its pool. */
-export type ConnectionEvents = Readonly<{
+/** What a connection has of its pool, and tells it. */
+export type ConnectionDependencies = Readonly<{
+  outbox: Outbox;
   idle: (connection: NodeConnection) => void;
   closed: (connection: NodeConnection) => void;
   /** A call that got no byte of an answer because the node had closed the kept-alive connection. */
@@ -30,8 +32,9 @@ type Limits = Readonly<{
 export class NodeConnection implements Disposable {
   readonly #address: NodeAddress;
   readonly #limits: Limits;
-  readonly #events: ConnectionEvents;
+  readonly #dependencies: ConnectionDependencies;
   readonly #socket: Socket;
+  readonly #readHead = responseHeadReader();
   #ticket: NodeTicket | undefined;
   #head: ResponseHead | undefined;
   #held: Buffer | undefined;
@@ -45,10 +48,10 @@ export class NodeConnection implements Disposable {
   /** When it became idle, in the clock's milliseconds. */
   idleSince = 0;
 
-  constructor(address: NodeAddress, limits: Limits, events: ConnectionEvents) {
+  constructor(address: NodeAddress, limits: Limits, dependencies: ConnectionDependencies) {
     this.#address = address;
     this.#limits = limits;
-    this.#events = events;
+    this.#dependencies = dependencies;
     this.#socket = openNodeSocket(address, {
       connected: () => {
         this.#connected = true;
@@ -66,7 +69,8 @@ export class NodeConnection implements Disposable {
     const trace = call.traceparent === undefined ? "" : `traceparent: ${call.traceparent}\r\n`;
     this.#ticket = ticket;
     this.#deadline = this.#limits.deadlineIn(this.#connected ? call.timeoutMs : this.#limits.connectTimeoutMs);
-    this.#socket.write(`${requestHead}${call.body.length}\r\n${trace}\r\n${call.body}`, "latin1");
+    const text = `${requestHead}${call.body.length}\r\n${trace}\r\n${call.body}`;
+    this.#dependencies.outbox.write(this.#socket, text);
   }
 
   resume(ticket: NodeTicket): void {
@@ -111,7 +115,7 @@ export class NodeConnection implements Disposable {
       return;
     }
     this.#held = undefined;
-    const head = readResponseHead(all.toString("latin1", 0, end));
+    const head = this.#readHead(all.toString("latin1", 0, end));
     const body = all.subarray(end + headEnd.length);
     if (head !== undefined && head.status < 200) {
       if (body.length > 0) this.#receiveHead(ticket, body);
@@ -177,7 +181,7 @@ export class NodeConnection implements Disposable {
     }
     tell();
     if (!head.keepAlive) this.#socket.destroy();
-    else if (!this.#socket.destroyed) this.#events.idle(this);
+    else if (!this.#socket.destroyed) this.#dependencies.idle(this);
   }
 
   #fail(failure: NodeFailure): void {
@@ -191,10 +195,10 @@ export class NodeConnection implements Disposable {
     const ticket = this.#ticket;
     const head = this.#head;
     this.#ticket = undefined;
-    this.#events.closed(this);
+    this.#dependencies.closed(this);
     if (ticket === undefined) return;
     if (head !== undefined && head.lengthBytes === undefined && !head.chunked) ticket.call.sink.end();
-    else if (head === undefined && this.#served > 0 && ticket.call.repeatable) this.#events.again(ticket);
+    else if (head === undefined && this.#served > 0 && ticket.call.repeatable) this.#dependencies.again(ticket);
     else ticket.call.sink.fail("unavailable");
   }
 }

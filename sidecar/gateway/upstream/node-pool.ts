@@ -1,5 +1,6 @@
 import type { NodeCall, NodeTicket } from "./node-call.ts";
 import { nodeAddress, type NodeAddress } from "./node-address.ts";
+import { makeOutbox } from "../wire/outbox.ts";
 import { NodeConnection } from "./node-connection.ts";
 
 /** Bounds of the pool. */
@@ -26,6 +27,7 @@ export class NodePool implements Disposable {
   readonly #idle: NodeConnection[] = [];
   readonly #all = new Set<NodeConnection>();
   readonly #waiting = new Set<NodeTicket>();
+  readonly #outbox = makeOutbox();
   readonly #sweep: NodeJS.Timeout;
   #sweptAt: number;
   /**
@@ -84,6 +86,7 @@ export class NodePool implements Disposable {
       this.#address,
       { responseBytes, connectTimeoutMs, deadlineIn: (waitMs) => this.#deadlineIn(waitMs) },
       {
+        outbox: this.#outbox,
         idle: (free) => this.#freed(free),
         closed: (gone) => this.#gone(gone),
         again: (ticket) => this.#again(ticket),

@@ -13,11 +13,23 @@ const lowerC = 0x63;
 const lowerT = 0x74;
 const lowerCaseBit = 0x20;
 
+/** Makes a reader that reads a head once, as long as the node repeats it: within a second only the length changes, if that. */
+export function responseHeadReader(): (head: string) => ResponseHead | undefined {
+  let text = "";
+  let read: ResponseHead | undefined;
+  return (head) => {
+    if (head === text) return read;
+    text = head;
+    read = readResponseHead(head);
+    return read;
+  };
+}
+
 /**
  * Reads a response's status line and headers (without the empty line); undefined when they are no HTTP/1.1, or tell two
  * different lengths (RFC 9112, section 6.3).
  */
-export function readResponseHead(head: string): ResponseHead | undefined {
+function readResponseHead(head: string): ResponseHead | undefined {
   const status = head.slice(9, 12);
   const minor = head.slice(7, 9);
   if (!head.startsWith("HTTP/1.") || (minor !== "1 " && minor !== "0 ") || !/^\d{3}$/.test(status)) return undefined;

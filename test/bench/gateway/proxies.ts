@@ -21,8 +21,9 @@ export async function startNginx(folder: string, port: number, http: string): Pr
      http { access_log off; keepalive_requests 1000000000; ${paths} ${http} }`,
   );
   const started = await start("nginx", ["-c", join(folder, `${name}.conf`)], port);
-  const [worker] = readFileSync(`/proc/${started.pid}/task/${started.pid}/children`, "utf8").trim().split(" ");
-  return { ...started, pid: Number(worker) };
+  const worker = () => Number.parseInt(readFileSync(`/proc/${started.pid}/task/${started.pid}/children`, "utf8"), 10);
+  await until("nginx has its worker", 20_000, () => worker() > 0);
+  return { ...started, pid: worker() };
 }
 
 /** An nginx that answers everything with one body. */
