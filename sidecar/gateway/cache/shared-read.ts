@@ -6,6 +6,7 @@ import { passThrough, type NodeOutcome } from "../dispatch/pass-through.ts";
 import { failureError } from "../upstream/failure-error.ts";
 import type { NodeFailure } from "../upstream/node-call.ts";
 import type { NodeFlow, NodePool } from "../upstream/node-pool.ts";
+import type { TraceContext } from "../observe/trace-context.ts";
 
 /** One client's part in a read. */
 export type Reader = Readonly<{
@@ -22,7 +23,7 @@ export type SharedReadOptions = Readonly<{
   timeoutMs: number;
   /** Largest answer that is shared. */
   limitBytes: number;
-  traceparent: string | undefined;
+  traceContext: TraceContext | undefined;
 }>;
 
 /** What a shared read tells its owner. */
@@ -107,7 +108,7 @@ export function startSharedRead(
     body: callText(carriedId, options.method, options.params),
     timeoutMs: options.timeoutMs,
     repeatable: true,
-    traceparent: options.traceparent,
+    traceContext: options.traceContext,
     sink: collectAnswer(options.limitBytes, { whole, fail, tooLong }),
   });
   return { join, flow: firstFlow };

@@ -7,6 +7,7 @@ import { ended, labelOf, limited, unanswered } from "./call-end.ts";
 import type { CallContext, Work } from "./call-work.ts";
 import type { NodeOutcome } from "./pass-through.ts";
 import { readSplit } from "./split-read.ts";
+import type { TraceContext } from "../observe/trace-context.ts";
 
 /** Answers a checked call from the cache, or lets it to the node when there is room. */
 export function readOne(work: Work, method: Method, params: string): AnswerFlow {
@@ -41,7 +42,7 @@ export function readOne(work: Work, method: Method, params: string): AnswerFlow 
     }
     ended(work, callOutcome(outcome));
   };
-  return reads.read({ method, params, traceparent: traceparentOf(context) }, { id, sink, done });
+  return reads.read({ method, params, traceContext: traceContextOf(context) }, { id, sink, done });
 }
 
 /** Why the node is not to be asked; undefined when it is. */
@@ -53,8 +54,8 @@ function whyUnfit({ dependencies, policy }: Work, method: Method): RpcError | un
 }
 
 /** The trace context that goes on to the node: the client's own, unless the call is traced here. */
-function traceparentOf({ trace, traceparent }: CallContext): string | undefined {
-  return trace === undefined ? traceparent : trace.askNode();
+function traceContextOf({ trace, traceContext }: CallContext): TraceContext | undefined {
+  return trace === undefined ? traceContext : trace.askNode();
 }
 
 function callOutcome(outcome: NodeOutcome): CallOutcome {
@@ -75,7 +76,7 @@ export function readInPieces(work: Work, method: Method, pieces: readonly string
   }
   return readSplit(
     { method, pieces, parallel: ranges.splitParallel, limitBytes: limits.batchResponseBytes },
-    { id: work.id, sink: work.sink, reads, traceparent: traceparentOf(work.context) },
+    { id: work.id, sink: work.sink, reads, traceContext: traceContextOf(work.context) },
     (outcome) => {
       gate.leave(key, method.costUnits, overload);
       ended(work, outcome);

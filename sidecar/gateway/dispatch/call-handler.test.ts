@@ -46,7 +46,7 @@ describe("a range in pieces", () => {
     const answer = await new Promise<TextAnswer | NoText>((resolve) => {
       handle(
         { id: "1", method: "eth_getLogs", params: '[{"fromBlock":"0x0","toBlock":"0xf9"}]' },
-        { caller: { key: "a", listener: "public", tierName: "public" }, startedAt: 0, traceparent: undefined },
+        { caller: { key: "a", listener: "public", tierName: "public" }, startedAt: 0, traceContext: undefined },
         textSink(10_000, resolve),
       );
       setTimeout(() => resolve("broken"), 1_000);

@@ -12,6 +12,7 @@ import type { NodeFitness } from "../upstream/node-fitness.ts";
 import type { AnswerSink } from "./answer-sink.ts";
 import type { NodeReads } from "./node-reads.ts";
 import type { Subscriptions } from "./subscriptions.ts";
+import type { TraceContext } from "../observe/trace-context.ts";
 
 /** What answering a call takes. */
 export type CallDependencies = Readonly<{
@@ -32,7 +33,7 @@ export type CallDependencies = Readonly<{
 export type CallContext = Readonly<{
   caller: Caller;
   startedAt: number;
-  traceparent: string | undefined;
+  traceContext: TraceContext | undefined;
   requestId?: string | undefined;
   /** The call's trace, when traces are made. */
   trace?: CallTrace | undefined;

@@ -52,7 +52,7 @@ function startHandler() {
   const ask = (body: Buffer) => {
     const texts: string[] = [];
     const sink = textSink(10_000_000, (answer) => texts.push(typeof answer === "string" ? answer : answer.text));
-    handleMessage(body, { caller, traceparent: undefined }, sink);
+    handleMessage(body, { caller, traceContext: undefined }, sink);
     return texts;
   };
   return { ask, passed, gate };

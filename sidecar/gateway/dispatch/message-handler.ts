@@ -6,11 +6,12 @@ import { finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts
 import { runBatch } from "./batch.ts";
 import type { CallHandler } from "./call-handler.ts";
 import type { Subscriptions } from "./subscriptions.ts";
+import type { TraceContext } from "../observe/trace-context.ts";
 
 /** What came with a message beside its bytes. */
 export type MessageContext = Readonly<{
   caller: Caller;
-  traceparent: string | undefined;
+  traceContext: TraceContext | undefined;
   requestId?: string | undefined;
   /** Subscriptions of the caller's WebSocket; over HTTP there are none. */
   subscriptions?: Subscriptions | undefined;
@@ -46,12 +47,12 @@ const discard: AnswerSink = {
 export function makeMessageHandler({ policy, handle, tracing, now }: MessageDependencies): MessageHandler {
   return (body, origin, sink) => {
     const { limits } = policy().settings;
-    const { caller, traceparent, requestId, subscriptions } = origin;
+    const { caller, traceContext, requestId, subscriptions } = origin;
     const startedAt = now();
     const message = readMessage(body, limits);
     if (message.kind === "batch") {
       const trace = tracing?.batch(origin, message.calls.length);
-      const context = { caller, startedAt, traceparent, requestId, trace: undefined, subscriptions };
+      const context = { caller, startedAt, traceContext, requestId, trace: undefined, subscriptions };
       const flow = runBatch(
         message.calls,
         { parallel: parallelFor(policy(), origin.caller), responseBytes: limits.batchResponseBytes },
@@ -63,7 +64,7 @@ export function makeMessageHandler({ policy, handle, tracing, now }: MessageDepe
       );
       return trace === undefined ? flow : tracedFlow(flow, trace);
     }
-    const context = { caller, startedAt, traceparent, requestId, trace: tracing?.call(origin), subscriptions };
+    const context = { caller, startedAt, traceContext, requestId, trace: tracing?.call(origin), subscriptions };
     const { call } = message;
     if (call.id !== undefined) return handle(call, context, sink);
     handle(call, context, discard);

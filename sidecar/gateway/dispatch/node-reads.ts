@@ -10,13 +10,14 @@ import type { NodePool } from "../upstream/node-pool.ts";
 import type { AnswerFlow } from "./answer-sink.ts";
 import { collectAnswer } from "./collected-answer.ts";
 import { passThrough } from "./pass-through.ts";
+import type { TraceContext } from "../observe/trace-context.ts";
 
 /** A call that the node has to answer, after every check. */
 export type NodeRead = Readonly<{
   method: Method;
   /** JSON text of an array. */
   params: string;
-  traceparent: string | undefined;
+  traceContext: TraceContext | undefined;
 }>;
 
 /** How reads may be saved. */
@@ -52,13 +53,13 @@ export function makeNodeReads(
 ): NodeReads {
   const underWay = new Map<string, Readonly<{ shared: SharedRead; generation: number }>>();
 
-  const alone = ({ method, params, traceparent }: NodeRead, reader: Reader): AnswerFlow => {
+  const alone = ({ method, params, traceContext }: NodeRead, reader: Reader): AnswerFlow => {
     const plain = plainId.test(reader.id);
     const flow = pool.send({
       body: callText(plain ? reader.id : carriedId, method.name, params),
       timeoutMs: method.timeoutMs,
       repeatable: method.name !== "eth_sendRawTransaction",
-      traceparent,
+      traceContext,
       sink: plain
         ? passThrough(reader.id, reader.sink, reader.done)
         : collectAnswer(options.responseBytes(), renamed(reader)),
@@ -82,11 +83,11 @@ export function makeNodeReads(
     const { generation } = moment;
     const running = underWay.get(key);
     if (running !== undefined && running.generation === generation) return running.shared.join(reader);
-    const { method, params, traceparent } = read;
+    const { method, params, traceContext } = read;
     let shared: SharedRead | undefined;
     let isOver = false;
     const started = startSharedRead(
-      { method: method.name, params, timeoutMs: method.timeoutMs, limitBytes: options.entryBytes, traceparent },
+      { method: method.name, params, timeoutMs: method.timeoutMs, limitBytes: options.entryBytes, traceContext },
       reader,
       {
         pool,

@@ -33,7 +33,7 @@ function startSplit(total: number, options: { parallel?: number; limitBytes?: nu
     {
       id: "7",
       sink,
-      traceparent: undefined,
+      traceContext: undefined,
       reads: {
         cached: () => undefined,
         lasting: () => undefined,

@@ -7,6 +7,7 @@ import type { AnswerFlow, AnswerSink } from "./answer-sink.ts";
 import type { NodeReads } from "./node-reads.ts";
 import { makeJoinedWriter } from "./joined-writer.ts";
 import { textSink, type NoText, type TextAnswer } from "./text-sink.ts";
+import type { TraceContext } from "../observe/trace-context.ts";
 
 /** A range in permitted pieces, each with its own parameters. */
 export type SplitOptions = Readonly<{
@@ -18,7 +19,7 @@ export type SplitOptions = Readonly<{
   limitBytes: number;
 }>;
 
-type Asking = Readonly<{ id: string; sink: AnswerSink; reads: NodeReads; traceparent: string | undefined }>;
+type Asking = Readonly<{ id: string; sink: AnswerSink; reads: NodeReads; traceContext: TraceContext | undefined }>;
 
 const pieceId = "1";
 
@@ -29,7 +30,7 @@ const pieceId = "1";
  */
 export function readSplit(
   { method, pieces, parallel, limitBytes }: SplitOptions,
-  { id, sink, reads, traceparent }: Asking,
+  { id, sink, reads, traceContext }: Asking,
   done: (outcome: "node" | "failed" | "cancelled") => void,
 ): AnswerFlow {
   const writer = makeJoinedWriter(pieces.length, id, { sink, ending: () => finish("node") });
@@ -70,7 +71,7 @@ export function readSplit(
       return;
     }
     const reader = { id: pieceId, sink: pieceSink, done: () => undefined };
-    const flow = reads.read({ method, params, traceparent }, reader);
+    const flow = reads.read({ method, params, traceContext }, reader);
     if (!settled.has(place) && !state.isOver) flows.set(place, flow);
   };
   const run = () => {

@@ -147,8 +147,8 @@ export class FastConnection {
       this.#handOver(this.#unread === undefined ? request : Buffer.concat([request, this.#unread]));
       return;
     }
-    const { traceparent, requestId } = facts;
-    const flow = this.#dependencies.handle(body, { caller: identity.caller, traceparent, requestId }, this.#sink);
+    const { traceContext, requestId } = facts;
+    const flow = this.#dependencies.handle(body, { caller: identity.caller, traceContext, requestId }, this.#sink);
     if (this.#isBusy) this.#flow = flow;
   }
 

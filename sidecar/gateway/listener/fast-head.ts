@@ -1,11 +1,12 @@
-import { validRequestId, validTraceparent } from "./request-facts.ts";
+import { readTraceContext, type TraceContext } from "../observe/trace-context.ts";
+import { validRequestId } from "./request-facts.ts";
 
 /** What the fast path needs of a request's head. */
 export type FastHead = Readonly<{
   contentLengthBytes: number;
   authorization: string | undefined;
   forwardedFor: string | undefined;
-  traceparent: string | undefined;
+  traceContext: TraceContext | undefined;
   requestId: string | undefined;
   host: string;
 }>;
@@ -24,6 +25,7 @@ const known: ReadonlySet<string> = new Set([
   "pragma",
   "sec-fetch-mode",
   "traceparent",
+  "tracestate",
   "user-agent",
   "x-forwarded-for",
   "x-request-id",
@@ -60,7 +62,7 @@ export function readFastHead(head: string): FastHead | undefined {
     contentLengthBytes: Number(contentLength),
     authorization: headers.get("authorization"),
     forwardedFor: headers.get("x-forwarded-for"),
-    traceparent: validTraceparent(headers.get("traceparent")),
+    traceContext: readTraceContext(headers.get("traceparent"), headers.get("tracestate")),
     requestId: validRequestId(headers.get("x-request-id")),
     host,
   };

@@ -44,7 +44,7 @@ export function readFastRequests(remoteAddress: string, { bodyBytes, isAllowedHo
 
 function factsOf(
   remoteAddress: string,
-  { authorization, forwardedFor, traceparent, requestId }: FastHead,
+  { authorization, forwardedFor, traceContext, requestId }: FastHead,
 ): RequestFacts {
-  return { remoteAddress, authorization, forwardedFor, traceparent, requestId };
+  return { remoteAddress, authorization, forwardedFor, traceContext, requestId };
 }

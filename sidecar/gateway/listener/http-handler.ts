@@ -133,7 +133,7 @@ function answer(
     refuse(request, response, 401, identity.message);
     return;
   }
-  const { traceparent, requestId } = factsOf(request);
+  const { traceContext, requestId } = factsOf(request);
   const sink = httpSink(response, cors);
-  steer(response, dependencies.handle(body, { caller: identity.caller, traceparent, requestId }, sink));
+  steer(response, dependencies.handle(body, { caller: identity.caller, traceContext, requestId }, sink));
 }

@@ -80,7 +80,11 @@ export async function startListener(options: ListenerOptions, dependencies: List
     } else if ((request.url ?? "").split("?", 1)[0] !== "/") {
       refuseUpgrade(socket, "404 Not Found", "not found; connect to /");
     } else if (draining.now) refuseUpgrade(socket, "503 Service Unavailable", "going away");
-    else clients.upgrade(request, socket, head, await dependencies.identify(factsOf(request)));
+    else {
+      const facts = factsOf(request);
+      const identity = await dependencies.identify(facts);
+      clients.upgrade(request, socket, head, { identity, traceContext: facts.traceContext });
+    }
   };
   const fast = options.fastPath ? serveFastConnections(server, options, { ...dependencies, isDraining }) : undefined;
   const listening = await listen(server, options);

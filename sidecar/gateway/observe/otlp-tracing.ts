@@ -2,6 +2,7 @@ import {
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
+  createTraceState,
   trace,
   type Context,
   type Span,
@@ -15,6 +16,7 @@ import type { CallOutcome, EndedCall } from "./meter.ts";
 import { loggedExporter } from "./logged-exporter.ts";
 import { callSampler } from "./call-sampler.ts";
 import type { CallTrace, RunningTracing, TraceOrigin, TracingOptions } from "./tracing.ts";
+import type { TraceContext } from "./trace-context.ts";
 
 /** Time between two sendings of spans, and most spans in one. */
 const sendIntervalMs = 2_000;
@@ -83,7 +85,7 @@ function startCall(tracer: Tracer, kind: SpanKind, origin: TraceOrigin, parent: 
   return {
     askNode: () => {
       nodeSpan ??= startSpan(tracer, "node", SpanKind.CLIENT, origin, trace.setSpan(ROOT_CONTEXT, span));
-      return traceparentOf(nodeSpan);
+      return contextOf(nodeSpan);
     },
     end: (ended) => {
       // A reader that shared another's call asked nothing itself: a span that is never ended is never sent.
@@ -103,18 +105,20 @@ function finish(span: Span, name: string, { method, outcome }: EndedCall): void 
 }
 
 /** The context that a client's trace goes on from (W3C Trace Context, section 3.2). */
-function parentOf({ traceparent }: TraceOrigin): Context {
-  const [, traceId, spanId, flags] = traceparent?.split("-") ?? [];
+function parentOf({ traceContext }: TraceOrigin): Context {
+  const [, traceId, spanId, flags] = traceContext?.traceparent.split("-") ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;
   return trace.setSpanContext(ROOT_CONTEXT, {
     traceId,
     spanId,
     traceFlags: Number.parseInt(flags, 16) & 1,
     isRemote: true,
+    ...(traceContext?.tracestate === undefined ? {} : { traceState: createTraceState(traceContext.tracestate) }),
   });
 }
 
-function traceparentOf(span: Span): string {
-  const { traceId, spanId, traceFlags } = span.spanContext();
-  return `00-${traceId}-${spanId}-${(traceFlags & 1).toString().padStart(2, "0")}`;
+function contextOf(span: Span): TraceContext {
+  const { traceId, spanId, traceFlags, traceState } = span.spanContext();
+  const traceparent = `00-${traceId}-${spanId}-${(traceFlags & 1).toString().padStart(2, "0")}`;
+  return { traceparent, tracestate: traceState?.serialize() };
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "../testing/fake-node.ts";
+import { connectTestClient } from "../testing/test-client.ts";
 import { call, post, startTestGateway } from "../testing/test-gateway.ts";
 
 type SentSpan = Readonly<{
@@ -22,7 +23,7 @@ const server = 2;
 const client = 3;
 const internal = 1;
 const traceId = "0af7651916cd43dd8448eb211c80319c";
-const asked = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
+const asked = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, tracestate: "rojo=00f067aa0ba902b7,congo=t61" };
 
 /** Receives spans by OTLP over HTTP, as a collector does. */
 async function startCollector() {
@@ -63,10 +64,12 @@ function attributesOf({ attributes }: SentSpan): Record<string, unknown> {
 describe("traces", () => {
   let node: FakeNode;
   const traceparents: (string | undefined)[] = [];
+  const tracestates: (string | undefined)[] = [];
   beforeAll(async () => {
     node = await startFakeNode();
     node.answer(({ method }, response) => {
       traceparents.push(response.req.headers["traceparent"] as string | undefined);
+      tracestates.push(response.req.headers["tracestate"] as string | undefined);
       return method;
     });
   });
@@ -75,6 +78,7 @@ describe("traces", () => {
   it("go on from the client's to the node, and tell of a call what the metrics tell", async () => {
     await using collector = await startCollector();
     traceparents.length = 0;
+    tracestates.length = 0;
     const tracing = { otlpUrl: collector.url, authorization: "Bearer collector-key" };
     const gateway = await startTestGateway(node, { internal: { enabled: true }, tracing });
     const url = gateway.urls["internal"]!;
@@ -99,6 +103,7 @@ describe("traces", () => {
     });
     expect(toNode).toMatchObject({ name: "node eth_getBalance", traceId, parentSpanId: first!.spanId });
     expect(traceparents).toEqual([`00-${traceId}-${toNode!.spanId}-01`]);
+    expect(tracestates).toEqual([asked.tracestate]);
     expect(attributesOf(second!)).toMatchObject({ "gatehouse.outcome": "cache", "gatehouse.cache": "hit" });
     expect(attributesOf(third!)).toMatchObject({ "rpc.method": "unknown", "gatehouse.outcome": "refused" });
     expect(spans).toHaveLength(4);
@@ -143,15 +148,45 @@ describe("traces", () => {
     await gateway[Symbol.asyncDispose]();
   });
 
+  it("go on from a WebSocket's upgrade in every call on it", async () => {
+    await using collector = await startCollector();
+    traceparents.length = 0;
+    const tracing = { otlpUrl: collector.url, sampleRatio: 1 };
+    const gateway = await startTestGateway(node, { tracing });
+    await using traced = await connectTestClient(gateway.url, asked);
+    for (let calls = 0; calls < 2; calls += 1) await traced.ask('{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
+    await gateway[Symbol.asyncDispose]();
+    const calls = collector.spans().filter(({ kind }) => kind === server);
+    expect(calls.map(({ name, traceId: own }) => [name, own])).toEqual([
+      ["eth_syncing", traceId],
+      ["eth_syncing", traceId],
+    ]);
+    expect(calls.map(({ parentSpanId }) => parentSpanId)).toEqual(["b7ad6b7169203331", "b7ad6b7169203331"]);
+    expect(traceparents.map((given) => given?.split("-")[1])).toEqual([traceId, traceId]);
+  });
+
   it("pass a client's context on unchanged, and load none of the SDK, while they are off", async () => {
     traceparents.length = 0;
+    tracestates.length = 0;
     await using gateway = await startTestGateway(node);
     const body = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
     await post(gateway.url, body, asked);
     await post(gateway.url, body, { traceparent: "00-nonsense\u{7f}-01" }).catch(() => undefined);
     await post(gateway.url, body, { traceparent: `00-${"0".repeat(32)}-b7ad6b7169203331-01` });
     await post(gateway.url, body);
-    expect(traceparents.filter((given) => given !== undefined)).toEqual([asked.traceparent]);
+    await post(gateway.url, body, { traceparent: asked.traceparent, tracestate: "NOT=valid" });
+    await post(gateway.url, body, { tracestate: "a=1" });
+    // Off the fast path, and over WebSocket.
+    await post(gateway.url, body, { ...asked, "X-Other": "1" });
+    await using traced = await connectTestClient(gateway.url, asked);
+    await traced.ask(body);
+    const told = traceparents.map((parent, at) => [parent, tracestates[at]]);
+    expect(told.filter(([parent, state]) => parent !== undefined || state !== undefined)).toEqual([
+      [asked.traceparent, asked.tracestate],
+      [asked.traceparent, undefined],
+      [asked.traceparent, asked.tracestate],
+      [asked.traceparent, asked.tracestate],
+    ]);
     const script = `
       import { registerHooks } from "node:module";
       const names = [];

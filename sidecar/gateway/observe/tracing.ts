@@ -2,18 +2,19 @@ import type { Secret } from "#daemon/secret.ts";
 import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { EndedCall } from "./meter.ts";
+import type { TraceContext } from "./trace-context.ts";
 
 /** Where a message comes from, for its trace. */
 export type TraceOrigin = Readonly<{
   caller: Caller;
-  /** The client's trace context (W3C Trace Context, `traceparent`), well-formed. */
-  traceparent: string | undefined;
+  /** The client's own place in a trace. */
+  traceContext: TraceContext | undefined;
 }>;
 
 /** One call as it is traced. */
 export type CallTrace = Readonly<{
-  /** Begins the node's part of the call; answers the `traceparent` that goes to the node. */
-  askNode: () => string;
+  /** Begins the node's part of the call; answers the trace context that goes to the node. */
+  askNode: () => TraceContext;
   end: (ended: EndedCall) => void;
 }>;
 

@@ -12,9 +12,12 @@ export type TestClient = AsyncDisposable &
     closed: Promise<readonly [code: number, reason: string]>;
   }>;
 
-/** Connects to a gateway's WebSocket. */
-export async function connectTestClient(httpUrl: string): Promise<TestClient> {
-  const socket = new WebSocket(httpUrl.replace("http", "ws"));
+/** Connects to a gateway's WebSocket; `headers` go with the upgrade. */
+export async function connectTestClient(
+  httpUrl: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<TestClient> {
+  const socket = new WebSocket(httpUrl.replace("http", "ws"), { headers });
   const texts: string[] = [];
   socket.on("message", (data: Buffer) => texts.push(data.toString()));
   const closed = new Promise<readonly [number, string]>((resolve) => {

@@ -1,3 +1,5 @@
+import type { TraceContext } from "../observe/trace-context.ts";
+
 /** Why a call to the node came to nothing. */
 export type NodeFailure = "unavailable" | "timeout" | "tooLarge" | "badAnswer" | "queueFull";
 
@@ -21,8 +23,8 @@ export type NodeCall = Readonly<{
   timeoutMs: number;
   /** Whether it may be sent again when a kept-alive connection turns out to be closed. */
   repeatable: boolean;
-  /** W3C trace context to pass on. */
-  traceparent?: string | undefined;
+  /** Trace context to pass on. */
+  traceContext?: TraceContext | undefined;
   sink: NodeSink;
 }>;
 

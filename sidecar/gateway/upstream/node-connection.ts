@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { traceHeaders } from "../observe/trace-context.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import type { NodeAddress } from "./node-address.ts";
 import type { NodeFailure, NodeTicket } from "./node-call.ts";
@@ -66,7 +67,7 @@ export class NodeConnection implements Disposable {
   send(ticket: NodeTicket): void {
     const { requestHead } = this.#address;
     const { call } = ticket;
-    const trace = call.traceparent === undefined ? "" : `traceparent: ${call.traceparent}\r\n`;
+    const trace = call.traceContext === undefined ? "" : traceHeaders(call.traceContext);
     this.#ticket = ticket;
     this.#deadline = this.#limits.deadlineIn(this.#connected ? call.timeoutMs : this.#limits.connectTimeoutMs);
     const text = `${requestHead}${call.body.length}\r\n${trace}\r\n${call.body}`;

@@ -8,6 +8,7 @@ import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import { makeClientSubscriptions } from "./client-subscriptions.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
+import type { TraceContext } from "../observe/trace-context.ts";
 
 /** Bounds of one WebSocket client. */
 export type ClientSessionOptions = Readonly<{ callsInFlight: number; queueBytes: number }>;
@@ -20,6 +21,14 @@ export type ClientSessionDependencies = Readonly<{
   /** The client was dropped, and why. */
   dropped: (reason: "slow" | "lost" | "silent") => void;
   limited: Meter["limited"];
+}>;
+
+/** A client whose WebSocket is open. */
+export type ConnectedClient = Readonly<{
+  socket: WebSocket;
+  caller: Caller;
+  /** What the upgrade said: the calls on the connection are part of that trace. */
+  traceContext: TraceContext | undefined;
 }>;
 
 /** A WebSocket client being served. */
@@ -37,7 +46,7 @@ const slowGraceMs = 1_000;
 
 /** Serves a WebSocket: messages like HTTP bodies, and subscriptions. Ends when the socket closes. */
 export function serveClient(
-  { socket, caller }: Readonly<{ socket: WebSocket; caller: Caller }>,
+  { socket, caller, traceContext }: ConnectedClient,
   options: ClientSessionOptions,
   { policy, handle, hub, dropped, limited }: ClientSessionDependencies,
 ): ClientSession {
@@ -82,7 +91,7 @@ export function serveClient(
       reply(answer, afterReply);
     });
     const own = subscriptions.forMessage((run) => afterReply.push(run));
-    flow = handle(asBuffer(data), { caller, traceparent: undefined, subscriptions: own }, sink);
+    flow = handle(asBuffer(data), { caller, traceContext, subscriptions: own }, sink);
     if (!isDone) flows.add(flow);
   });
   socket.on("pong", () => {

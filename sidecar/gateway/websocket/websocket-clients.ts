@@ -1,8 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
-import { goneTier, type Caller, type CallerIdentity } from "../callers/caller.ts";
-import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";
+import { goneTier, type CallerIdentity } from "../callers/caller.ts";
+import {
+  serveClient,
+  type ClientSession,
+  type ClientSessionDependencies,
+  type ConnectedClient,
+} from "./client-session.ts";
+import type { TraceContext } from "../observe/trace-context.ts";
 
 /** Bounds of one listener's WebSocket clients. */
 export type WebSocketClientsOptions = Readonly<{
@@ -12,11 +18,14 @@ export type WebSocketClientsOptions = Readonly<{
   pingIntervalMs: number;
 }>;
 
+/** Who asks for an upgrade, and as part of which trace. */
+export type UpgradeOrigin = Readonly<{ identity: CallerIdentity; traceContext: TraceContext | undefined }>;
+
 /** A listener's WebSocket clients. */
 export type WebSocketClients = Disposable &
   Readonly<{
-    /** Takes an HTTP upgrade of an identified caller. */
-    upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, identity: CallerIdentity) => void;
+    /** Takes an HTTP upgrade. */
+    upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, from: UpgradeOrigin) => void;
     /** Closes all with 1001. */
     closeAll: () => void;
     size: () => number;
@@ -61,9 +70,10 @@ export function makeWebSocketClients(
     servers.set(messageBytes, server);
     return server;
   };
-  const accept = (socket: WebSocket, caller: Caller) => {
+  const accept = (client: ConnectedClient) => {
+    const { socket, caller } = client;
     byCaller.set(caller.key, (byCaller.get(caller.key) ?? 0) + 1);
-    sessions.set(socket, serveClient({ socket, caller }, options, dependencies));
+    sessions.set(socket, serveClient(client, options, dependencies));
     socket.on("close", () => {
       sessions.delete(socket);
       const left = (byCaller.get(caller.key) ?? 1) - 1;
@@ -72,7 +82,7 @@ export function makeWebSocketClients(
     });
   };
   return {
-    upgrade: (request, socket, head, identity) => {
+    upgrade: (request, socket, head, { identity, traceContext }) => {
       if (identity.kind === "refused") return refuseUpgrade(socket, "401 Unauthorized", identity.message);
       const { caller } = identity;
       const tier = dependencies.policy().tiers.get(caller.tierName) ?? goneTier;
@@ -89,7 +99,9 @@ export function makeWebSocketClients(
         );
       }
       const messageBytes = tier.messageBytes ?? dependencies.policy().settings.limits.bodyBytes;
-      return serverFor(messageBytes).handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, caller));
+      return serverFor(messageBytes).handleUpgrade(request, socket, head, (webSocket) =>
+        accept({ socket: webSocket, caller, traceContext }),
+      );
     },
     closeAll: () => {
       for (const socket of sessions.keys()) socket.close(goingAway, "going away");

@@ -49,7 +49,7 @@ export function costOfChecks(): void {
   const run = () => {
     const before = process.cpuUsage();
     for (let index = 0; index < calls; index += 1) {
-      handle(call, { caller, startedAt: now(), traceparent: undefined }, silent);
+      handle(call, { caller, startedAt: now(), traceContext: undefined }, silent);
     }
     const { user, system } = process.cpuUsage(before);
     return (user + system) / calls;
