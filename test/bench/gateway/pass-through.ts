@@ -1,8 +1,9 @@
 import { freePorts } from "../../support/free-ports.ts";
 import { haproxyProxy, nginxProxy, responder } from "./proxies.ts";
+import { inRounds, middle, ratio } from "./rounds.ts";
 import { measure, startGatewayProcess, type Surroundings } from "./surroundings.ts";
 import { print, verdict } from "./table.ts";
-import { row } from "./wrk.ts";
+import { row, type LoadResult } from "./wrk.ts";
 
 const pass = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}';
 const hot = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}';
@@ -13,33 +14,41 @@ export async function passThrough(name: string, answerBytes: number, surrounding
   const alone = { ...surroundings, connections: 1 };
   await using scope = new AsyncDisposableStack();
   const [nodePort = 0, nginxPort = 0, haproxyPort = 0, gatewayPort = 0] = await freePorts(4);
-  const result = "1".repeat(Math.max(4, answerBytes - 38));
-  const node = scope.use(await responder(folder, nodePort, `{"jsonrpc":"2.0","id":1,"result":"0x${result}"}`));
+  const digits = "1".repeat(Math.max(4, answerBytes - 38));
+  const node = scope.use(await responder(folder, nodePort, `{"jsonrpc":"2.0","id":1,"result":"0x${digits}"}`));
   const nginx = scope.use(await nginxProxy(folder, nginxPort, nodePort));
   const haproxy = scope.use(await haproxyProxy(folder, haproxyPort, nodePort));
   const gateway = scope.use(await startGatewayProcess(gatewayPort, node.url));
   await measure(gateway, pass, surroundings);
   await measure(gateway, hot, surroundings);
-  const byNginx = await measure(nginx, pass, surroundings);
-  const byHaproxy = await measure(haproxy, pass, surroundings);
-  const passed = await measure(gateway, pass, surroundings);
-  const answered = await measure(gateway, hot, surroundings);
+  const many = await inRounds({
+    nginx: () => measure(nginx, pass, surroundings),
+    haproxy: () => measure(haproxy, pass, surroundings),
+    gateway: () => measure(gateway, pass, surroundings),
+    hot: () => measure(gateway, hot, surroundings),
+  });
   print(`${name} replies, ${surroundings.connections} connections`, [
-    row("nginx proxy_pass", byNginx),
-    row("HAProxy", byHaproxy),
-    row("gateway", passed),
-    row("gateway, hot read", answered),
-    verdict("gateway: CPU against nginx", passed.cpuMicros / byNginx.cpuMicros, { most: 1.5 }),
-    verdict("gateway: req/s against nginx", passed.requestsPerSecond / byNginx.requestsPerSecond, { least: 0.8 }),
-    verdict("hot read: CPU against nginx", answered.cpuMicros / byNginx.cpuMicros, { most: 0.8 }),
+    ...many("nginx").map((result) => row("nginx proxy_pass", result)),
+    ...many("haproxy").map((result) => row("HAProxy", result)),
+    ...many("gateway").map((result) => row("gateway", result)),
+    ...many("hot").map((result) => row("gateway, hot read", result)),
+    verdict("gateway: CPU against nginx", ratio(many("gateway"), many("nginx"), cpu), { most: 1.5 }),
+    verdict("gateway: req/s against nginx", ratio(many("gateway"), many("nginx"), rate), { least: 0.8 }),
+    verdict("hot read: CPU against nginx", ratio(many("hot"), many("nginx"), cpu), { most: 0.8 }),
   ]);
-  const itself = await measure(node, pass, alone);
-  const aloneByNginx = await measure(nginx, pass, alone);
-  const alonePassed = await measure(gateway, pass, alone);
+  const one = await inRounds({
+    responder: () => measure(node, pass, alone),
+    nginx: () => measure(nginx, pass, alone),
+    gateway: () => measure(gateway, pass, alone),
+  });
   print(`${name} replies, one request at a time`, [
-    row("responder itself", itself),
-    row("nginx proxy_pass", aloneByNginx),
-    row("gateway", alonePassed),
-    verdict("gateway: p50 ms added", alonePassed.p50Ms - itself.p50Ms, { most: 0.1 }),
+    ...one("responder").map((result) => row("responder itself", result)),
+    ...one("nginx").map((result) => row("nginx proxy_pass", result)),
+    ...one("gateway").map((result) => row("gateway", result)),
+    verdict("gateway: p50 ms added", middle(one("gateway"), p50) - middle(one("responder"), p50), { most: 0.1 }),
   ]);
 }
+
+const cpu = ({ cpuMicros }: LoadResult) => cpuMicros;
+const rate = ({ requestsPerSecond }: LoadResult) => requestsPerSecond;
+const p50 = ({ p50Ms }: LoadResult) => p50Ms;

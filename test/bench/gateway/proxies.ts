@@ -21,9 +21,17 @@ export async function startNginx(folder: string, port: number, http: string): Pr
      http { access_log off; keepalive_requests 1000000000; ${paths} ${http} }`,
   );
   const started = await start("nginx", ["-c", join(folder, `${name}.conf`)], port);
-  const worker = () => Number.parseInt(readFileSync(`/proc/${started.pid}/task/${started.pid}/children`, "utf8"), 10);
-  await until("nginx has its worker", 20_000, () => worker() > 0);
-  return { ...started, pid: worker() };
+  await until("nginx has its worker", 20_000, () => childrenOf(started.pid).length > 0);
+  return workerOf(started);
+}
+
+/** A process of which the work is done by its only child; its own id when it has none. */
+export function workerOf(process: BenchProcess): BenchProcess {
+  return { ...process, pid: childrenOf(process.pid)[0] ?? process.pid };
+}
+
+function childrenOf(pid: number): readonly number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
 }
 
 /** An nginx that answers everything with one body. */

@@ -1,0 +1,33 @@
+import { quantile } from "../upkeep/measurement.ts";
+import type { LoadResult } from "./wrk.ts";
+
+/** Times that everything is measured. */
+const rounds = 3;
+
+/** Measures things in turn, round after round, so that what disturbs the machine disturbs all; gives what each came to, by round. */
+export async function inRounds<Name extends string>(
+  measurements: Readonly<Record<Name, () => Promise<LoadResult>>>,
+): Promise<(name: Name) => readonly LoadResult[]> {
+  const results = new Map<string, LoadResult[]>();
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [name, measureOnce] of Object.entries<() => Promise<LoadResult>>(measurements)) {
+      results.set(name, [...(results.get(name) ?? []), await measureOnce()]);
+    }
+  }
+  return (name) => results.get(name) ?? [];
+}
+
+/** The median of what one figure of a thing is against that of another, round by round. */
+export function ratio(
+  measured: readonly LoadResult[],
+  base: readonly LoadResult[],
+  figure: (result: LoadResult) => number,
+): number {
+  const ratios = measured.map((result, round) => figure(result) / figure(base[round] ?? result));
+  return quantile(ratios, 0.5);
+}
+
+/** The median of one figure. */
+export function middle(measured: readonly LoadResult[], figure: (result: LoadResult) => number): number {
+  return quantile(measured.map(figure), 0.5);
+}
