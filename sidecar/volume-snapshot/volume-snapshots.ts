@@ -24,7 +24,7 @@ export type SnapshotDependencies = Readonly<{ api: KubernetesApi; log: Logger; s
  * @throws {DriverError} when the API server refuses, in its words.
  */
 export async function takeSnapshot(
-  { claim, className, keep }: VolumeSnapshotSettings,
+  { claim, className, keep }: Pick<VolumeSnapshotSettings, "claim" | "className" | "keep">,
   { api, log, signal, now }: SnapshotDependencies,
 ): Promise<string> {
   const name = `${claim}-${now()

@@ -3,15 +3,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pino } from "pino";
-import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { createConditionBoard } from "../tell/condition-board.ts";
+import { watchedVolume } from "../testing/watched-volume.ts";
 import { kubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
-import { volumeClaim } from "./volume-claim.ts";
-import { watchVolume } from "./volume-watch.ts";
 
-const limits = { growBelowFreeRatio: 0.15, stepGibibytes: 100, ceilingGibibytes: 650, pauseMs: 1_000, intervalMs: 5 };
+const limits = { growBelowFreeRatio: 0.15, stepGibibytes: 100, ceilingGibibytes: 650, pauseMs: 1_000 };
 
 /** An API server with one claim; it refuses every request but those that the node's role allows, and every smaller size. */
 async function clusterOf(claim: { requested: string; capacity: string; expandable: boolean }) {
@@ -54,43 +50,10 @@ async function clusterOf(claim: { requested: string; capacity: string; expandabl
   return { api, patches, claim, [Symbol.asyncDispose]: close };
 }
 
-/** A watch over that claim, whose disk a test fills. */
-function watch(api: Parameters<typeof volumeClaim>[1], disk: { freeRatio: number }, name = "node-workspace") {
-  const stopping = new AbortController();
-  const time = { ms: 10_000_000 };
-  const clock = { wallMs: () => time.ms, monotonicMs: () => time.ms };
-  const told: string[] = [];
-  const events = { add: (kind: string, message: string) => void told.push(`${kind}: ${message}`), list: () => [] };
-  const metrics = new Registry();
-  const log = pino({ level: "silent" });
-  const board = createConditionBoard({ log, metrics, clock, events });
-  let grownAtMs: number | undefined;
-  const done = watchVolume(
-    { ...limits, signal: stopping.signal },
-    {
-      claim: volumeClaim(name, api),
-      freeRatio: () => Promise.resolve(disk.freeRatio),
-      grownAt: { get: () => grownAtMs, set: (atMs) => (grownAtMs = atMs) },
-      board,
-      events,
-      metrics,
-      clock,
-      log,
-    },
-  );
-  const condition = () => board.get("VolumeLargeEnough");
-  const until = async (reason: string) => expect.poll(() => condition()?.reason, { timeout: 5_000 }).toBe(reason);
-  const end = async () => {
-    stopping.abort();
-    await done;
-  };
-  return { time, told, condition, until, [Symbol.asyncDispose]: end };
-}
-
 test("a volume that fills grows step by step, with a pause, to its ceiling and no further", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   const disk = { freeRatio: 0.5 };
-  await using watched = watch(cluster.api, disk);
+  await using watched = watchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
   await watched.until("Enough");
   expect(cluster.patches).toEqual([]);
   disk.freeRatio = 0.1;
@@ -113,7 +76,7 @@ test("a volume that fills grows step by step, with a pause, to its ceiling and n
 
 test("a storage class that does not let volumes grow is named, with what to change, and grows once it lets", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: false });
-  await using watched = watch(cluster.api, { freeRatio: 0.1 });
+  await using watched = watchedVolume(limits, { api: cluster.api, disk: { freeRatio: 0.1 }, claim: "node-workspace" });
   await watched.until("NotGrown");
   expect(watched.condition()?.message).toBe(
     "the claim node-workspace did not grow to 600 GiB: 403: the storageclass must support resize; grant patch on it, and let its storage class say allowVolumeExpansion: true.",
@@ -125,7 +88,7 @@ test("a storage class that does not let volumes grow is named, with what to chan
 
 test("another claim is beyond the role", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
-  await using watched = watch(cluster.api, { freeRatio: 0.1 }, "ledger");
+  await using watched = watchedVolume(limits, { api: cluster.api, disk: { freeRatio: 0.1 }, claim: "ledger" });
   await watched.until("NotGrown");
   expect(watched.condition()?.message).toContain("persistentvolumeclaims/ledger is forbidden");
 });

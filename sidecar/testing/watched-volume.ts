@@ -1,0 +1,47 @@
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { expect } from "vitest";
+import { createConditionBoard } from "../tell/condition-board.ts";
+import type { KubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
+import type { GrowthLimits } from "../volume/plan-growth.ts";
+import { volumeClaim } from "../volume/volume-claim.ts";
+import { watchVolume } from "../volume/volume-watch.ts";
+
+const intervalMs = 5;
+const deadlineMs = 5_000;
+
+/** A watch over a claim, whose disk and time are the test's. Disposing of it ends the watch. */
+export function watchedVolume(
+  limits: GrowthLimits,
+  { api, disk, claim }: Readonly<{ api: KubernetesApi; disk: { freeRatio: number }; claim: string }>,
+) {
+  const stopping = new AbortController();
+  const time = { ms: 10_000_000 };
+  const clock = { wallMs: () => time.ms, monotonicMs: () => time.ms };
+  const told: string[] = [];
+  const events = { add: (kind: string, message: string) => void told.push(`${kind}: ${message}`), list: () => [] };
+  const metrics = new Registry();
+  const log = pino({ level: "silent" });
+  const board = createConditionBoard({ log, metrics, clock, events });
+  let grownAtMs: number | undefined;
+  const done = watchVolume(
+    { ...limits, intervalMs, signal: stopping.signal },
+    {
+      claim: volumeClaim(claim, api),
+      freeRatio: () => Promise.resolve(disk.freeRatio),
+      grownAt: { get: () => grownAtMs, set: (atMs) => (grownAtMs = atMs) },
+      board,
+      events,
+      metrics,
+      clock,
+      log,
+    },
+  );
+  const condition = () => board.get("VolumeLargeEnough");
+  const until = async (reason: string) => expect.poll(() => condition()?.reason, { timeout: deadlineMs }).toBe(reason);
+  const end = async () => {
+    stopping.abort();
+    await done;
+  };
+  return { time, told, condition, until, [Symbol.asyncDispose]: end };
+}

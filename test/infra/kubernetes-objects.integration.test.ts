@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { deployedStack, manifestsOf } from "#infra/testing/deployed-stack.ts";
+import { apiServerMissing, startApiServer, type ApiServer } from "../support/kubernetes/api-server.ts";
+import { applyStack, defaultAccount, podsOf } from "../support/kubernetes/apply-stack.ts";
+import type { ClusterObject } from "../support/kubernetes/cluster-client.ts";
+import { define, httpRoutes } from "../support/kubernetes/stand-in-definitions.ts";
+
+const missing = apiServerMissing();
+const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
+const examples = join(import.meta.dirname, "../../infra/examples");
+const secrets = {
+  signerPrivateKey: `0x${"17".repeat(32)}`,
+  databaseUrl: "postgresql://gatehouse:hidden-password@db.example:6432/gatehouse",
+};
+const gatewayApi = { name: "public", namespace: "gateways", gatewayHost: "a.example", resourceServerHost: "b.example" };
+const volumeGrowth = { ceilingGibibytes: 4_000, stepGibibytes: 250 };
+const volumeSnapshots = { schedule: "0 3 * * *", keep: 3, className: "csi" };
+const restore = { url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32) };
+
+/** An example's keys as Pulumi hands them to the program, with others on top; undefined takes one away. */
+function configOf(name: string, change: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const { config } = parse(readFileSync(join(examples, name), "utf8")) as { config: Record<string, unknown> };
+  const own = Object.entries(config).map(([key, value]) => [key.replace("gatehouse:", ""), value] as const);
+  const all = Object.entries({ ...Object.fromEntries(own), signerPrivateKey: secrets.signerPrivateKey, ...change });
+  const given = all.filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    given.map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
+  );
+}
+
+const single = "Pulumi.kubernetes.yaml";
+const nodePort = { peers: "node-port", hostIp: undefined };
+const stacks: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+  ["one-node", configOf(single, {})],
+  ["signal", configOf(single, { ...nodePort, nodeRestart: "signal", ingress: undefined, gatewayApi, volumeSnapshots })],
+  ["host-port", configOf(single, { peers: "host-port", hostIp: undefined, volumeGrowth, restore })],
+  ["replicated", configOf("Pulumi.kubernetes-replicated.yaml", { databaseUrl: secrets.databaseUrl })],
+];
+
+describe.skipIf(missing !== undefined)(`the program's objects on an API server${skipped}`, { timeout: 120_000 }, () => {
+  let cluster: ApiServer;
+  beforeAll(async () => {
+    cluster = await startApiServer();
+    await define(cluster, httpRoutes);
+  });
+  afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+  it.each(stacks)("are taken without a word in strict mode, and their pods let in: %s", async (namespace, config) => {
+    const manifests = manifestsOf(await deployedStack({ ...config, namespace }, { preview: false }));
+    expect(manifests.length).toBeGreaterThan(25);
+    // A host port is beyond the Pod Security Standard: the one warning that is due.
+    const due = config["peers"] === "host-port" ? [expect.stringMatching(/violate PodSecurity.*: hostPort \(/)] : [];
+    expect(await applyStack(cluster, manifests)).toEqual(due);
+    // Nothing that is there already is refused as a change of what can't be changed.
+    expect(await applyStack(cluster, manifests, "dry run")).toEqual(due);
+    expect(await cluster.apply(defaultAccount(namespace))).toBeUndefined();
+    const pods = podsOf(manifests);
+    expect(pods.map(({ metadata }) => metadata.name)).toContain("node-0");
+    const findings = [];
+    for (const pod of pods) findings.push(await cluster.apply(pod, "dry run"));
+    expect(findings.filter((finding) => finding !== undefined)).toEqual(due);
+  });
+
+  it("are judged by more than their own word: a misspelt field and a pod that runs as root are refused", async () => {
+    const [namespace, config] = stacks[0] ?? ["", {}];
+    const manifests = manifestsOf(await deployedStack({ ...config, namespace }, { preview: false }));
+    const misspelt = { ...manifests.find(({ kind }) => kind === "PodDisruptionBudget"), spec: { maxUnavailabel: 1 } };
+    expect(await cluster.apply(misspelt as unknown as ClusterObject, "dry run")).toMatch(
+      /field not declared in schema/,
+    );
+    const container = { name: "x", image: "x", securityContext: { runAsUser: 0 } };
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "x", namespace },
+      spec: { containers: [container] },
+    };
+    expect(await cluster.apply(pod, "dry run")).toMatch(/violates PodSecurity "restricted/);
+  });
+});

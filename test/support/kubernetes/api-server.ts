@@ -1,0 +1,127 @@
+import { spawn } from "node:child_process";
+import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { openSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { within } from "#daemon/deadline.ts";
+import { freePorts } from "../free-ports.ts";
+import { isExecutable } from "../is-executable.ts";
+import { until } from "../until.ts";
+import { clusterClient, type ClusterClient } from "./cluster-client.ts";
+
+/** A Kubernetes API server with its store and nothing behind it: no pod runs, but every right and every field is checked. */
+export type ApiServer = ClusterClient &
+  AsyncDisposable &
+  Readonly<{
+    url: string;
+    /** A directory as a pod of that account has it: token, namespace and ca.crt. */
+    accountDirectory: (namespace: string, account: string) => Promise<string>;
+    /** The cluster as that account sees it. */
+    as: (namespace: string, account: string) => Promise<ClusterClient>;
+  }>;
+
+const programs = ["etcd", "kube-apiserver"] as const;
+const startDeadlineMs = 60_000;
+const endDeadlineMs = 30_000;
+
+/** Why tests can't have an API server here; undefined when they can. Stands in the names of the tests that are skipped. */
+export function apiServerMissing(): string | undefined {
+  const lacking = programs.filter((program) => pathOf(program) === undefined);
+  if (lacking.length === 0) return undefined;
+  return `no ${lacking.join(" and no ")} on PATH; the release archives of Kubernetes and of etcd have them`;
+}
+
+/** Starts an API server on free ports of loopback, with the authorizer RBAC and the admission plugins that are on by default. */
+export async function startApiServer(): Promise<ApiServer> {
+  await using started = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-api-server-"));
+  started.defer(() => rm(directory, { recursive: true, force: true }));
+  const [etcdPort = 0, peerPort = 0, port = 0] = await freePorts(3);
+  const token = randomUUID();
+  await writeKeys(directory, token);
+  const etcd = `http://127.0.0.1:${etcdPort}`;
+  const peer = `http://127.0.0.1:${peerPort}`;
+  const etcdUrls = [`--listen-client-urls=${etcd}`, `--advertise-client-urls=${etcd}`, `--listen-peer-urls=${peer}`];
+  const fresh = [`--initial-advertise-peer-urls=${peer}`, `--initial-cluster=default=${peer}`, "--unsafe-no-fsync"];
+  started.use(run("etcd", [...etcdUrls, ...fresh, `--data-dir=${join(directory, "etcd")}`], directory));
+  started.use(run("kube-apiserver", apiServerOptions({ etcd, port, directory }), directory));
+  const url = `https://127.0.0.1:${port}`;
+  // The server signs a certificate for itself when it starts.
+  const ca = await until("the API server has a certificate", startDeadlineMs, () =>
+    readFile(join(directory, "apiserver.crt"), "utf8"),
+  );
+  const client = started.use(clusterClient({ url, token, ca }));
+  await until(
+    "the API server is ready",
+    startDeadlineMs,
+    async () => (await client.ask("GET", "/readyz")).status === 200,
+  );
+  const running = started.move();
+  const tokenOf = async (namespace: string, account: string): Promise<string> => {
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
+    const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+    const { body } = await client.ask("POST", path, request);
+    return (body as { status: { token: string } }).status.token;
+  };
+  return {
+    ...client,
+    url,
+    as: async (namespace, account) => running.use(clusterClient({ url, token: await tokenOf(namespace, account), ca })),
+    accountDirectory: async (namespace, account) => {
+      const own = await mkdtemp(join(directory, "account-"));
+      await writeFile(join(own, "token"), await tokenOf(namespace, account));
+      await writeFile(join(own, "namespace"), namespace);
+      await writeFile(join(own, "ca.crt"), ca);
+      return own;
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+async function writeKeys(directory: string, token: string): Promise<void> {
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+  await writeFile(join(directory, "account.key"), privateKey.export({ type: "pkcs1", format: "pem" }));
+  await writeFile(join(directory, "tokens.csv"), `${token},admin,admin,"system:masters"\n`);
+}
+
+function apiServerOptions({
+  etcd,
+  port,
+  directory,
+}: Readonly<{ etcd: string; port: number; directory: string }>): readonly string[] {
+  const key = join(directory, "account.key");
+  return [
+    `--etcd-servers=${etcd}`,
+    "--bind-address=127.0.0.1",
+    `--secure-port=${port}`,
+    `--cert-dir=${directory}`,
+    "--authorization-mode=RBAC",
+    `--token-auth-file=${join(directory, "tokens.csv")}`,
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-account-key-file=${key}`,
+    `--service-account-signing-key-file=${key}`,
+    "--service-cluster-ip-range=10.250.0.0/24",
+  ];
+}
+
+function run(program: (typeof programs)[number], options: readonly string[], directory: string): AsyncDisposable {
+  const path = pathOf(program);
+  if (path === undefined) throw new Error(apiServerMissing());
+  const log = openSync(join(directory, `${program}.log`), "w");
+  const child = spawn(path, options, { cwd: directory, stdio: ["ignore", log, log] });
+  const exited = once(child, "exit");
+  return {
+    [Symbol.asyncDispose]: async () => {
+      // Nothing of it is kept, so there is nothing to wait for as on SIGTERM.
+      child.kill("SIGKILL");
+      await within(`the end of ${program}`, endDeadlineMs, exited);
+    },
+  };
+}
+
+function pathOf(program: string): string | undefined {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  return folders.map((folder) => join(folder, program)).find(isExecutable);
+}

@@ -1,0 +1,46 @@
+import type { Manifest } from "#infra/testing/deployed-stack.ts";
+import type { ApiServer } from "./api-server.ts";
+import type { ClusterObject } from "./cluster-client.ts";
+
+/** What has to be there before what refers to it. */
+const first = ["Namespace", "ServiceAccount", "Role"];
+
+const rank = ({ kind }: Manifest) => (first.includes(kind) ? first.indexOf(kind) : first.length);
+
+type PodSpec = Readonly<{ serviceAccountName?: string }>;
+type Template = Readonly<{ metadata: object; spec: PodSpec }>;
+
+/** Applies a stack's objects. Returns what the cluster has against them, a line each. */
+export async function applyStack(
+  cluster: ApiServer,
+  manifests: readonly Manifest[],
+  mode: "for real" | "dry run" = "for real",
+): Promise<readonly string[]> {
+  const findings: string[] = [];
+  for (const manifest of manifests.toSorted((a, b) => rank(a) - rank(b))) {
+    const finding = await cluster.apply(manifest as ClusterObject, mode);
+    if (finding !== undefined) findings.push(finding);
+  }
+  return findings;
+}
+
+/** The pods that the controllers of a cluster would make of a stack's workloads, named as a StatefulSet names them. */
+export function podsOf(manifests: readonly Manifest[]): readonly ClusterObject[] {
+  return manifests.flatMap(({ kind, metadata, spec }) => {
+    const template = templateOf(kind, spec);
+    if (template === undefined) return [];
+    const { namespace = "default" } = metadata;
+    const named = { ...template.metadata, name: `${metadata.name}-0`, namespace };
+    return [{ apiVersion: "v1", kind: "Pod", metadata: named, spec: template.spec }];
+  });
+}
+
+function templateOf(kind: string, spec: Manifest["spec"]): Template | undefined {
+  if (kind === "CronJob") return (spec["jobTemplate"] as { spec: { template: Template } }).spec.template;
+  return kind === "Deployment" || kind === "StatefulSet" ? (spec["template"] as Template) : undefined;
+}
+
+/** The account that pods without one of their own have. The cluster's controllers would make it. */
+export function defaultAccount(namespace: string): ClusterObject {
+  return { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace } };
+}

@@ -1,0 +1,42 @@
+import type { ApiServer } from "./api-server.ts";
+import { until } from "../until.ts";
+
+/** A kind that a cluster learns from a controller that is installed into it. */
+type Kind = Readonly<{ group: string; version: string; kind: string; plural: string }>;
+
+export const httpRoutes: Kind = {
+  group: "gateway.networking.k8s.io",
+  version: "v1",
+  kind: "HTTPRoute",
+  plural: "httproutes",
+};
+
+export const volumeSnapshots: Kind = {
+  group: "snapshot.storage.k8s.io",
+  version: "v1",
+  kind: "VolumeSnapshot",
+  plural: "volumesnapshots",
+};
+
+const deadlineMs = 30_000;
+
+/** Lets an API server know a kind by name, without the rules of its fields: those are its controller's. */
+export async function define(cluster: ApiServer, { group, version, kind, plural }: Kind): Promise<void> {
+  const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  const approved = { "api-approved.kubernetes.io": "unapproved, a stand-in of a test" };
+  const refusal = await cluster.apply({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}`, annotations: approved },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { kind, plural, singular: kind.toLowerCase() },
+      versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema: anything } }],
+    },
+  } as Parameters<ApiServer["apply"]>[0]);
+  if (refusal !== undefined) throw new Error(refusal);
+  await until(`the API server serves ${plural}`, deadlineMs, async () => {
+    return (await cluster.ask("GET", `/apis/${group}/${version}/${plural}`)).status === 200;
+  });
+}
