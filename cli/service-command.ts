@@ -1,26 +1,40 @@
-import { Command } from "@commander-js/extra-typings";
+import type { Command } from "@commander-js/extra-typings";
 import type { z } from "zod";
 import { runService, type Service } from "#daemon/service.ts";
-import type { SettingsDefinition } from "#daemon/settings.ts";
 import { settingsHelp } from "./settings-help.ts";
 
 /** How a long-running service appears on the command line. */
 export type ServiceCommand<Schema extends z.ZodObject> = Readonly<{
+  /** The subcommand, which is also the service's name. */
+  name: string;
   summary: string;
-  definition: SettingsDefinition<Schema>;
-  /** Loads the service; only the command that is run pays for its imports. */
+  /** Loads the service; only the command that is run pays for its imports and its settings' schema. */
   load: () => Promise<Service<Schema>>;
 }>;
 
-/** Makes `gatehouse <service>`: runs the service until SIGINT or SIGTERM; its `--help` lists its settings. */
-export function serviceCommand<Schema extends z.ZodObject>(options: ServiceCommand<Schema>) {
-  return new Command(options.definition.service)
-    .summary(options.summary)
-    .description(options.summary)
+/** Adds `gatehouse <service>`: runs the service until SIGINT or SIGTERM; its `--help` lists its settings. */
+export function addServiceCommand<Schema extends z.ZodObject>(
+  program: Command,
+  { name, summary, load }: ServiceCommand<Schema>,
+): void {
+  const loaded: { service?: Service<Schema> } = {};
+  const service = async () => (loaded.service ??= await load());
+  // Help can't wait, so the settings are loaded before it is asked for.
+  program.hook("preSubcommand", async (_, chosen) => {
+    if (chosen.name() === name) await service();
+  });
+  program
+    .command(name)
+    .summary(summary)
+    .description(summary)
     .option("--settings <file>", "JSON5 file with the settings; environment variables win over it")
-    .addHelpText("after", () => settingsHelp(options.definition))
+    .addHelpText("after", () =>
+      loaded.service === undefined
+        ? `\n"gatehouse ${name} --help" lists the settings.`
+        : settingsHelp(loaded.service.definition),
+    )
     .action(async ({ settings }) => {
       // Whatever a library still holds open, the process ends when its service has.
-      process.exit(await runService(await options.load(), { settingsFile: settings }));
+      process.exit(await runService(await service(), { settingsFile: settings }));
     });
 }

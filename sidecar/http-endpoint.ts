@@ -2,7 +2,7 @@ import { unescape } from "node:querystring";
 
 /** A URL of the settings, taken apart so that its credentials are sent, and never shown. */
 export type HttpEndpoint = Readonly<{
-  /** Without credentials: fetch refuses a URL that has them, with a message that holds them. */
+  /** Without credentials, so that no message about it can hold them. */
   url: string;
   /** `Authorization`, when the URL had credentials. */
   headers: Readonly<Record<string, string>>;
@@ -17,10 +17,4 @@ export function httpEndpoint(url: string): HttpEndpoint {
   parsed.password = "";
   const credentials = Buffer.from(`${unescape(username)}:${unescape(password)}`, "utf8").toString("base64");
   return { url: parsed.href, headers: { Authorization: `Basic ${credentials}` } };
-}
-
-/** Why fetch failed, as its cause's code; its own message may hold what is not to be shown. */
-export function fetchFailureCode(error: unknown): string {
-  const code = ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code;
-  return typeof code === "string" ? code : "no usable HTTP answer";
 }

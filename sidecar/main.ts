@@ -7,6 +7,7 @@ import type { Service, ServiceContext } from "#daemon/service.ts";
 import { systemClock } from "./clock.ts";
 import { startGateway, type GatewayUrls } from "./gateway/gateway.ts";
 import { startHealth } from "./health/health.ts";
+import { askHttp } from "./http-ask.ts";
 import { nodeFitness } from "./node-fitness.ts";
 import { nodeReadiness } from "./node-readiness.ts";
 import { sidecarSettings, type SidecarSettings } from "./settings.ts";
@@ -34,7 +35,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const events = storedEventLog(state.database, clock);
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
-  const health = resources.use(startHealth(settings, { log, metrics, clock, fetch, board, charts }));
+  const health = resources.use(startHealth(settings, { log, metrics, clock, ask: askHttp, board, charts }));
   const gateway = resources.use(
     await startGateway(settings.gateway, {
       log,
@@ -57,7 +58,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const setting = "GATEHOUSE_SIDECAR_LISTEN_PORT";
   const listener = resources.use(await listenHttp(app, { ...settings.listen, setting }));
   const upkeep = resources.use(
-    startUpkeep(settings, { log, metrics, clock, fetch, state, events, board, charts, health }),
+    startUpkeep(settings, { log, metrics, clock, ask: askHttp, state, events, board, charts, health }),
   );
   configured = upkeep.configured;
   return { urls: { sidecar: listener.url, ...namedListeners(gateway.urls) } };

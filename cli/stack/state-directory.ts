@@ -7,8 +7,6 @@ export type StateDirectory = Readonly<{
   node: string;
   keys: string;
   logs: string;
-  /** Compiled code of the services, so that the next start is faster. */
-  compileCache: string;
   sidecar: string;
   facilitatorLedger: string;
   claimsLedger: string;
@@ -23,7 +21,6 @@ export function stateDirectory(root: string): StateDirectory {
     node: join(at, "node"),
     keys: join(at, "keys"),
     logs: join(at, "log"),
-    compileCache: join(at, "compile-cache"),
     sidecar: join(at, "sidecar"),
     facilitatorLedger: join(at, "facilitator.sqlite"),
     claimsLedger: join(at, "resource-server.sqlite"),

@@ -18,10 +18,12 @@ COPY client /app/client
 COPY devnet /app/devnet
 COPY cli /app/cli
 COPY infra/images/health-check.mjs infra/images/install-files.ts infra/images/seed-node-conf.ts /app/infra/images/
-ENV NODE_ENV=production NODE_OPTIONS=--disable-warning=ExperimentalWarning
+# The state directory keeps what was compiled, which spares a sidecar 25 MiB; the last one makes the C library give freed memory back.
+ENV NODE_ENV=production NODE_OPTIONS=--disable-warning=ExperimentalWarning \
+    NODE_COMPILE_CACHE=/var/lib/gatehouse/compile-cache MALLOC_TRIM_THRESHOLD_=131072
 WORKDIR /var/lib/gatehouse
 USER 10001:10001
-ENTRYPOINT ["node", "/app/cli/gatehouse.ts"]
+ENTRYPOINT ["node", "/app/cli/gatehouse.js"]
 CMD ["--help"]
 ARG BASE_IMAGE
 ARG VERSION=0.0.0

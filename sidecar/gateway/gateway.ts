@@ -54,12 +54,12 @@ export async function startGateway(
   const upstream = starting.use(
     startNode(settings, { ...node, head, cache, policy, gapEnded: gapCounter(metrics), log, now }),
   );
-  const gate = makeLoadGate({ loopDelayMs: starting.use(watchLoopDelay()).delayMs });
+  const gate = makeLoadGate({ loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs });
   const meter = withAccessLog(prometheusMeter(metrics), settings.accessLog, { log, random: Math.random });
   const { tracing } = starting.use(await startTracing(settings.tracing, { log }));
   const handle = makeCallHandler({
     policy,
-    limiter: starting.use(startRateLimiter(settings.rateStore, { log, now })),
+    limiter: starting.use(await startRateLimiter(settings.rateStore, { log, now })),
     gate,
     head,
     nodeFitness: node.fitness,

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { WebSocketServer } from "ws";
 import { readSettings } from "#daemon/settings.ts";
 import { systemClock } from "../clock.ts";
+import { askHttp } from "../http-ask.ts";
 import { nodeReadiness } from "../node-readiness.ts";
 import { sidecarSettings } from "../settings.ts";
 import { createCharts } from "../tell/charts.ts";
@@ -63,7 +64,14 @@ function watch(url: string, environment: Readonly<Record<string, string>> = {}) 
   const metrics = new Registry();
   const events = { add: () => undefined, list: () => [] };
   const board = createConditionBoard({ log, metrics, clock: systemClock, events });
-  const health = startHealth(settings, { log, metrics, clock: systemClock, fetch, board, charts: createCharts() });
+  const health = startHealth(settings, {
+    log,
+    metrics,
+    clock: systemClock,
+    ask: askHttp,
+    board,
+    charts: createCharts(),
+  });
   const words = async (type: ConditionType, reason: string) => {
     const condition = await until(
       () => board.get(type),
@@ -189,7 +197,7 @@ test("credentials in the URL are sent and never shown", async () => {
   await using health = watch(withPassword("secret"));
   expect(await health.words("RpcAnswering", "Answering")).not.toContain("secret");
   await using refused = watch(withPassword("other"));
-  expect(await refused.words("RpcAnswering", "Refused")).toBe(
-    "http://node can't be reached (no usable HTTP answer); is the node running, and is this its address?",
+  expect(await refused.words("RpcAnswering", "NotJsonRpc")).toBe(
+    "http://node answered with a redirect (302), which is not followed; is it the node's RPC port?",
   );
 });

@@ -1,6 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../clock.ts";
+import type { HttpAsk } from "../http-ask.ts";
 import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "../tell/charts.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
@@ -17,7 +18,7 @@ export type HealthDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
   clock: Clock;
-  fetch: typeof fetch;
+  ask: HttpAsk;
   board: ConditionBoard;
   charts: Charts;
 }>;

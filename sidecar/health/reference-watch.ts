@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
+import type { HttpAsk } from "../http-ask.ts";
 import { poll } from "../poll.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { Condition } from "../tell/condition.ts";
@@ -19,7 +20,7 @@ export type ReferenceWatchDependencies = Readonly<{
   board: ConditionBoard;
   metrics: Registry;
   log: Logger;
-  fetch: typeof fetch;
+  ask: HttpAsk;
   health: () => NodeHealth;
 }>;
 
@@ -57,7 +58,7 @@ async function ask(
   url: string,
   timeoutMs: number,
   signal: AbortSignal,
-  dependencies: Readonly<{ fetch: typeof fetch }>,
+  dependencies: Readonly<{ ask: HttpAsk }>,
 ): Promise<ReferenceHeight> {
   try {
     const rpc = createRpcClient({ url, timeoutMs }, dependencies);

@@ -1,4 +1,6 @@
-import { fetchFailureCode, httpEndpoint } from "../http-endpoint.ts";
+import type { IncomingMessage } from "node:http";
+import { askFailureCode, type HttpAsk } from "../http-ask.ts";
+import { httpEndpoint } from "../http-endpoint.ts";
 
 /** Why a JSON-RPC endpoint gave no usable answer. */
 export type RpcFailureReason = "Refused" | "TimedOut" | "NotJsonRpc" | "RpcError" | "TooLarge";
@@ -24,21 +26,21 @@ export type RpcClient = (method: string, params: readonly unknown[], signal: Abo
 const responseLimitBytes = 65_536;
 
 /** Makes a JSON-RPC client of one HTTP endpoint. Its calls throw {@link RpcFailure}. */
-export function createRpcClient(options: RpcClientOptions, dependencies: Readonly<{ fetch: typeof fetch }>): RpcClient {
+export function createRpcClient(options: RpcClientOptions, dependencies: Readonly<{ ask: HttpAsk }>): RpcClient {
   const where = new URL(options.url).origin;
   const endpoint = httpEndpoint(options.url);
   return async (method, params, signal) => {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
     let text: string;
     try {
-      const response = await dependencies.fetch(endpoint.url, {
+      const answer = await dependencies.ask({
+        url: endpoint.url,
         method: "POST",
         headers: { ...endpoint.headers, "Content-Type": "application/json" },
         body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
         signal: deadline,
-        redirect: "error",
       });
-      text = await readBounded(response, where);
+      text = await readBounded(answer, where);
     } catch (cause) {
       if (cause instanceof RpcFailure) throw cause;
       throw unreachable(where, options.timeoutMs, deadline, cause);
@@ -47,10 +49,16 @@ export function createRpcClient(options: RpcClientOptions, dependencies: Readonl
   };
 }
 
-async function readBounded(response: Response, where: string): Promise<string> {
+async function readBounded(answer: IncomingMessage, where: string): Promise<string> {
+  const { statusCode = 0 } = answer;
+  if (statusCode >= 300 && statusCode < 400) {
+    answer.destroy();
+    const message = `${where} answered with a redirect (${statusCode}), which is not followed; is it the node's RPC port?`;
+    throw new RpcFailure("NotJsonRpc", message);
+  }
   const decoder = new TextDecoder();
   let text = "";
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of answer) {
     text += decoder.decode(chunk as Uint8Array, { stream: true });
     if (text.length > responseLimitBytes) {
       throw new RpcFailure("TooLarge", `${where} answered more than ${responseLimitBytes} bytes; is it the node?`);
@@ -69,7 +77,7 @@ function unreachable(where: string, timeoutMs: number, deadline: AbortSignal, ca
   }
   return new RpcFailure(
     "Refused",
-    `${where} can't be reached (${fetchFailureCode(cause)}); is the node running, and is this its address?`,
+    `${where} can't be reached (${askFailureCode(cause)}); is the node running, and is this its address?`,
     cause,
   );
 }

@@ -11,7 +11,7 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { create } from "tar";
 import { expect, test } from "vitest";
 
-const program = join(import.meta.dirname, "../../cli/gatehouse.ts");
+const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 /** Chain data of a few files; one of them does not pack well, so that a download takes its time. */

@@ -7,6 +7,7 @@ import { readSettings } from "#daemon/settings.ts";
 import type { Environment } from "#daemon/settings-environment.ts";
 import { systemClock, type Clock } from "../clock.ts";
 import { startHealth } from "../health/health.ts";
+import { askHttp } from "../http-ask.ts";
 import { sidecarSettings } from "../settings.ts";
 import { createCharts } from "../tell/charts.ts";
 import { createConditionBoard, type ConditionBoard } from "../tell/condition-board.ts";
@@ -59,8 +60,8 @@ export async function runUpkeep(
   const events = storedEventLog(state.database, clock);
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
-  const health = startHealth(settings, { log, metrics, clock, fetch, board, charts });
-  const upkeep = startUpkeep(settings, { log, metrics, clock, fetch, state, events, board, charts, health });
+  const health = startHealth(settings, { log, metrics, clock, ask: askHttp, board, charts });
+  const upkeep = startUpkeep(settings, { log, metrics, clock, ask: askHttp, state, events, board, charts, health });
   const reason = async (type: ConditionType, wanted: string, withinMs = 10_000) => {
     const deadline = performance.now() + withinMs;
     for (;;) {

@@ -1,5 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../clock.ts";
+import type { HttpAsk } from "../http-ask.ts";
 import type { SidecarSettings } from "../settings.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import { isJsonObject, type ConfigDocument } from "./observe/config-document.ts";
@@ -17,7 +18,7 @@ export function watchNodePushes(
     version: () => VersionResolution;
     board: ConditionBoard;
     clock: Clock;
-    fetch: typeof fetch;
+    ask: HttpAsk;
     log: Logger;
     signal: AbortSignal;
   }>,

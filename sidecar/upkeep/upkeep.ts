@@ -2,6 +2,7 @@ import type { ReadinessCheck } from "#daemon/readiness.ts";
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../clock.ts";
+import type { HttpAsk } from "../http-ask.ts";
 import { watchDisk } from "../health/disk-watch.ts";
 import type { HealthWatch } from "../health/health-watch.ts";
 import type { SidecarSettings } from "../settings.ts";
@@ -29,7 +30,7 @@ export type UpkeepDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
   clock: Clock;
-  fetch: typeof fetch;
+  ask: HttpAsk;
   state: UpkeepState;
   events: EventLog;
   charts: Charts;

@@ -62,7 +62,7 @@ describe("a service that can't start", () => {
 });
 
 describe("a running service", () => {
-  const program = join(import.meta.dirname, "../../cli/gatehouse.ts");
+  const program = join(import.meta.dirname, "../../cli/gatehouse.js");
   const start = async () => {
     const child = fork(program, ["upstream"], {
       env: { ...process.env, GATEHOUSE_UPSTREAM_LISTEN_PORT: "0" },

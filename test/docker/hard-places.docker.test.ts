@@ -13,7 +13,7 @@ const engine = found.ok ? found : { url: "", nodeImage: "" };
 /** Runs as the user that the images of Gatehouse have. */
 const asService = "--user=10001:10001";
 const plan =
-  'node /app/cli/gatehouse.ts plan --config /data/bin/node.conf --node-version 0.16.2 --write 2>&1 >/dev/null; echo "status $?"';
+  'node /app/cli/gatehouse.js plan --config /data/bin/node.conf --node-version 0.16.2 --write 2>&1 >/dev/null; echo "status $?"';
 
 /** A shell's output in a container that has this checkout. */
 function run(options: readonly string[], script: string): Promise<string> {

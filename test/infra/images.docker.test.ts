@@ -55,7 +55,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     for (const image of [gatehouse, devnet]) {
       const config = await configOf(image);
       expect(config.User).toBe("10001:10001");
-      expect(config.Entrypoint).toEqual(["node", "/app/cli/gatehouse.ts"]);
+      expect(config.Entrypoint).toEqual(["node", "/app/cli/gatehouse.js"]);
       expect(config.Labels).toMatchObject({
         "org.opencontainers.image.title": expect.stringMatching(/^gatehouse/),
         "org.opencontainers.image.licenses": "Apache-2.0",
@@ -70,7 +70,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     const unwanted =
       /\.test\.ts$|^app\/(?!node_modules).*\/testing\/|\.npmrc$|\.npm\/|package-lock\.json$|\.env|\.git(ignore|\/)|\.(pem|key)$|^app\/test\/|^app\/(policies|docs)\/|node_modules\/(typescript|vitest|@pulumi|solc|node)\//;
     expect(paths.filter((path) => unwanted.test(path))).toEqual([]);
-    expect(paths).toContain("app/cli/gatehouse.ts");
+    expect(paths).toContain("app/cli/gatehouse.js");
     expect(paths.filter((path) => /(^|\/)(sh|bash|dash|busybox|npm)$/.test(path))).toEqual([]);
   });
 

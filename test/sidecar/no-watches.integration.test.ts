@@ -22,7 +22,7 @@ const isRight = (config: string) => config.includes("storage_cetina_job_name") &
 
 test.skipIf(!isPossible)(`where the system has no watches left, node.conf is polled${why}`, async () => {
   await using node = await createFakeNode();
-  const program = join(import.meta.dirname, "../../cli/gatehouse.ts");
+  const program = join(import.meta.dirname, "../../cli/gatehouse.js");
   const child = spawn("unshare", [...withoutWatches, process.execPath, program, "sidecar"], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: {

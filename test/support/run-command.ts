@@ -5,7 +5,7 @@ import { join } from "node:path";
 /** What a command printed and how it ended. */
 export type CommandResult = Readonly<{ status: number | null; stdout: string; stderr: string }>;
 
-const program = join(import.meta.dirname, "../../cli/gatehouse.ts");
+const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 
 /** Runs `gatehouse <args>` to its end, with a clean environment but for PATH and what is given. */
 export async function runGatehouse(

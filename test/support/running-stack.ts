@@ -29,7 +29,7 @@ export type RunningStack = AsyncDisposable &
     stop: () => Promise<number | null>;
   }>;
 
-const program = join(import.meta.dirname, "../../cli/gatehouse.ts");
+const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 
 /** Ports that are free now, as the environment variables that the stack's services read. */
 export async function stackPorts(): Promise<Readonly<{ ports: StackPorts; env: Record<string, string> }>> {

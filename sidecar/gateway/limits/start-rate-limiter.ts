@@ -1,17 +1,20 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { processRateLimiter, type RateLimiter } from "./rate-limiter.ts";
-import { redisRateLimiter } from "./redis-rate-limiter.ts";
 
 /** Where rates are counted. */
 export type RateStoreOptions = Readonly<{ redisUrl?: Secret | undefined; timeoutMs: number; clients: number }>;
 
-/** Starts the limiter that settings ask for: shared between replicas when they name a store, else of this process. */
-export function startRateLimiter(
+/**
+ * Starts the limiter that settings ask for: shared between replicas when they name a store, else of this process. The store's client is
+ * loaded only for the former, because it takes 5 MiB.
+ */
+export async function startRateLimiter(
   { redisUrl, timeoutMs, clients }: RateStoreOptions,
   { log, now }: Readonly<{ log: Logger; now: () => number }>,
-): RateLimiter & Disposable {
+): Promise<RateLimiter & Disposable> {
   const own = processRateLimiter({ clients }, { now });
   if (redisUrl === undefined) return { take: own.take, [Symbol.dispose]: () => undefined };
+  const { redisRateLimiter } = await import("./redis-rate-limiter.ts");
   return redisRateLimiter({ url: redisUrl.reveal(), timeoutMs }, { log, fallback: own });
 }

@@ -1,29 +1,22 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
-
-/** Time between two looks at the event loop's delay. */
-const lookMs = 500;
-const nanosecondsInMillisecond = 1e6;
-/** The histogram's own timer: what it measures beyond this is delay. */
-const resolutionMs = 20;
+/** Time between two ticks; how late one comes is the delay. Ten a second cost an idle process nothing that can be measured. */
+const tickMs = 100;
+/** Ticks that are looked back on: half a second. */
+const ticksKept = 5;
 
 /** Watches how late this process's event loop runs. */
 export type LoopDelay = Disposable & Readonly<{ delayMs: () => number }>;
 
 /** Starts to watch; the delay is the worst of the last half second. */
-export function watchLoopDelay(): LoopDelay {
-  const histogram = monitorEventLoopDelay({ resolution: resolutionMs });
-  histogram.enable();
-  let delayMs = 0;
+export function watchLoopDelay({ now }: Readonly<{ now: () => number }>): LoopDelay {
+  const delays = Array.from({ length: ticksKept }, () => 0);
+  let tickedAt = now();
+  let ticks = 0;
   const timer = setInterval(() => {
-    delayMs = Math.max(0, histogram.max / nanosecondsInMillisecond - resolutionMs);
-    histogram.reset();
-  }, lookMs);
+    const at = now();
+    delays[ticks % ticksKept] = Math.max(0, at - tickedAt - tickMs);
+    tickedAt = at;
+    ticks += 1;
+  }, tickMs);
   timer.unref();
-  return {
-    delayMs: () => delayMs,
-    [Symbol.dispose]: () => {
-      clearInterval(timer);
-      histogram.disable();
-    },
-  };
+  return { delayMs: () => Math.max(...delays), [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -18,6 +18,8 @@ export type NodeFlow = Readonly<{ resume: () => void; cancel: () => void }>;
 
 /** Time between two looks at what has taken too long; the coarseness of every timeout. */
 const sweepMs = 50;
+/** The same while no call is under way, when only idle connections grow old: a process at rest is not woken for nothing. */
+const restingSweepMs = 1_000;
 
 /** Keep-alive connections to the node. Calls beyond them wait in a bounded queue, first come, first served. */
 export class NodePool implements Disposable {
@@ -28,7 +30,8 @@ export class NodePool implements Disposable {
   readonly #all = new Set<NodeConnection>();
   readonly #waiting = new Set<NodeTicket>();
   readonly #outbox = makeOutbox();
-  readonly #sweep: NodeJS.Timeout;
+  #sweep: NodeJS.Timeout | undefined;
+  #sweepEveryMs = sweepMs;
   #sweptAt: number;
   /**
    * What deadlines are counted in: milliseconds, advanced by the sweep alone so that no call asks for the time, and by little
@@ -41,8 +44,7 @@ export class NodePool implements Disposable {
     this.#address = nodeAddress(options.httpUrl);
     this.#now = now;
     this.#sweptAt = now();
-    this.#sweep = setInterval(() => this.#expire(), sweepMs);
-    this.#sweep.unref();
+    this.#sweep = this.#sweepEach(sweepMs);
   }
 
   /** Calls that wait for a connection. */
@@ -52,6 +54,7 @@ export class NodePool implements Disposable {
 
   /** Calls the node; the answer or the failure goes to the call's sink. */
   send(call: NodeCall): NodeFlow {
+    if (this.#sweepEveryMs !== sweepMs) this.#wake();
     const ticket: NodeTicket = { call, connection: undefined, waitsUntil: 0 };
     const connection = this.#idle.pop() ?? this.#connect();
     if (connection !== undefined) this.#start(ticket, connection);
@@ -133,10 +136,26 @@ export class NodePool implements Disposable {
     return this.#clockMs + waitMs + sweepMs;
   }
 
-  #expire(): void {
+  #sweepEach(everyMs: number): NodeJS.Timeout {
+    clearInterval(this.#sweep);
+    this.#sweepEveryMs = everyMs;
+    return setInterval(() => this.#expire(), everyMs).unref();
+  }
+
+  /** The clock is set before the first deadline is counted in it. */
+  #wake(): void {
+    this.#advance();
+    this.#sweep = this.#sweepEach(sweepMs);
+  }
+
+  #advance(): void {
     const sweptAt = this.#now();
-    this.#clockMs += Math.min(sweptAt - this.#sweptAt, 2 * sweepMs);
+    this.#clockMs += Math.min(sweptAt - this.#sweptAt, 2 * this.#sweepEveryMs);
     this.#sweptAt = sweptAt;
+  }
+
+  #expire(): void {
+    this.#advance();
     const now = this.#clockMs;
     for (const connection of this.#all) connection.expire(now);
     for (const ticket of this.#waiting) {
@@ -147,5 +166,7 @@ export class NodePool implements Disposable {
     for (const connection of this.#idle.filter((free) => now - free.idleSince > this.#options.idleTimeoutMs)) {
       connection[Symbol.dispose]();
     }
+    const isAtRest = this.#waiting.size === 0 && this.#idle.length === this.#all.size;
+    if (isAtRest && this.#sweepEveryMs === sweepMs) this.#sweep = this.#sweepEach(restingSweepMs);
   }
 }

@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher } from "undici";
+import type { Agent, Dispatcher } from "undici";
 import { DriverError } from "./driver.ts";
 
 /** Where the Docker Engine API is. */
@@ -42,12 +42,16 @@ export function dockerEngine({ engine, timeoutMs }: DockerEngineOptions): Docker
   const origin = socketPath === undefined ? engine.replace(/\/$/, "") : "http://docker";
   // One deadline covers the whole answer; a tool that prints nothing for a while is no reason to end it earlier.
   const timeouts = { headersTimeout: 0, bodyTimeout: 0 };
-  const agent = new Agent(socketPath === undefined ? timeouts : { ...timeouts, connect: { socketPath } });
+  const options = socketPath === undefined ? timeouts : { ...timeouts, connect: { socketPath } };
+  let agent: Promise<Agent> | undefined;
   return {
     request: async ({ method, path, body, signal, responseLimitBytes = defaultResponseLimitBytes }) => {
       const deadline = AbortSignal.timeout(timeoutMs);
       try {
-        const response = await agent.request({
+        agent ??= makeAgent(options);
+        const response = await (
+          await agent
+        ).request({
           origin,
           method,
           path: `/${apiVersion}${path}`,
@@ -64,8 +68,14 @@ export function dockerEngine({ engine, timeoutMs }: DockerEngineOptions): Docker
         throw new DriverError(`the Docker engine at ${engine} can't be asked (${code}); set docker.engine.`, { cause });
       }
     },
-    [Symbol.asyncDispose]: () => agent.close(),
+    [Symbol.asyncDispose]: async () => (await agent)?.close(),
   };
+}
+
+/** The client is loaded when it is first needed: it takes 6 MiB, which a sidecar that never asks an engine has no use for. */
+async function makeAgent(options: Agent.Options): Promise<Agent> {
+  const { Agent } = await import("undici");
+  return new Agent(options);
 }
 
 async function readUpTo(

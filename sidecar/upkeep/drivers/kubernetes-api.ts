@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Agent } from "undici";
+import type { Agent } from "undici";
 import { DriverError } from "./driver.ts";
 
 /** How the API server is reached. */
@@ -63,7 +63,9 @@ export function kubernetesApi(options: KubernetesApiOptions): KubernetesApi {
       throw new DriverError(message, { cause });
     }
   };
-  const agentFor = (ca: string | undefined) => {
+  // Loaded when it is first needed: it takes 6 MiB, which a sidecar outside a cluster has no use for.
+  const agentFor = async (ca: string | undefined) => {
+    const { Agent } = await import("undici");
     if (agent === undefined || agent.ca !== ca) {
       agent = { ca, agent: new Agent(ca === undefined ? {} : { connect: { ca } }) };
     }
@@ -75,7 +77,9 @@ export function kubernetesApi(options: KubernetesApiOptions): KubernetesApi {
       const { token, ca, namespace } = await credentials();
       const url = `${apiUrl.replace(/\/$/, "")}${group}/namespaces/${encodeURIComponent(namespace)}${path}`;
       try {
-        const response = await agentFor(ca).request({
+        const response = await (
+          await agentFor(ca)
+        ).request({
           origin: new URL(url).origin,
           path: `${new URL(url).pathname}${new URL(url).search}`,
           method,

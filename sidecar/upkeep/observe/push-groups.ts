@@ -1,4 +1,6 @@
-import { fetchFailureCode, httpEndpoint } from "../../http-endpoint.ts";
+import type { IncomingMessage } from "node:http";
+import { askFailureCode, type HttpAsk } from "../../http-ask.ts";
+import { httpEndpoint } from "../../http-endpoint.ts";
 
 /** One group at a Pushgateway: its job and when it was last pushed to (seconds since 1970). */
 type PushGroup = Readonly<{ job: string; labels: string; pushTimeSeconds: number }>;
@@ -13,34 +15,34 @@ export type PushgatewayOptions = Readonly<{ url: string; timeoutMs: number; resp
 export async function readPushGroups(
   options: PushgatewayOptions,
   signal: AbortSignal,
-  dependencies: Readonly<{ fetch: typeof fetch }>,
+  dependencies: Readonly<{ ask: HttpAsk }>,
 ): Promise<PushGroupsResult> {
   const { url, headers } = httpEndpoint(`${options.url.replace(/\/$/, "")}/metrics`);
   const shown = new URL(url);
   const where = `${shown.origin}${shown.pathname}`;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
   try {
-    const response = await dependencies.fetch(url, { headers, signal: deadline });
-    if (response.status !== 200) {
-      await response.body?.cancel();
-      return { ok: false, message: `${where} answered ${response.status}; is pushgateway.url a Pushgateway?` };
+    const answer = await dependencies.ask({ url, method: "GET", headers, signal: deadline });
+    if (answer.statusCode !== 200) {
+      answer.destroy();
+      return { ok: false, message: `${where} answered ${answer.statusCode}; is pushgateway.url a Pushgateway?` };
     }
-    const groups = await parseGroups(response, options.responseLimitBytes);
+    const groups = await parseGroups(answer, options.responseLimitBytes);
     if (groups !== "too-large") return { ok: true, groups };
     const limit = `${options.responseLimitBytes} bytes (pushgateway.responseLimitBytes)`;
     return { ok: false, message: `${where} answered more than ${limit}; raise the limit, or is it no Pushgateway?` };
   } catch (error) {
-    const why = deadline.aborted ? `no answer within ${options.timeoutMs} ms` : fetchFailureCode(error);
+    const why = deadline.aborted ? `no answer within ${options.timeoutMs} ms` : askFailureCode(error);
     return { ok: false, message: `${where} can't be read (${why}); is the Pushgateway running?` };
   }
 }
 
-async function parseGroups(response: Response, limitBytes: number): Promise<readonly PushGroup[] | "too-large"> {
+async function parseGroups(answer: IncomingMessage, limitBytes: number): Promise<readonly PushGroup[] | "too-large"> {
   const groups: PushGroup[] = [];
   const decoder = new TextDecoder();
   let rest = "";
   let length = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of answer) {
     const bytes = chunk as Uint8Array;
     length += bytes.length;
     if (length > limitBytes) return "too-large";

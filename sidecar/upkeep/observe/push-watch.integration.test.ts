@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { systemClock } from "../../clock.ts";
+import { askHttp } from "../../http-ask.ts";
 import { createConditionBoard } from "../../tell/condition-board.ts";
 import { until } from "../../testing/until.ts";
 import { watchPushes } from "./push-watch.ts";
@@ -30,7 +31,7 @@ function watch(url: string, staleAfterMs = 60_000) {
   const board = createConditionBoard({ log, metrics: new Registry(), clock, events });
   const stopping = new AbortController();
   const options = { url, timeoutMs: 1_000, responseLimitBytes: 100_000, staleAfterMs, signal: stopping.signal };
-  const pushes = watchPushes(options, { identity, board, clock, fetch, log });
+  const pushes = watchPushes(options, { identity, board, clock, ask: askHttp, log });
   const words = async (reason: string) => {
     const found = await until(
       () => board.get("MetricsArriving"),

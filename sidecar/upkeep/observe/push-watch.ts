@@ -1,5 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../../clock.ts";
+import type { HttpAsk } from "../../http-ask.ts";
 import { pause } from "../../poll.ts";
 import type { ConditionBoard } from "../../tell/condition-board.ts";
 import type { Condition } from "../../tell/condition.ts";
@@ -16,7 +17,7 @@ export type PushWatchDependencies = Readonly<{
   identity: () => PushIdentity | undefined;
   board: ConditionBoard;
   clock: Clock;
-  fetch: typeof fetch;
+  ask: HttpAsk;
   log: Logger;
 }>;
 

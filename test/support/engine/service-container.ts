@@ -20,6 +20,6 @@ export function startServiceContainer({
   return startContainer({
     image,
     options: ["--network", "host", "--volume", `${root}:/app:ro`, ...environment, ...options],
-    command: ["node", "/app/cli/gatehouse.ts", service],
+    command: ["node", "/app/cli/gatehouse.js", service],
   });
 }
