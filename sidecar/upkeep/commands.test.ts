@@ -51,12 +51,13 @@ test("gatehouse plan prints no secret of the lines around a change, to a person 
   const key = `0x${"ab".repeat(32)}`;
   const text = drifted
     .replace("10.0.0.1", "http://bob:hunter2@10.0.0.1")
+    .replace(" // ours", ' // ours; was "api_key": "k3y-of-ours"')
     .replace('  "chain": {', `  "chain": {\n    "secret_config": { "domain_key_path": "${key}" },`);
   await writeFile(configPath, text);
   expect(await planCommand(options(), settings, output)).toBe(2);
   expect(await planCommand({ ...options(), json: true }, settings, output)).toBe(2);
   expect(printed).toContain('"domain_key_path": "[secret]"');
-  for (const secret of [key, "hunter2"]) expect(printed + errors).not.toContain(secret);
+  for (const secret of [key, "hunter2", "k3y-of-ours"]) expect(printed + errors).not.toContain(secret);
 });
 
 test("gatehouse plan --write corrects the file, leaves nothing beside it, and then has nothing to do", async () => {

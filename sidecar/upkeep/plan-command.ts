@@ -8,10 +8,10 @@ import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
 import { dataPathOf } from "./observe/data-path.ts";
 import { parseNodeVersion } from "./observe/node-version.ts";
 import { configTree } from "./lint/config-tree.ts";
-import { secretValues } from "./lint/general-rules.ts";
+import { writtenSecrets } from "./lint/general-rules.ts";
+import { withoutSecretShapes } from "./lint/secret-shapes.ts";
 import { describeChange } from "./plan/describe-change.ts";
 import { plan, type Plan } from "./plan/plan.ts";
-import { withoutCredentials } from "./plan/shown-value.ts";
 
 /** What `gatehouse plan` is asked. */
 export type PlanCommandOptions = Readonly<{
@@ -106,11 +106,11 @@ function diffOf(configPath: string, reading: ReadConfig, planned: Plan): string 
   return withoutSecrets(patch, reading);
 }
 
-/** A pipeline's log is read by many: secrets of the lines around a change are not printed. */
+/** A pipeline's log is read by many: secrets of the lines around a change, comments included, are not printed. */
 function withoutSecrets(patch: string, { document }: ReadConfig): string {
-  const secrets = document.format === "json5" ? [] : secretValues(configTree(document.text));
-  const masked = secrets.reduce((before, secret) => before.replaceAll(JSON.stringify(secret), '"[secret]"'), patch);
-  return withoutCredentials(masked);
+  const tree = configTree(document.text) ?? configTree(JSON.stringify(document.value));
+  const secrets = tree === undefined ? [] : writtenSecrets(tree);
+  return withoutSecretShapes(secrets.reduce((before, secret) => before.replaceAll(secret, '"[secret]"'), patch));
 }
 
 const red = "\u001B[31m";

@@ -1,5 +1,5 @@
-import { findNodeAtLocation, parseTree, type Node } from "jsonc-parser";
-import { positionAt, type TextPosition } from "../observe/text-position.ts";
+import { parse, type DocumentNode, type MemberNode, type ValueNode } from "@humanwhocodes/momoa";
+import type { TextPosition } from "../observe/text-position.ts";
 
 /** A parsed text in which values can be found by path, with their place. */
 export type ConfigTree = Readonly<{
@@ -9,56 +9,97 @@ export type ConfigTree = Readonly<{
   place: (path: readonly string[]) => TextPosition;
   /** Every property with its path, in the order of the text, duplicates included. */
   properties: () => readonly FoundProperty[];
+  comments: () => readonly FoundComment[];
 }>;
 
-export type FoundValue = Readonly<{ value: unknown; position: TextPosition }>;
+export type FoundValue = Readonly<{
+  value: unknown;
+  /** As it is written. */
+  written: string;
+  position: TextPosition;
+}>;
 export type FoundProperty = FoundValue & Readonly<{ path: readonly string[]; key: string; keyPosition: TextPosition }>;
+export type FoundComment = Readonly<{ written: string; position: TextPosition }>;
 
-/** Parses JSON or JSON with comments. */
-export function configTree(text: string): ConfigTree {
-  const root = parseTree(text, [], { allowTrailingComma: true });
-  const nodeAt = (path: readonly string[]) => (root === undefined ? undefined : findNodeAtLocation(root, [...path]));
+/**
+ * Parses JSON, JSON with comments or JSON5, of which the former two are parts. Undefined for what is none, and for the rarest forms of
+ * JSON5, such as `+.5` or `true` as a key.
+ */
+export function configTree(text: string): ConfigTree | undefined {
+  const parsed = parseText(text);
+  if (parsed === undefined) return undefined;
+  const { body, tokens = [] } = parsed;
+  const written = (node: Readonly<{ loc: ValueNode["loc"] }>) => text.slice(node.loc.start.offset, node.loc.end.offset);
+  const found = (node: ValueNode): FoundValue => {
+    return { value: valueOf(node), written: written(node), position: placeOf(node) };
+  };
+  const collect = (node: ValueNode, path: readonly string[]): FoundProperty[] => {
+    if (node.type === "Array")
+      return node.elements.flatMap(({ value }, index) => collect(value, [...path, `${index}`]));
+    if (node.type !== "Object") return [];
+    return node.members.flatMap((member) => {
+      const key = keyOf(member);
+      const here = [...path, key];
+      const property = { ...found(member.value), path: here, key, keyPosition: placeOf(member.name) };
+      return [property, ...collect(member.value, here)];
+    });
+  };
   const place = (path: readonly string[]): TextPosition => {
-    const node = nodeAt(path);
-    if (node !== undefined) return positionAt(text, node.offset);
-    return path.length === 0 ? { line: 1, column: 1 } : place(path.slice(0, -1));
+    const node = nodeAt(body, path);
+    return node === undefined ? place(path.slice(0, -1)) : placeOf(node);
   };
   return {
     place,
     find: (path) => {
-      const node = nodeAt(path);
-      return node === undefined ? undefined : { value: valueOf(node), position: positionAt(text, node.offset) };
+      const node = nodeAt(body, path);
+      return node === undefined ? undefined : found(node);
     },
-    properties: () => (root === undefined ? [] : collect(text, root, [])),
+    properties: () => collect(body, []),
+    comments: () =>
+      tokens
+        .filter(({ type }) => type === "LineComment" || type === "BlockComment")
+        .map((token) => ({ written: written(token), position: placeOf(token) })),
   };
 }
 
-function collect(text: string, node: Node, path: readonly string[]): FoundProperty[] {
-  if (node.type === "array") {
-    return (node.children ?? []).flatMap((child, index) => collect(text, child, path.concat(String(index))));
+function parseText(text: string): DocumentNode | undefined {
+  try {
+    return parse(text, { mode: "json5", ranges: true, tokens: true });
+  } catch {
+    // The reader of node.conf says what is wrong with a text, where it is wrong for both of them.
+    return undefined;
   }
-  if (node.type !== "object") return [];
-  return (node.children ?? []).flatMap((property) => {
-    const [key, value] = property.children ?? [];
-    if (key === undefined || value === undefined) return [];
-    const name = String(key.value);
-    const here = path.concat(name);
-    const keyPosition = positionAt(text, key.offset);
-    const found = {
-      path: here,
-      key: name,
-      value: valueOf(value),
-      position: positionAt(text, value.offset),
-      keyPosition,
-    };
-    const inner = collect(text, value, here);
-    return [found as FoundProperty].concat(inner);
-  });
+}
+
+function nodeAt(node: ValueNode | undefined, [key, ...rest]: readonly string[]): ValueNode | undefined {
+  if (node === undefined || key === undefined) return node;
+  if (node.type === "Array") return nodeAt(node.elements[Number(key)]?.value, rest);
+  if (node.type !== "Object") return undefined;
+  return nodeAt(node.members.find((member) => keyOf(member) === key)?.value, rest);
+}
+
+function keyOf({ name }: MemberNode): string {
+  return name.type === "Identifier" ? name.name : name.value;
+}
+
+function placeOf({ loc }: Readonly<{ loc: ValueNode["loc"] }>): TextPosition {
+  return { line: loc.start.line, column: loc.start.column };
 }
 
 /** Scalars as they are; for objects and arrays only what kind they are, because rules ask no more. */
-function valueOf(node: Node): unknown {
-  if (node.type === "object") return {};
-  if (node.type === "array") return [];
-  return node.value as unknown;
+function valueOf(node: ValueNode): unknown {
+  switch (node.type) {
+    case "Object":
+      return {};
+    case "Array":
+      return [];
+    case "Null":
+      return null;
+    case "NaN":
+      return Number.NaN;
+    case "Infinity":
+      return node.sign === "-" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+    default:
+      return node.value;
+  }
 }

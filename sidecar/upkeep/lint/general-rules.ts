@@ -1,5 +1,6 @@
 import type { ConfigTree } from "./config-tree.ts";
 import type { LintFinding } from "./finding.ts";
+import { looksSecret, withoutSecretShapes } from "./secret-shapes.ts";
 
 /** A key that stands twice in one object: readers differ in which one counts. */
 export function duplicateKeys(tree: ConfigTree): readonly LintFinding[] {
@@ -26,19 +27,19 @@ export function secretsInFile(tree: ConfigTree): readonly LintFinding[] {
   });
 }
 
-const words = /^([a-z]{3,8}\s+){11,23}[a-z]{3,8}$/;
-const urlWithPassword = /:\/\/[^\s/@:]*:[^\s/@]+@/;
-const secretName = /(^|_)(private_?key|secret|password|passphrase|mnemonic|api_?key|token)$/i;
-
-/** The values that {@link secretsInFile} finds, for those who print parts of the file. */
-export function secretValues(tree: ConfigTree): readonly string[] {
-  return tree
-    .properties()
-    .flatMap(({ key, value }) => (typeof value === "string" && looksSecret(key, value) ? [value] : []));
+/** Comments are read by whoever reads the file. */
+export function secretsInComments(tree: ConfigTree): readonly LintFinding[] {
+  return tree.comments().flatMap(({ written, position }): LintFinding[] => {
+    if (withoutSecretShapes(written) === written) return [];
+    const message = "a comment holds what looks like a secret.";
+    const fix = "remove it from the comment, and replace the secret that was shown.";
+    return [{ rule: "secret", path: "", ...position, message, fix }];
+  });
 }
 
-function looksSecret(key: string, value: string): boolean {
-  if (urlWithPassword.test(value)) return true;
-  if (/^(0x)?[0-9a-fA-F]{64}$/.test(value) || value.includes("PRIVATE KEY-----") || words.test(value)) return true;
-  return secretName.test(key) && value !== "" && !/[/\\.]/.test(value);
+/** The values that {@link secretsInFile} finds, as they are written and as JSON, for those who print parts of the file. */
+export function writtenSecrets(tree: ConfigTree): readonly string[] {
+  return tree.properties().flatMap(({ key, value, written }) => {
+    return typeof value === "string" && looksSecret(key, value) ? [written, JSON.stringify(value)] : [];
+  });
 }

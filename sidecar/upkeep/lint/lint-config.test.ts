@@ -85,4 +85,29 @@ describe("gatehouse lint", () => {
     expect(findings(/}\n$/, "")[0]).toMatch(/^13:1 unreadable  is not complete JSON/);
     expect(findings('"chain"', "chain")[0]).toMatch(/^1:1 json5 {2}is JSON5, which can't be corrected in place\./);
   });
+
+  test("what is wrong in a JSON5 file, with line and column", () => {
+    const json5 = right.replace('"chain"', "chain").replace(/"(init_config|rpc_port)"/g, "$1");
+    const found = lintConfig(Buffer.from(json5.replace('"20000"', "'18100'")), parseNodeVersion("0.16.2"));
+    expect(found.map(({ line, column, rule }) => `${line}:${column} ${rule}`)).toEqual([
+      "1:1 json5",
+      "8:41 port-clash",
+    ]);
+  });
+
+  test("a JSON5 file of a rare form, without places", () => {
+    const text = right.replace('"meta_path": "meta"', "true: +.5");
+    const found = lintConfig(Buffer.from(text), parseNodeVersion("0.16.2"));
+    expect(found.map(({ line, column, rule }) => `${line}:${column} ${rule}`)).toEqual([
+      "1:1 json5",
+      "1:1 missing-key",
+    ]);
+  });
+
+  test("a secret in a comment, without showing it", () => {
+    const found = findings('"storage": {', `// was "api_key": "k3y-of-ours"\n  "storage": {`);
+    expect(found).toEqual([
+      "12:3 secret  a comment holds what looks like a secret. remove it from the comment, and replace the secret that was shown.",
+    ]);
+  });
 });

@@ -1,8 +1,8 @@
-import { parseConfig } from "../observe/config-document.ts";
+import { parseConfig, type JsonObject } from "../observe/config-document.ts";
 import type { NodeVersion } from "../observe/node-version.ts";
-import { configTree } from "./config-tree.ts";
+import { configTree, type ConfigTree } from "./config-tree.ts";
 import type { LintFinding } from "./finding.ts";
-import { duplicateKeys, secretsInFile } from "./general-rules.ts";
+import { duplicateKeys, secretsInComments, secretsInFile } from "./general-rules.ts";
 import { monitorRules } from "./monitor-rules.ts";
 import { pathRules, portRules } from "./node-rules.ts";
 
@@ -17,26 +17,28 @@ export function lintConfig(bytes: Uint8Array, version: NodeVersion | undefined):
     return [{ rule: "unreadable", path: "", line, column, message, fix: "write the file as JSON; comments may stay." }];
   }
   const { text, format, value } = parsed.document;
-  if (format !== "json5") return lintText(text, version);
-  // JSON5 has no tree with places here: it is judged as the JSON that it means, and all places are the file's beginning.
-  const placeless = lintText(JSON.stringify(value), version).map(withoutPlace);
+  const tree = configTree(text);
+  const findings = tree === undefined ? placeless(value, version) : judge(tree, version);
+  if (format !== "json5") return findings;
   const fix = "write it as JSON; comments may stay.";
   const message = "is JSON5, which can't be corrected in place.";
-  return [{ rule: "json5", path: "", line: 1, column: 1, message, fix }, ...placeless];
+  return [{ rule: "json5", path: "", line: 1, column: 1, message, fix }, ...findings];
 }
 
-function withoutPlace(finding: LintFinding): LintFinding {
-  return { ...finding, line: 1, column: 1 };
+/** Judges what a text means whose places can't be told. */
+function placeless(value: JsonObject, version: NodeVersion | undefined): readonly LintFinding[] {
+  const tree = configTree(JSON.stringify(value));
+  return tree === undefined ? [] : judge(tree, version).map((finding) => ({ ...finding, line: 1, column: 1 }));
 }
 
-function lintText(text: string, version: NodeVersion | undefined): readonly LintFinding[] {
-  const tree = configTree(text);
+function judge(tree: ConfigTree, version: NodeVersion | undefined): readonly LintFinding[] {
   const findings = [
     ...duplicateKeys(tree),
     ...portRules(tree),
     ...pathRules(tree),
     ...monitorRules(tree, version),
     ...secretsInFile(tree),
+    ...secretsInComments(tree),
   ];
   return findings.sort((a, b) => a.line - b.line || a.column - b.column);
 }
