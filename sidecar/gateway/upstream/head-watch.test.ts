@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { makeNews, type News } from "../websocket/news.ts";
 import { makeHead } from "../cache/head.ts";
 import type { NodeCall } from "./node-call.ts";
 import { startHeadWatch } from "./head-watch.ts";
@@ -11,7 +12,7 @@ function startWatch() {
     number: 1 as number | undefined,
     resets: 0,
     returns: 0,
-    notify: undefined as ((result: string) => void) | undefined,
+    notify: undefined as ((news: News) => void) | undefined,
   };
   const send = ({ sink }: NodeCall) => {
     if (state.number === undefined) sink.fail("unavailable");
@@ -61,7 +62,7 @@ describe("the watch of the head", () => {
     for (const number of [2, 3, 4, 5, 6]) {
       state.number = number;
       await vi.advanceTimersByTimeAsync(6_000);
-      state.notify?.(block(number));
+      state.notify?.(makeNews(block(number)));
     }
     expect(state.resets).toBe(0);
   });

@@ -20,7 +20,7 @@ export function subscribeToHeads(
   const subscribe = async () => {
     if (!state.isTaken) {
       state.isTaken = true;
-      const { kind } = await hub.subscribe('["newHeads"]', { notify, lost });
+      const { kind } = await hub.subscribe('["newHeads"]', { notify: ({ result }) => notify(result), lost });
       state.isTaken = kind === "subscribed";
     }
     state.isThere = state.isTaken && state.isOpen;

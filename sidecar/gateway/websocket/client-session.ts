@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import type { RawData, WebSocket } from "ws";
 import type { Caller } from "../callers/caller.ts";
 import type { AnswerFlow } from "../dispatch/answer-sink.ts";
@@ -7,7 +8,9 @@ import { goneTier } from "../callers/caller.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import { makeClientSubscriptions } from "./client-subscriptions.ts";
+import type { News } from "./news.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
+import { writeTextFrame } from "./text-frame.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
 
 /** Bounds of one WebSocket client. */
@@ -26,6 +29,8 @@ export type ClientSessionDependencies = Readonly<{
 /** A client whose WebSocket is open. */
 export type ConnectedClient = Readonly<{
   socket: WebSocket;
+  /** What the socket stands on, for messages that are shared: what the socket writes itself is written whole and at once. */
+  connection: Duplex;
   caller: Caller;
   /** What the upgrade said: the calls on the connection are part of that trace. */
   traceContext: TraceContext | undefined;
@@ -46,25 +51,17 @@ const slowGraceMs = 1_000;
 
 /** Serves a WebSocket: messages like HTTP bodies, and subscriptions. Ends when the socket closes. */
 export function serveClient(
-  { socket, caller, traceContext }: ConnectedClient,
+  { socket, connection, caller, traceContext }: ConnectedClient,
   options: ClientSessionOptions,
   { policy, handle, hub, dropped, limited }: ClientSessionDependencies,
 ): ClientSession {
   const flows = new Set<AnswerFlow>();
   const state = { calls: 0, isAlive: true };
 
-  const send = (text: string) => {
-    if (socket.readyState !== socket.OPEN) return;
-    socket.send(Buffer.from(text, "latin1"), { binary: false });
-    if (socket.bufferedAmount <= options.queueBytes) return;
-    dropped("slow");
-    socket.close(tryAgainLater, "too slow");
-    // Its backlog may keep the close from ever getting through.
-    setTimeout(() => socket.terminate(), slowGraceMs).unref();
-  };
+  const { send, sendNews } = makeSender({ socket, connection }, options.queueBytes, () => dropped("slow"));
   const subscriptions = makeClientSubscriptions({
     hub,
-    send,
+    send: sendNews,
     limit: () => (policy().tiers.get(caller.tierName) ?? goneTier).subscriptions,
     limited: () => limited("subscriptions", caller.tierName),
     lost: () => {
@@ -114,6 +111,33 @@ export function serveClient(
       }
       state.isAlive = false;
       if (socket.readyState === socket.OPEN) socket.ping();
+    },
+  };
+}
+
+/** Sends messages, and drops a client that has more than `queueBytes` of them to take. */
+function makeSender(
+  { socket, connection }: Pick<ConnectedClient, "socket" | "connection">,
+  queueBytes: number,
+  droppedAsSlow: () => void,
+) {
+  const dropIfSlow = () => {
+    if (socket.bufferedAmount <= queueBytes) return;
+    droppedAsSlow();
+    socket.close(tryAgainLater, "too slow");
+    // Its backlog may keep the close from ever getting through.
+    setTimeout(() => socket.terminate(), slowGraceMs).unref();
+  };
+  return {
+    send: (text: string) => {
+      if (socket.readyState !== socket.OPEN) return;
+      socket.send(Buffer.from(text, "latin1"), { binary: false });
+      dropIfSlow();
+    },
+    sendNews: (start: Buffer, { tail }: News) => {
+      if (socket.readyState !== socket.OPEN) return;
+      writeTextFrame(connection, start, tail);
+      dropIfSlow();
     },
   };
 }

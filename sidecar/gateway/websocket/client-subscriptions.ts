@@ -3,6 +3,7 @@ import type { SubscriptionAnswer, Subscriptions } from "../dispatch/subscription
 import { invalidParams, limitExceeded, rpcErrors, unknownSubscription } from "../envelope/rpc-error.ts";
 import { asBinary, ownFields, parseParams } from "../limits/checked-params.ts";
 import { readSelection } from "../limits/log-filter.ts";
+import { newsStart, type News } from "./news.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
 
 /** One client's subscriptions, and the end of all of them. */
@@ -19,8 +20,8 @@ const heldNotifications = 1_000;
 /** What a client's subscriptions need. */
 export type ClientSubscriptionDependencies = Readonly<{
   hub: SubscriptionHub;
-  /** Sends a notification as a binary string; called only after the subscription's reply was sent. */
-  send: (text: string) => void;
+  /** Sends a notification, after the bytes that name its subscription; called only after the subscription's reply was sent. */
+  send: (start: Buffer, news: News) => void;
   lost: () => void;
   /** Most subscriptions that the client may have now. */
   limit: () => number;
@@ -41,12 +42,11 @@ export function makeClientSubscriptions(dependencies: ClientSubscriptionDependen
       return error(limitExceeded(`more than ${dependencies.limit()} subscriptions; end one first`));
     }
     const id = `"0x${randomBytes(16).toString("hex")}"`;
-    const start = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":${id},"result":`;
-    let held: string[] | undefined = [];
-    const notify = (result: string) => {
-      const text = `${start}${result}}}`;
-      if (held === undefined) dependencies.send(text);
-      else if (held.length < heldNotifications) held.push(text);
+    const start = newsStart(id);
+    let held: News[] | undefined = [];
+    const notify = (news: News) => {
+      if (held === undefined) dependencies.send(start, news);
+      else if (held.length < heldNotifications) held.push(news);
       else dependencies.lost();
     };
     state.pending += 1;
@@ -58,7 +58,7 @@ export function makeClientSubscriptions(dependencies: ClientSubscriptionDependen
     afterReply(() => {
       const missed = held ?? [];
       held = undefined;
-      for (const text of missed) dependencies.send(text);
+      for (const news of missed) dependencies.send(start, news);
     });
     return { kind: "result", json: id };
   };

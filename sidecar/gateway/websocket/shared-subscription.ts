@@ -1,10 +1,10 @@
 import type { NodeAnswer } from "../envelope/read-answer.ts";
+import type { News } from "./news.ts";
 import type { SentLogs } from "./sent-logs.ts";
 
 /** Who gets the notifications of a subscription. */
 export type Subscriber = Readonly<{
-  /** JSON text of a notification's result. */
-  notify: (result: string) => void;
+  notify: (news: News) => void;
   /** The node's connection is lost: notifications may have been missed. */
   lost: () => void;
 }>;

@@ -1,9 +1,10 @@
 import type { NodeAnswer } from "../envelope/read-answer.ts";
 import { unanswered } from "../upstream/link-calls.ts";
-import { makeChainMemory, readBlock, type ChainMemory } from "./chain-memory.ts";
 import { readMissedNews, type AskForNews } from "./missed-news.ts";
-import { isRemoved, makeSentLogs, type LogBudget } from "./sent-logs.ts";
+import { makeNews } from "./news.ts";
+import { makeNodeSubscriptions, type NodeSubscriptions } from "./node-subscriptions.ts";
 import type { SharedSubscription, Subscriber } from "./shared-subscription.ts";
+import { makeToldNews, type ToldNews } from "./told-news.ts";
 
 /** How gaps in the node's connection are bridged. */
 export type HubOptions = Readonly<{
@@ -25,7 +26,7 @@ export type Subscribed =
   | Readonly<{ kind: "subscribed"; unsubscribe: () => void }>
   | Readonly<{ kind: "error"; json: string }>;
 
-/** Most notifications that wait for an answer or for what came before them. */
+/** Most notifications of a subscription that wait for what came before them. */
 const heldNotifications = 10_000;
 
 /**
@@ -36,22 +37,23 @@ export class SubscriptionHub implements Disposable {
   readonly #options: HubOptions;
   readonly #dependencies: HubDependencies;
   readonly #byParams = new Map<string, SharedSubscription>();
-  readonly #byId = new Map<string, SharedSubscription>();
-  readonly #memory: ChainMemory;
-  readonly #budget: LogBudget = { spentBytes: 0 };
+  readonly #atNode: NodeSubscriptions;
+  readonly #told: ToldNews;
   /** Counts losses: what was begun on one connection ends with it. */
   #losses = 0;
   #isGap = false;
   #bridging: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Subscriptions that the node is being asked for, and notifications that came before its answers were read. */
-  #asking = 0;
-  #early: (readonly [id: string, result: string])[] = [];
 
   constructor(options: HubOptions, dependencies: HubDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
-    this.#memory = makeChainMemory(options.bridgeBlocks);
+    this.#told = makeToldNews(options.bridgeBlocks);
+    this.#atNode = makeNodeSubscriptions({
+      link: dependencies.link,
+      isWanted: (shared) => this.#byParams.get(shared.params) === shared,
+      take: (shared, result) => this.#take(shared, result),
+    });
   }
 
   /** `params` is the JSON text of eth_subscribe's parameters in canonical form: equal texts share. */
@@ -71,9 +73,7 @@ export class SubscriptionHub implements Disposable {
 
   /** A notification came from the node. */
   notified(subscription: string, result: string): void {
-    const shared = this.#byId.get(subscription);
-    if (shared !== undefined) this.#take(shared, result);
-    else if (this.#asking > 0 && this.#early.length < heldNotifications) this.#early.push([subscription, result]);
+    this.#atNode.notified(subscription, result);
   }
 
   /** The node's connection is there, for the first time or again. */
@@ -88,9 +88,7 @@ export class SubscriptionHub implements Disposable {
   /** The node's connection is gone. */
   lost(): void {
     this.#losses += 1;
-    this.#early = [];
-    this.#byId.clear();
-    for (const shared of this.#byParams.values()) shared.id = undefined;
+    this.#atNode.lost();
     if (this.#options.bridgeMs === 0) {
       this.#closeAll();
       return;
@@ -100,7 +98,7 @@ export class SubscriptionHub implements Disposable {
   }
 
   upstreamSubscriptions(): number {
-    return this.#byId.size;
+    return this.#atNode.size();
   }
 
   [Symbol.dispose](): void {
@@ -111,33 +109,15 @@ export class SubscriptionHub implements Disposable {
     const shared: SharedSubscription = {
       params,
       subscribers: new Set(),
-      sent: params.startsWith('["logs"') ? makeSentLogs(this.#budget) : undefined,
-      since: this.#memory.blocks().at(-1)?.number,
+      sent: params.startsWith('["logs"') ? this.#told.logs() : undefined,
+      since: this.#told.blocks.blocks().at(-1)?.number,
       id: undefined,
       asked: Promise.resolve(unanswered),
       held: undefined,
     };
     this.#byParams.set(params, shared);
-    shared.asked = this.#askNode(shared);
+    shared.asked = this.#atNode.begin(shared);
     return shared;
-  }
-
-  async #askNode(shared: SharedSubscription): Promise<NodeAnswer> {
-    const losses = this.#losses;
-    this.#asking += 1;
-    const answer = await this.#dependencies.link().call("eth_subscribe", shared.params);
-    this.#asking -= 1;
-    const early = this.#early;
-    if (this.#asking === 0) this.#early = [];
-    if (answer.kind === "error") return answer;
-    if (losses !== this.#losses || this.#byParams.get(shared.params) !== shared) {
-      this.#endAtNode(answer.json);
-      return answer;
-    }
-    shared.id = answer.json;
-    this.#byId.set(answer.json, shared);
-    for (const [id, result] of early) if (id === answer.json) this.#take(shared, result);
-    return answer;
   }
 
   #leave(shared: SharedSubscription, subscriber: Subscriber): void {
@@ -148,11 +128,7 @@ export class SubscriptionHub implements Disposable {
   #forget(shared: SharedSubscription): void {
     shared.sent?.clear();
     if (this.#byParams.get(shared.params) === shared) this.#byParams.delete(shared.params);
-    if (shared.id !== undefined && this.#byId.delete(shared.id)) this.#endAtNode(shared.id);
-  }
-
-  #endAtNode(id: string): void {
-    void this.#dependencies.link().call("eth_unsubscribe", `[${id}]`);
+    this.#atNode.end(shared);
   }
 
   #take(shared: SharedSubscription, result: string): void {
@@ -162,19 +138,9 @@ export class SubscriptionHub implements Disposable {
   }
 
   #deliver(shared: SharedSubscription, result: string): void {
-    if (this.#options.bridgeMs > 0) this.#remember(shared, result);
-    for (const subscriber of shared.subscribers) subscriber.notify(result);
-  }
-
-  #remember({ sent }: SharedSubscription, result: string): void {
-    const block = sent === undefined ? readBlock(result) : undefined;
-    if (block !== undefined) this.#memory.note(block);
-    sent?.note(result);
-  }
-
-  #isTold({ sent }: SharedSubscription, result: string): boolean {
-    if (sent === undefined) return this.#memory.has(readBlock(result)?.hash ?? "");
-    return sent.has(result) !== isRemoved(result);
+    if (this.#options.bridgeMs > 0) this.#told.note(shared, result);
+    const news = makeNews(result);
+    for (const subscriber of shared.subscribers) subscriber.notify(news);
   }
 
   async #bridge(): Promise<void> {
@@ -182,11 +148,11 @@ export class SubscriptionHub implements Disposable {
     const all = [...this.#byParams.values()];
     for (const shared of all) {
       shared.held = [];
-      shared.asked = this.#askNode(shared);
+      shared.asked = this.#atNode.begin(shared);
     }
     const answers = await Promise.all(all.map(({ asked }) => asked));
     const { ask, gapEnded } = this.#dependencies;
-    const options = { memory: this.#memory, bridgeBlocks: this.#options.bridgeBlocks, ask };
+    const options = { memory: this.#told.blocks, bridgeBlocks: this.#options.bridgeBlocks, ask };
     const hasFailed = answers.some(({ kind }) => kind === "error");
     const missed = hasFailed ? undefined : await readMissedNews(all, options);
     if (losses !== this.#losses) return;
@@ -203,7 +169,7 @@ export class SubscriptionHub implements Disposable {
       for (const result of results) this.#deliver(shared, result);
       const held = shared.held ?? [];
       shared.held = undefined;
-      for (const result of held) if (!this.#isTold(shared, result)) this.#deliver(shared, result);
+      for (const result of held) if (!this.#told.has(shared, result)) this.#deliver(shared, result);
     }
     gapEnded("bridged");
   }
@@ -218,7 +184,7 @@ export class SubscriptionHub implements Disposable {
     const all = [...this.#byParams.values()];
     this.#endGap();
     this.#losses += 1;
-    this.#memory.clear();
+    this.#told.blocks.clear();
     this.#dependencies.gapEnded("closed");
     for (const shared of all) this.#close(shared);
   }

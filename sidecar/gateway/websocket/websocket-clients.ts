@@ -100,7 +100,7 @@ export function makeWebSocketClients(
       }
       const messageBytes = tier.messageBytes ?? dependencies.policy().settings.limits.bodyBytes;
       return serverFor(messageBytes).handleUpgrade(request, socket, head, (webSocket) =>
-        accept({ socket: webSocket, caller, traceContext }),
+        accept({ socket: webSocket, connection: socket, caller, traceContext }),
       );
     },
     closeAll: () => {

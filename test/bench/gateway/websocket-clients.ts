@@ -1,12 +1,12 @@
-import { once } from "node:events";
+import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { WebSocket } from "ws";
 import { startFakeNode } from "#sidecar/gateway/testing/fake-node.ts";
 import { freePorts } from "../../support/free-ports.ts";
 import { until } from "../../support/until.ts";
+import { connectCounting } from "./counting-client.ts";
 import { startGatewayProcess } from "./surroundings.ts";
 import { print, verdict } from "./table.ts";
-import { memoryMiB } from "./wrk.ts";
+import { cpuMs, memoryMiB } from "./wrk.ts";
 
 const heads = 40;
 const headGapMs = 500;
@@ -16,7 +16,7 @@ const subscribe = '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["n
 
 /**
  * Measures how long a head takes from the node to the last of so many WebSocket clients, and the gateway's memory for each. The
- * clients live in this process, so their own work is in the time.
+ * clients live in this process with the node, so their own work is in the time; they only count what comes.
  */
 export async function webSocketClients(count: number): Promise<void> {
   await using scope = new AsyncDisposableStack();
@@ -36,6 +36,7 @@ export async function webSocketClients(count: number): Promise<void> {
   await until("the node has the subscription", waitMs, () => node.subscriptions() > 0);
   const eachKiB = ((memoryMiB(gateway.pid, "VmRSS") - before) * 1_024) / count;
   const times: number[] = [];
+  const cpuBefore = cpuMs(gateway.pid);
   for (let index = 1; index <= heads; index += 1) {
     arrived.messages = 0;
     const sentAt = performance.now();
@@ -44,27 +45,26 @@ export async function webSocketClients(count: number): Promise<void> {
     times.push(arrived.at - sentAt);
     await delay(headGapMs);
   }
-  for (const socket of [...warm, ...sockets]) socket.terminate();
+  const cpuMicros = ((cpuMs(gateway.pid) - cpuBefore) * 1_000) / (heads * count);
+  for (const socket of [...warm, ...sockets]) socket.destroy();
   times.sort((a, b) => a - b);
-  const p99 = times[Math.ceil(times.length * 0.99) - 1] ?? Number.NaN;
+  const quantile = (share: number) => times[Math.ceil(times.length * share) - 1] ?? Number.NaN;
   print(`${count} WebSocket clients on newHeads, ${heads} heads`, [
-    verdict("from the node to the last client, p99 ms", p99, { most: 250 }),
+    {
+      "CPU of the gateway, µs a message": Math.round(cpuMicros),
+      "to the last client, p50 ms": Math.round(quantile(0.5)),
+    },
+    verdict("from the node to the last client, p99 ms", quantile(0.99), { most: 250 }),
     verdict("memory of the gateway for each client, KiB", eachKiB, { most: 30 }),
   ]);
 }
 
 /** Connects clients, some at a time, and subscribes them; `arrive` is called for every message. */
-async function connectClients(url: string, count: number, arrive: () => void): Promise<readonly WebSocket[]> {
-  const sockets: WebSocket[] = [];
+async function connectClients(url: string, count: number, arrive: () => void): Promise<readonly Socket[]> {
+  const sockets: Socket[] = [];
   while (sockets.length < count) {
-    const some = Array.from({ length: Math.min(connectedAtOnce, count - sockets.length) }, async () => {
-      const socket = new WebSocket(url.replace("http", "ws"), { perMessageDeflate: false });
-      await once(socket, "open");
-      socket.on("message", arrive);
-      socket.send(subscribe);
-      return socket;
-    });
-    sockets.push(...(await Promise.all(some)));
+    const some = Math.min(connectedAtOnce, count - sockets.length);
+    sockets.push(...(await Promise.all(Array.from({ length: some }, () => connectCounting(url, subscribe, arrive)))));
   }
   return sockets;
 }

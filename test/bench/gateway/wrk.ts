@@ -40,12 +40,11 @@ export function posting(body: string): string {
 export async function drive({ url, pid, script, connections, seconds, folder }: Load): Promise<LoadResult> {
   const path = join(folder, "load.lua");
   writeFileSync(path, script);
-  const before = cpuTicks(pid);
+  const before = cpuMs(pid);
   const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "-s", path, url];
   const { stdout } = await run("wrk", args, { timeout: (seconds + 10) * 1_000 });
-  const ticks = cpuTicks(pid) - before;
+  const usedMs = cpuMs(pid) - before;
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
-  const microsInTick = 10_000;
   const refused = Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0);
   const broken = /Socket errors: connect (\d+), read (\d+), write (\d+)/.exec(stdout)?.slice(1).map(Number) ?? [];
   return {
@@ -53,7 +52,7 @@ export async function drive({ url, pid, script, connections, seconds, folder }: 
     requestsPerSecond: Math.round(Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])),
     p50Ms: milliseconds(/50%\s+([\d.]+)(us|ms|s)/.exec(stdout)),
     p99Ms: milliseconds(/99%\s+([\d.]+)(us|ms|s)/.exec(stdout)),
-    cpuMicros: Math.round((ticks * microsInTick * 10) / requests) / 10,
+    cpuMicros: Math.round((usedMs * 10_000) / requests) / 10,
     peakMiB: memoryMiB(pid, "VmHWM"),
     failed: broken.reduce((sum, count) => sum + count, refused),
     refused,
@@ -79,10 +78,10 @@ export function memoryMiB(pid: number, kind: "VmRSS" | "VmHWM"): number {
   return Math.round(Number(kilobytes) / 102.4) / 10;
 }
 
-/** User and system time of a process in clock ticks (proc(5), fields 14 and 15). */
-function cpuTicks(pid: number): number {
+/** User and system time of a process (proc(5), fields 14 and 15, in hundredths of a second). */
+export function cpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
-  return Number(fields[11]) + Number(fields[12]);
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 function milliseconds(match: RegExpExecArray | null): number {

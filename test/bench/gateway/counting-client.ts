@@ -1,0 +1,85 @@
+import { connect, type Socket } from "node:net";
+
+/** Marks of a WebSocket frame (RFC 6455, section 5.2). */
+const textOpcode = 1;
+const pingOpcode = 9;
+const inTwoBytes = 126;
+const longestHead = 4;
+/** A pong without a body, as a client masks it: with nothing to mask, any key will do. */
+const pong = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
+
+/** One buffer that all clients read into, one after another. */
+const readBuffer = Buffer.allocUnsafeSlow(65_536);
+
+/**
+ * Opens a WebSocket that sends one short text and then counts the text messages that come, and does nothing else with them: thousands
+ * of these take little of the machine that they share with what is measured. Resolves when the WebSocket is open.
+ */
+export function connectCounting(url: string, text: string, arrived: () => void): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  let isOpen = false;
+  let skipBytes = 0;
+  let held = Buffer.alloc(0);
+
+  const readFrames = (bytes: Buffer) => {
+    let at = 0;
+    while (at < bytes.length) {
+      if (skipBytes > 0) {
+        const skipped = Math.min(skipBytes, bytes.length - at);
+        skipBytes -= skipped;
+        at += skipped;
+        continue;
+      }
+      if (bytes.length - at < longestHead && bytes.length - at < headBytes(bytes, at)) break;
+      const opcode = (bytes[at] ?? 0) & 0x0f;
+      if (opcode === textOpcode) arrived();
+      if (opcode === pingOpcode) socket.write(pong);
+      const isLong = bytes[at + 1] === inTwoBytes;
+      skipBytes = isLong ? bytes.readUInt16BE(at + 2) : (bytes[at + 1] ?? 0);
+      at += isLong ? 4 : 2;
+    }
+    held = Buffer.from(bytes.subarray(at));
+  };
+  const take = (bytes: Buffer) => {
+    const all = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+    if (isOpen) return readFrames(all);
+    const end = all.indexOf("\r\n\r\n");
+    held = Buffer.from(all);
+    if (end === -1) return undefined;
+    if (!all.toString("latin1", 0, end).includes(" 101 ")) return reject(new Error(all.toString("latin1", 0, end)));
+    isOpen = true;
+    held = Buffer.alloc(0);
+    socket.write(maskedText(text));
+    resolve(socket);
+    return readFrames(all.subarray(end + 4));
+  };
+  const socket: Socket = connect({
+    host: hostname,
+    port: Number(port),
+    onread: {
+      buffer: readBuffer,
+      callback: (length, bytes) => {
+        take(Buffer.from(bytes.buffer, bytes.byteOffset, length));
+        return true;
+      },
+    },
+  });
+  socket.on("error", reject);
+  socket.on("connect", () => {
+    socket.write(
+      `GET / HTTP/1.1\r\nHost: ${hostname}:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+    );
+  });
+  return promise;
+}
+
+/** Bytes of the head that begins here; as much as can be told. */
+function headBytes(bytes: Buffer, at: number): number {
+  return bytes.length - at >= 2 && bytes[at + 1] !== inTwoBytes ? 2 : longestHead;
+}
+
+/** A short text as a client sends it, masked with zeros. */
+function maskedText(text: string): Buffer {
+  return Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text, "latin1")]);
+}
