@@ -31,3 +31,14 @@ export type AnswerFlow = Readonly<{
 
 /** The flow of an answer that was complete before anyone could steer it. */
 export const finishedFlow: AnswerFlow = { resume: () => undefined, cancel: () => undefined };
+
+/** Takes an answer that nobody reads: to a notification. */
+export const discardedAnswer: AnswerSink = {
+  text: () => undefined,
+  bytes: () => undefined,
+  refused: () => undefined,
+  begin: () => undefined,
+  chunk: () => true,
+  end: () => undefined,
+  broken: () => undefined,
+};

@@ -2,7 +2,7 @@ import { goneTier, type Caller } from "../callers/caller.ts";
 import { readMessage } from "../envelope/read-message.ts";
 import { tracedFlow, tracedSink, type Tracing } from "../observe/tracing.ts";
 import type { Policy, PolicySource } from "../policy/policy.ts";
-import { finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
+import { discardedAnswer, finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
 import { runBatch } from "./batch.ts";
 import type { CallHandler } from "./call-handler.ts";
 import type { Subscriptions } from "./subscriptions.ts";
@@ -33,16 +33,6 @@ function parallelFor({ settings, tiers }: Policy, { tierName }: Caller): number 
   return Math.min(settings.limits.batchParallel, (tiers.get(tierName) ?? goneTier).concurrency);
 }
 
-const discard: AnswerSink = {
-  text: () => undefined,
-  bytes: () => undefined,
-  refused: () => undefined,
-  begin: () => undefined,
-  chunk: () => true,
-  end: () => undefined,
-  broken: () => undefined,
-};
-
 /** Makes the handler of messages: single calls, notifications and batches. */
 export function makeMessageHandler({ policy, handle, tracing, now }: MessageDependencies): MessageHandler {
   return (body, origin, sink) => {
@@ -67,7 +57,7 @@ export function makeMessageHandler({ policy, handle, tracing, now }: MessageDepe
     const context = { caller, startedAt, traceContext, requestId, trace: tracing?.call(origin), subscriptions };
     const { call } = message;
     if (call.id !== undefined) return handle(call, context, sink);
-    handle(call, context, discard);
+    handle(call, context, discardedAnswer);
     sink.text("", "gateway");
     return finishedFlow;
   };
