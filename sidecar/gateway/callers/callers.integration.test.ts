@@ -93,6 +93,27 @@ describe("callers", () => {
     expect(metrics).toContain('method="unlisted"');
   });
 
+  it("get unlisted methods on the private listener where settings forward them, and never a tracer", async () => {
+    await using forwarding = await startTestGateway(node, {
+      private: { enabled: true },
+      callers: { keysPath: join(folder, "keys.json5") },
+      unknownMethods: { private: "forward" },
+    });
+    node.answer(({ method, params }) => [method, ...params]);
+    const ask = (method: string) =>
+      post(forwarding.urls["private"]!, `{"jsonrpc":"2.0","id":1,"method":"${method}","params":["a"]}`, {
+        Authorization: `Bearer ${key}`,
+      });
+    const before = node.requests.length;
+    expect((await ask("my_method")).text).toBe('{"jsonrpc":"2.0","id":1,"result":["my_method","a"]}');
+    for (const method of ["debug_traceEverything", "trace_everything", "debug_getBlockReadStates", "my method"]) {
+      expect(JSON.parse((await ask(method)).text)).toMatchObject({ error: { code: -32601 } });
+    }
+    const publicly = (await call(forwarding.url, "my_method")).error;
+    expect(publicly).toEqual({ code: -32601, message: "the method my_method does not exist/is not available" });
+    expect(node.requests.length).toBe(before + 1);
+  });
+
   it("are refused by the internal listener when their Host or Origin is foreign", async () => {
     const url = gateway.urls["internal"]!;
     expect((await post(url, chainId)).status).toBe(200);

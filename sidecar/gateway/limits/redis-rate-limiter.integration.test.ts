@@ -1,9 +1,12 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
+import { PassThrough } from "node:stream";
+import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLog } from "#daemon/log.ts";
-import { until } from "../testing/test-gateway.ts";
+import { startFakeNode } from "../testing/fake-node.ts";
+import { post, startTestGateway, until } from "../testing/test-gateway.ts";
 import { processRateLimiter } from "./rate-limiter.ts";
 import { redisRateLimiter } from "./redis-rate-limiter.ts";
 
@@ -25,19 +28,30 @@ function limiterAt(port: number) {
   return redisRateLimiter({ url: `redis://127.0.0.1:${port}`, timeoutMs: 2_000 }, { log, fallback });
 }
 
+/** A store on a port; what it held is gone with it. */
+function startRedis(port: number): AsyncDisposable {
+  const server: ChildProcess = spawn("redis-server", ["--port", String(port), "--bind", "127.0.0.1", "--save", ""], {
+    stdio: "ignore",
+  });
+  const exited = once(server, "exit");
+  return {
+    [Symbol.asyncDispose]: async () => {
+      server.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
+
 const why = hasRedis ? "" : " (skipped: no redis-server on PATH)";
 
 describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
   let port: number;
-  let server: ReturnType<typeof spawn>;
+  let store: AsyncDisposable;
   beforeAll(async () => {
     port = await freePort();
-    server = spawn("redis-server", ["--port", String(port), "--bind", "127.0.0.1", "--save", ""], { stdio: "ignore" });
+    store = startRedis(port);
   });
-  afterAll(async () => {
-    server.kill();
-    if (server.exitCode === null && server.signalCode === null) await once(server, "exit");
-  });
+  afterAll(() => store[Symbol.asyncDispose]());
 
   it("hold across replicas, atomically", async () => {
     using first = limiterAt(port);
@@ -48,6 +62,46 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
     );
     expect(decisions.filter((wait) => wait === undefined)).toHaveLength(40);
     expect(decisions.find((wait) => wait !== undefined)).toBeGreaterThan(1_000);
+  });
+});
+
+describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => {
+  it("leaves each replica to itself, which says so once, until it is back", async () => {
+    const port = await freePort();
+    const given = {
+      tiers: { public: { ...rates, requestsPerSecond: 0.001, requestBurst: 5, concurrency: 10 } },
+      internal: { tier: "public" },
+      rateStore: { redisUrl: `redis://127.0.0.1:${port}`, timeoutMs: 5_000 },
+    };
+    const isHeld = "rate limits hold across replicas";
+    const isAlone = "the rate store does not answer; rates are limited by this process alone";
+    const lines: string[] = [];
+    const written = new PassThrough().on("data", (line: Buffer) => lines.push(line.toString()));
+    const told = (message: string) => lines.filter((line) => line.includes(message)).length;
+    const first = startRedis(port);
+    await using node = await startFakeNode();
+    await using one = await startTestGateway(node, given, pino(written));
+    await using other = await startTestGateway(node, given);
+    const coinbase = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
+    const statuses = async () => {
+      const all: number[] = [];
+      for (const { url } of [one, other, one, other, one, other, one, other])
+        all.push((await post(url, coinbase)).status);
+      return all;
+    };
+    await until("the store is reached", () => told(isHeld) === 1);
+    await until("both have found their limit in it", async () => (await statuses()).every((status) => status === 429));
+    await first[Symbol.asyncDispose]();
+    expect(await statuses()).toEqual(Array.from({ length: 8 }, () => 200));
+    await post(one.url, coinbase);
+    expect((await post(one.url, coinbase)).status).toBe(429);
+    expect(told(isAlone)).toBe(1);
+
+    await using second = new AsyncDisposableStack();
+    second.use(startRedis(port));
+    await until("the store is reached again", () => told(isHeld) === 2);
+    await until("both have found their limit in it", async () => (await statuses()).every((status) => status === 429));
+    expect(told(isAlone)).toBe(1);
   });
 });
 

@@ -95,12 +95,14 @@ export async function startListener(options: ListenerOptions, dependencies: List
     subscriptions: clients.subscriptions,
     [Symbol.asyncDispose]: async () => {
       draining.now = true;
-      clients.closeAll();
+      const left = clients.leave();
       // Whoever sends now is answered and told to close, so that no request meets a connection that is just being closed.
       if (await hasConnections(server)) await delay(drainMs);
       fast?.closeIdle();
+      const closed = listening[Symbol.asyncDispose]();
+      await left;
       const late = setTimeout(() => clients[Symbol.dispose](), closeGraceMs);
-      await listening[Symbol.asyncDispose]();
+      await closed;
       fast?.[Symbol.dispose]();
       clearTimeout(late);
       clients[Symbol.dispose]();

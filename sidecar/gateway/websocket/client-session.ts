@@ -8,6 +8,7 @@ import { goneTier } from "../callers/caller.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import { makeClientSubscriptions } from "./client-subscriptions.ts";
+import { makeDeparture } from "./departure.ts";
 import type { News } from "./news.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
 import { writeTextFrame } from "./text-frame.ts";
@@ -41,6 +42,8 @@ export type ClientSession = Readonly<{
   subscriptions: () => number;
   /** Asks whether the client is alive; drops it when the last question had no answer. */
   ping: () => void;
+  /** Answers what is under way, then closes with 1001; settles when that is done. */
+  leave: () => Promise<void>;
 }>;
 
 /** Close codes (RFC 6455, section 7.4.1, and IANA's registry). */
@@ -57,6 +60,7 @@ export function serveClient(
 ): ClientSession {
   const flows = new Set<AnswerFlow>();
   const state = { calls: 0, isAlive: true };
+  const departure = makeDeparture(socket);
 
   const { send, sendNews } = makeSender({ socket, connection }, options.queueBytes, () => dropped("slow"));
   const subscriptions = makeClientSubscriptions({
@@ -71,10 +75,11 @@ export function serveClient(
   });
   const reply = (answer: TextAnswer | NoText, afterReply: readonly (() => void)[]) => {
     state.calls -= 1;
-    if (state.calls < options.callsInFlight && socket.isPaused) socket.resume();
+    if (state.calls < options.callsInFlight && socket.isPaused && !departure.hasBegun()) socket.resume();
     if (typeof answer === "string") socket.close(tryAgainLater, "an answer could not be completed");
     else if (answer.text !== "") send(answer.text);
     for (const run of afterReply) run();
+    departure.left(state.calls);
   };
   socket.on("message", (data: RawData) => {
     const afterReply: (() => void)[] = [];
@@ -100,9 +105,14 @@ export function serveClient(
     subscriptions[Symbol.dispose]();
     for (const flow of flows) flow.cancel();
     flows.clear();
+    departure.gone();
   });
   return {
     subscriptions: subscriptions.size,
+    leave: () => {
+      departure.begin(state.calls);
+      return departure.done;
+    },
     ping: () => {
       if (!state.isAlive) {
         dropped("silent");

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { startFakeNode, type FakeNode } from "../testing/fake-node.ts";
+import { byHand, startFakeNode, type FakeNode } from "../testing/fake-node.ts";
 import { connectTestClient, type TestClient } from "../testing/test-client.ts";
 import { startTestGateway, until, type TestGateway } from "../testing/test-gateway.ts";
 
@@ -114,6 +114,33 @@ describe("a gap in the node's WebSocket", () => {
       [hash(1_003), "0x0", true],
       [hash(1_003, "f"), "0x0", false],
     ]);
+    one.socket.terminate();
+    other.socket.terminate();
+  });
+
+  it("is bridged at the second attempt when the connection is lost again during the first", async () => {
+    const { one, other, heads, logs } = await startClients();
+    node.newHead(1_002, hash(1_002));
+    await until("the live one came", () => told(one, heads).length === 1);
+    let finish: (() => void) | undefined;
+    node.answer(({ id, method }, response) => {
+      if (method !== "eth_getLogs" || finish !== undefined) return method === "eth_getLogs" ? [log(1_003, 0)] : "0x1";
+      finish = () => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":[]}`);
+      return byHand;
+    });
+    node.takeLinks(false);
+    node.cutLink();
+    node.newHead(1_003, hash(1_003));
+    node.takeLinks(true);
+    await until("the first attempt waits for the logs", () => finish !== undefined);
+    node.cutLink();
+    node.newHead(1_004, hash(1_004));
+    await until("the gap is bridged", () => gaps("bridged"));
+    finish?.();
+    node.newHead(1_005, hash(1_005));
+    await until("the live one comes", () => told(one, heads).length === 4);
+    expect(told(one, heads).map(({ hash: own }) => own)).toEqual([1_002, 1_003, 1_004, 1_005].map((at) => hash(at)));
+    expect(told(one, logs)).toEqual([log(1_003, 0)]);
     one.socket.terminate();
     other.socket.terminate();
   });

@@ -26,13 +26,11 @@ export type WebSocketClients = Disposable &
   Readonly<{
     /** Takes an HTTP upgrade. */
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, from: UpgradeOrigin) => void;
-    /** Closes all with 1001. */
-    closeAll: () => void;
+    /** Closes all with 1001, each when its calls under way are answered; settles when all are closed. */
+    leave: () => Promise<void>;
     size: () => number;
     subscriptions: () => number;
   }>;
-
-const goingAway = 1001;
 
 /** Answers an upgrade with an HTTP error. */
 export function refuseUpgrade(socket: Duplex, status: string, message: string): void {
@@ -103,8 +101,8 @@ export function makeWebSocketClients(
         accept({ socket: webSocket, connection: socket, caller, traceContext }),
       );
     },
-    closeAll: () => {
-      for (const socket of sessions.keys()) socket.close(goingAway, "going away");
+    leave: async () => {
+      await Promise.all([...sessions.values()].map((session) => session.leave()));
     },
     size: () => sessions.size,
     subscriptions: () => sessions.values().reduce((sum, session) => sum + session.subscriptions(), 0),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { startFakeNode, type FakeNode } from "../testing/fake-node.ts";
+import { byHand, startFakeNode, type FakeNode } from "../testing/fake-node.ts";
 import { connectTestClient } from "../testing/test-client.ts";
 import { startTestGateway, until, type TestGateway } from "../testing/test-gateway.ts";
 
@@ -91,6 +91,28 @@ describe("WebSocket", () => {
     await using client = await connectTestClient(gateway.url);
     await gateway[Symbol.asyncDispose]();
     expect((await client.closed)[0]).toBe(1001);
+    gateway = await startTestGateway(node);
+  });
+
+  it("answers the calls of a client that are under way before it closes it, and takes no more", async () => {
+    await using client = await connectTestClient(gateway.url);
+    const finish: (() => void)[] = [];
+    node.answer(({ id }, response) => {
+      finish.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"late"}`));
+      return byHand;
+    });
+    const first = client.ask(request(1, "eth_syncing"));
+    client.socket.send(request(2, "eth_syncing"));
+    await until("both are at the node", () => finish.length === 2);
+    const stopped = gateway[Symbol.asyncDispose]();
+    client.socket.send(request(3, "eth_syncing"));
+    finish[0]?.();
+    expect(await first).toContain("late");
+    expect(client.socket.readyState).toBe(client.socket.OPEN);
+    finish[1]?.();
+    expect((await client.closed)[0]).toBe(1001);
+    expect(client.texts).toHaveLength(2);
+    await stopped;
     gateway = await startTestGateway(node);
   });
 

@@ -1,0 +1,65 @@
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { byHand, startFakeNode } from "#sidecar/gateway/testing/fake-node.ts";
+import { connectTestClient } from "#sidecar/gateway/testing/test-client.ts";
+import { call } from "#sidecar/gateway/testing/test-gateway.ts";
+import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import { startService } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+
+const overHttp = 100;
+const overWebSocket = 3;
+const balanceOf = (account: number) => [`0x${account.toString(16).padStart(40, "0")}`, "latest"];
+
+/** Whether a gateway takes a new WebSocket. */
+async function takesWebSockets(url: string): Promise<boolean> {
+  const socket = new WebSocket(url.replace("http", "ws"));
+  const taken = await Promise.race([
+    once(socket, "open").then(() => true),
+    once(socket, "unexpected-response").then(() => false),
+  ]).catch(() => false);
+  socket.on("error", () => socket.terminate());
+  socket.terminate();
+  return taken;
+}
+
+it("a sidecar that is told to stop by SIGTERM answers every call under way, closes WebSockets with 1001 and ends with 0", async () => {
+  await using files = await createFakeNode();
+  await using node = await startFakeNode();
+  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-sidecar-"));
+  const finish: (() => void)[] = [];
+  node.answer(({ id, method }, response) => {
+    if (method !== "eth_getBalance") return "0x688";
+    finish.push(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"late"}`));
+    return byHand;
+  });
+  await using sidecar = await startService("sidecar", {
+    GATEHOUSE_SIDECAR_NODE_WORKSPACE: files.workspace,
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+    GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
+    GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+    GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
+    GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+    GATEHOUSE_SIDECAR_GATEWAY_UPSTREAM_CONNECTIONS: String(overHttp + overWebSocket),
+  });
+  const url = sidecar.urls["gateway"]!;
+  const clients = await Promise.all(Array.from({ length: overWebSocket }, () => connectTestClient(url)));
+  const asked = clients.map(({ ask }, at) =>
+    ask(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getBalance", params: balanceOf(1_000 + at) })),
+  );
+  const called = Array.from({ length: overHttp }, (_, at) => call(url, "eth_getBalance", balanceOf(at)));
+  await until("all are at the node", 20_000, () => finish.length === overHttp + overWebSocket);
+  const ended = sidecar.end("SIGTERM");
+  await until("it is stopping", 10_000, async () => !(await takesWebSockets(url)));
+  for (const answer of finish) answer();
+  for (const { result } of await Promise.all(called)) expect(result).toBe("late");
+  for (const text of await Promise.all(asked)) expect(text).toContain('"result":"late"');
+  for (const { closed } of clients) expect((await closed)[0]).toBe(1001);
+  expect(await ended).toBe(0);
+  await rm(stateDirectory, { recursive: true });
+});
