@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -55,6 +55,30 @@ test.each<[string, string | undefined, string, string, number?]>([
   ],
 ])("node_cli %s: said in words, and the configuration is still corrected", async (_, text, reason, words, mode) => {
   expect(await wordsAbout(text, reason, mode)).toBe(words);
+});
+
+test("a start by hand that comes before the sidecar's own is no failure", async () => {
+  await using node = await createFakeNode();
+  await started(node);
+  const ops = join(node.binDirectory, "ops");
+  await rename(ops, `${ops}-by-hand`);
+  // The person's start is the one that works; the sidecar's own finds the node running.
+  const words = "the node runs already";
+  const raced = `#!/bin/sh\n./ops-by-hand "$@" || exit 1\nif [ "$1" = start ]; then echo "${words}" >&2; exit 1; fi\n`;
+  await writeFile(ops, raced, { mode: 0o755 });
+  await using upkeep = await runUpkeep(node);
+  await until(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(upkeep.state.hold.get()).toBeUndefined();
+  expect(await node.running()).toBe(await node.config());
+  const said = upkeep.events.list().filter(({ kind }) => kind === "restart" || kind === "roll-back");
+  expect(said.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^The node is back and advances after/),
+    expect.stringMatching(
+      new RegExp(`^The node runs although it was not started by the sidecar \\(.*${words}.*\\): somebody`),
+    ),
+    expect.stringMatching(/^Restarting the node \(ops\)/),
+  ]);
 });
 
 test("a restart that a killed sidecar left half done is ended by the next one", async () => {

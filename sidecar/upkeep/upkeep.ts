@@ -1,6 +1,7 @@
 import type { ReadinessCheck } from "#daemon/readiness.ts";
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
+import { bootTime } from "../boot-time.ts";
 import type { Clock } from "../clock.ts";
 import type { HttpAsk } from "../http-ask.ts";
 import { watchDisk } from "../health/disk-watch.ts";
@@ -78,7 +79,10 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     driver,
     lastPush: pushes?.lastPush,
     versions: configVersions(settings.upkeep.stateDirectory),
-    budget: createRestartBudget({ perHour: settings.restart.budgetPerHour }, { database: state.database, clock }),
+    budget: createRestartBudget(
+      { perHour: settings.restart.budgetPerHour },
+      { database: state.database, clock, boot: bootTime },
+    ),
     window,
     rate: correctionRate(clock),
     metrics: createUpkeepMetrics(dependencies.metrics),

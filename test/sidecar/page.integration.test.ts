@@ -77,6 +77,7 @@ looking(`a change of node.conf by hand is put right: the page says what, why and
   await page.locator("#changes li", { hasText: "The node is back and advances after" }).first().waitFor();
   expect(await readFile(node.configPath, "utf8")).toBe(right);
   await expectWellMade(page, "corrected");
+  expect(seen.complaints()).toEqual([]);
 });
 
 looking(
@@ -116,6 +117,7 @@ looking(`a node that is down, and only observed: the page says so and what to do
     `${nobody} can't be reached (ECONNREFUSED); is the node running, and is this its address?`,
   );
   await expectWellMade(seen.page, "down");
+  expect(seen.complaints()).toEqual([]);
 });
 
 looking(`every link can be reached with the keyboard, and shows that it has the focus${skipped}`, async () => {
@@ -145,4 +147,6 @@ looking(`a sidecar that stopped: the page says that it is old, and comes back by
   sidecar = resources.use(await startService("sidecar", { ...environment, GATEHOUSE_SIDECAR_LISTEN_PORT: port }));
   await waitForLevel(page, "right", 60_000);
   expect(await page.locator("#updated").innerText()).toMatch(/^Live: updated at /);
+  // The browser itself complains about each question that nobody answered, and there is nothing else.
+  expect(seen.complaints().filter((words) => !words.startsWith("Failed to load resource: net::ERR_"))).toEqual([]);
 });

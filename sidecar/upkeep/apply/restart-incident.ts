@@ -1,9 +1,10 @@
 import { meaningOf } from "../plan/config-meaning.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../../clock.ts";
+import { pause } from "../../poll.ts";
 import type { EventLog } from "../../tell/event-log.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
-import { DriverError } from "../drivers/driver.ts";
+import { DriverError, StartFailed } from "../drivers/driver.ts";
 import { contentHashOf, readConfigFile } from "../observe/config-file.ts";
 import { parseConfig } from "../observe/config-document.ts";
 import type { RestartBudget } from "../state/restart-budget.ts";
@@ -40,6 +41,10 @@ export type RestartIncidentDependencies = VerificationDependencies &
     clock: Clock;
     log: Logger;
   }>;
+
+/** How long a node that the start command could not start may take to answer, if somebody else started it. */
+const startedElsewhereMs = 5_000;
+const lookAgainMs = 250;
 
 /**
  * Restarts the node. If it does not come back, the last configuration that it was healthy with is restored, the node is
@@ -101,7 +106,7 @@ async function attempt(
   // The command is not ended when the sidecar stops: a node that was stopped would stay down. It has its own time limit.
   const neverAborts = new AbortController().signal;
   const restart = async () => {
-    if (!isMade) await dependencies.driver.restart(neverAborts);
+    if (!isMade) await restartNode(neverAborts, dependencies);
     enter("verifying", incident, dependencies);
   };
   try {
@@ -110,6 +115,32 @@ async function attempt(
     if (error instanceof DriverError) return { ok: false, message: error.message };
     throw error;
   }
+}
+
+/**
+ * Restarts the node. A person who starts it in the very moment in which it is stopped makes the start command fail; what they started has
+ * read the same file, so its proof is awaited as if the command had started it.
+ */
+async function restartNode(signal: AbortSignal, dependencies: RestartIncidentDependencies): Promise<void> {
+  try {
+    await dependencies.driver.restart(signal);
+  } catch (error) {
+    if (!(error instanceof StartFailed) || !(await answersSoon(signal, dependencies))) throw error;
+    const why = error.message.replace(/\.$/, "");
+    dependencies.events.add(
+      "restart",
+      `The node runs although it was not started by the sidecar (${why}): somebody else did.`,
+    );
+  }
+}
+
+async function answersSoon(signal: AbortSignal, { clock, look }: VerificationDependencies): Promise<boolean> {
+  const untilMs = clock.monotonicMs() + startedElsewhereMs;
+  while (clock.monotonicMs() < untilMs) {
+    if ((await look(signal)).failure === undefined) return true;
+    await pause(lookAgainMs, signal);
+  }
+  return false;
 }
 
 async function rollBack(

@@ -18,5 +18,11 @@ export type NodeStart = number | "not-running" | "unknown";
 /** A restart that did not work: what was tried and what came of it. */
 export class DriverError extends Error {
   override readonly name: string = "DriverError";
-  readonly code = "restart_failed";
+  readonly code: "restart_failed" | "start_failed" = "restart_failed";
+}
+
+/** The old process was stopped, and only the start did not work: what runs now, if anything does, was started by somebody else since. */
+export class StartFailed extends DriverError {
+  override readonly name = "StartFailed";
+  override readonly code = "start_failed";
 }

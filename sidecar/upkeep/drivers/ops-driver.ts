@@ -1,5 +1,5 @@
 import { runProcess } from "../bounded-process.ts";
-import { DriverError, type NodeDriver } from "./driver.ts";
+import { DriverError, StartFailed, type NodeDriver } from "./driver.ts";
 
 /** Commands of a binary deployment, run in the bin directory. */
 export type OpsDriverOptions = Readonly<{ stop: readonly string[]; start: readonly string[]; timeoutMs: number }>;
@@ -23,8 +23,8 @@ export function opsDriver(options: OpsDriverOptions, binDirectory: () => string)
       const stopped = await run(options.stop, signal);
       const started = await run(options.start, signal);
       if (started.ok) return;
-      const before = stopped.ok ? "" : ` (before that: ${stopped.message})`;
-      throw new DriverError(`${started.message}${before}`);
+      if (stopped.ok) throw new StartFailed(started.message);
+      throw new DriverError(`${started.message} (before that: ${stopped.message})`);
     },
   };
 }

@@ -28,7 +28,11 @@ export function lintConfig(bytes: Uint8Array, version: NodeVersion | undefined):
 /** Judges what a text means whose places can't be told. */
 function placeless(value: JsonObject, version: NodeVersion | undefined): readonly LintFinding[] {
   const tree = configTree(JSON.stringify(value));
-  return tree === undefined ? [] : judge(tree, version).map((finding) => ({ ...finding, line: 1, column: 1 }));
+  return tree === undefined ? [] : judge(tree, version).map(withoutPlace);
+}
+
+function withoutPlace(finding: LintFinding): LintFinding {
+  return { ...finding, line: 1, column: 1 };
 }
 
 function judge(tree: ConfigTree, version: NodeVersion | undefined): readonly LintFinding[] {

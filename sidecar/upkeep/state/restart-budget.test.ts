@@ -14,9 +14,10 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 /** A budget with a clock that a test turns; `reopen` is the sidecar's own restart. */
 function budgetOf(perHour: number) {
   const place = join(directory, String((stateNumber += 1)));
-  const time = { wallMs: 1_000 * hourMs, monotonicMs: 0 };
+  const time = { wallMs: 1_000 * hourMs, monotonicMs: 0, sinceBootMs: 5 * hourMs, bootId: "this" };
   const clock = { wallMs: () => time.wallMs, monotonicMs: () => time.monotonicMs };
-  const open = () => createRestartBudget({ perHour }, { database: openUpkeepState(place).database, clock });
+  const open = () =>
+    createRestartBudget({ perHour }, { database: openUpkeepState(place).database, clock, boot: () => time });
   return { time, open };
 }
 
@@ -34,7 +35,29 @@ test("it survives the sidecar's own restart", () => {
   open().record("drift");
   time.monotonicMs = 77;
   expect(open().used()).toBe(1);
-  time.wallMs += hourMs + 1;
+  time.sinceBootMs += hourMs + 1;
+  expect(open().used()).toBe(0);
+});
+
+test.each([hourMs, -hourMs])(
+  "a jump of %s ms while the sidecar is restarted neither forgives nor prolongs",
+  (jumpMs) => {
+    const { time, open } = budgetOf(6);
+    open().record("drift");
+    time.wallMs += jumpMs;
+    time.sinceBootMs += 1_000;
+    expect(open().used()).toBe(1);
+    time.sinceBootMs += hourMs;
+    expect(open().used()).toBe(0);
+  },
+);
+
+test("after a start of the machine the wall clock tells the age", () => {
+  const { time, open } = budgetOf(6);
+  open().record("drift");
+  Object.assign(time, { bootId: "next", sinceBootMs: 1_000, wallMs: time.wallMs + hourMs / 2 });
+  expect(open().used()).toBe(1);
+  time.wallMs += hourMs;
   expect(open().used()).toBe(0);
 });
 

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import type { BootTime } from "../../boot-time.ts";
 import type { Clock } from "../../clock.ts";
 
 /** How many restarts an hour may have. */
@@ -16,34 +17,40 @@ type RestartPurpose = "ordinary" | "roll-back";
 const hourMs = 3_600_000;
 
 /**
- * Counts restarts in a sliding hour. Those of this process age by the monotonic clock, so that a jump of the wall clock neither
- * forgives nor prolongs them; older ones age by the wall clock, and one that lies in the future counts as now.
+ * Counts restarts in a sliding hour. No jump of the wall clock forgives or prolongs them: those of this process age by the monotonic clock,
+ * those of an earlier one by the time since the machine was started. Only those from before that age by the wall clock, which is all
+ * that is left of them then, and one that lies in the future counts as now.
  */
 export function createRestartBudget(
   { perHour }: Readonly<{ perHour: number }>,
-  { database, clock }: Readonly<{ database: DatabaseSync; clock: Clock }>,
+  { database, clock, boot }: Readonly<{ database: DatabaseSync; clock: Clock; boot: () => BootTime }>,
 ): RestartBudget {
-  const insert = database.prepare("INSERT INTO restart (at_ms, reason) VALUES (?, ?)");
+  const insert = database.prepare("INSERT INTO restart (at_ms, reason, boot_id, boot_ms) VALUES (?, ?, ?, ?)");
   const forget = database.prepare(
     "DELETE FROM restart WHERE rowid NOT IN (SELECT rowid FROM restart ORDER BY rowid DESC LIMIT ?)",
   );
   const startMs = clock.monotonicMs();
-  const nowMs = clock.wallMs();
-  let agesMs = database
-    .prepare("SELECT at_ms FROM restart")
+  const now = { ...boot(), wallMs: clock.wallMs() };
+  const ageOf = (row: Readonly<Record<string, unknown>>) =>
+    now.bootId !== undefined && row["boot_id"] === now.bootId
+      ? now.sinceBootMs - Number(row["boot_ms"])
+      : now.wallMs - Number(row["at_ms"]);
+  let madeMs = database
+    .prepare("SELECT at_ms, boot_id, boot_ms FROM restart")
     .all()
-    .map((row) => startMs - Math.max(0, nowMs - Number(row["at_ms"])));
+    .map((row) => startMs - Math.max(0, ageOf(row)));
   const used = () => {
-    agesMs = agesMs.filter((atMs) => clock.monotonicMs() - atMs < hourMs);
-    return agesMs.length;
+    madeMs = madeMs.filter((atMs) => clock.monotonicMs() - atMs < hourMs);
+    return madeMs.length;
   };
   return {
     used,
     allows: (purpose) => used() < (purpose === "roll-back" || perHour < 2 ? perHour : perHour - 1),
     record: (reason) => {
-      insert.run(Math.round(clock.wallMs()), reason);
+      const { bootId, sinceBootMs } = boot();
+      insert.run(Math.round(clock.wallMs()), reason, bootId ?? null, Math.round(sinceBootMs));
       forget.run(Math.max(1, perHour));
-      agesMs.push(clock.monotonicMs());
+      madeMs.push(clock.monotonicMs());
     },
   };
 }

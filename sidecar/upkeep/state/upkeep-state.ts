@@ -47,6 +47,7 @@ const migrations = [
    CREATE TABLE restart (at_ms INTEGER NOT NULL, reason TEXT NOT NULL) STRICT;
    CREATE TABLE event (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL) STRICT`,
   "ALTER TABLE event ADD COLUMN why TEXT",
+  "ALTER TABLE restart ADD COLUMN boot_id TEXT; ALTER TABLE restart ADD COLUMN boot_ms INTEGER",
 ];
 
 /** Opens (or makes) the state in a directory. */

@@ -13,6 +13,8 @@ type Status = Readonly<{
 export type SidecarUnderTest = AsyncDisposable &
   Readonly<{
     pid: number;
+    /** Of its probes, metrics and status. */
+    url: string;
     status: () => Promise<Status>;
     /** The value of one of its metrics without labels. */
     metric: (name: string) => Promise<number>;
@@ -37,6 +39,7 @@ export async function startSidecar(
   const status = async () => (await (await fetch(`${service.urls["sidecar"]}/status`)).json()) as Status;
   return {
     pid: service.pid,
+    url: service.urls["sidecar"] ?? "",
     status,
     metric: async (name) => {
       const text = await (await fetch(`${service.urls["sidecar"]}/metrics`)).text();

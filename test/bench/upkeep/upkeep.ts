@@ -5,12 +5,14 @@ import { measureIdle } from "./idle.ts";
 import { measureKills } from "./kills.ts";
 import { printMeasurement, type Measurement } from "./measurement.ts";
 import { measureMemory } from "./memory.ts";
+import { measureProbes } from "./probes.ts";
 import { measureRestart } from "./restart.ts";
 
 const measurements: Readonly<Record<string, () => Promise<readonly Measurement[]>>> = {
   correction: measureCorrection,
   restart: measureRestart,
   idle: measureIdle,
+  probes: measureProbes,
   memory: measureMemory,
   kills: measureKills,
   conflict: measureConflict,

@@ -1,0 +1,81 @@
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { createFakeNode, driftedConfig } from "../testing/fake-node.ts";
+import { runUpkeep, type RunningUpkeep } from "../testing/run-upkeep.ts";
+import { until } from "../testing/until.ts";
+
+const hourMs = 3_600_000;
+
+/** A Docker engine's stand-in whose one container started when a test says so. */
+async function engineOf(startedAtMs: () => number) {
+  let restarts = 0;
+  const server = createServer((request, response) => {
+    request.resume();
+    if (request.method === "POST") restarts += 1;
+    if (request.method === "POST") return response.writeHead(204).end();
+    const StartedAt = new Date(startedAtMs()).toISOString();
+    return response.end(JSON.stringify({ State: { Running: true, StartedAt } }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    restarts: () => restarts,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** What was said of restarts, newest first. */
+const said = (upkeep: RunningUpkeep) =>
+  upkeep.events.list().flatMap(({ kind, message }) => (kind === "restart" ? [message] : []));
+
+test.each([
+  {
+    when: "long before the drift, which it never read",
+    startedAtMs: () => Date.now() - hourMs,
+    restarts: 1,
+    words: /^No restart is needed: the node has run since before the drift\.$/,
+  },
+  {
+    when: "after the drift was corrected",
+    startedAtMs: () => Date.now() + hourMs,
+    restarts: 1,
+    words: /^No restart is needed: the node starts, or has started, with the corrected node\.conf\.$/,
+  },
+  {
+    when: "in the moment between the drift and its correction",
+    startedAtMs: (driftedAtMs: number) => driftedAtMs,
+    restarts: 2,
+    words: /^The node is back and advances after \d+ ms\.$/,
+  },
+])("a node that started $when is restarted only if it may have read the drift", async (started) => {
+  await using node = await createFakeNode();
+  await node.start();
+  let startedAtMs = Date.now() - hourMs;
+  await using engine = await engineOf(() => startedAtMs);
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker",
+    GATEHOUSE_SIDECAR_DOCKER_ENGINE: engine.url,
+    GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "node",
+    GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+  });
+  // The node reads the first correction by the restart that it needs.
+  await until(engine.restarts, (restarts) => restarts === 1);
+  await upkeep.reason("RestartSettled", "Idle");
+  const corrected = await upkeep.corrections();
+  const before = said(upkeep).length;
+  startedAtMs = started.startedAtMs(Date.now());
+  await writeFile(node.configPath, driftedConfig);
+  await until(upkeep.corrections, (corrections) => corrections > corrected);
+  await until(
+    () => said(upkeep),
+    ([newest, ...older]) => older.length >= before && newest !== undefined && started.words.test(newest),
+  );
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(engine.restarts()).toBe(started.restarts);
+});
