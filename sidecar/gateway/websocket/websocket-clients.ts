@@ -9,6 +9,7 @@ import {
   type ConnectedClient,
 } from "./client-session.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
+import { startPingRounds } from "./ping-rounds.ts";
 
 /** Bounds of one listener's WebSocket clients. */
 export type WebSocketClientsOptions = Readonly<{
@@ -50,10 +51,7 @@ export function makeWebSocketClients(
   const servers = new Map<number, WebSocketServer>();
   const sessions = new Map<WebSocket, ClientSession>();
   const byCaller = new Map<string, number>();
-  const timer = setInterval(() => {
-    for (const session of sessions.values()) session.ping();
-  }, options.pingIntervalMs);
-  timer.unref();
+  const pings = startPingRounds<ClientSession>(options.pingIntervalMs);
 
   const serverFor = (messageBytes: number): WebSocketServer => {
     const kept = servers.get(messageBytes);
@@ -71,9 +69,12 @@ export function makeWebSocketClients(
   const accept = (client: ConnectedClient) => {
     const { socket, caller } = client;
     byCaller.set(caller.key, (byCaller.get(caller.key) ?? 0) + 1);
-    sessions.set(socket, serveClient(client, options, dependencies));
+    const session = serveClient(client, options, dependencies);
+    sessions.set(socket, session);
+    pings.add(session);
     socket.on("close", () => {
       sessions.delete(socket);
+      pings.remove(session);
       const left = (byCaller.get(caller.key) ?? 1) - 1;
       if (left === 0) byCaller.delete(caller.key);
       else byCaller.set(caller.key, left);
@@ -107,7 +108,7 @@ export function makeWebSocketClients(
     size: () => sessions.size,
     subscriptions: () => sessions.values().reduce((sum, session) => sum + session.subscriptions(), 0),
     [Symbol.dispose]: () => {
-      clearInterval(timer);
+      pings[Symbol.dispose]();
       for (const socket of sessions.keys()) socket.terminate();
       for (const server of servers.values()) server.close();
     },

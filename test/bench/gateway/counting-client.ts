@@ -8,6 +8,8 @@ const longestHead = 4;
 /** A pong without a body, as a client masks it: with nothing to mask, any key will do. */
 const pong = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
 
+const none = Buffer.alloc(0);
+
 /** One buffer that all clients read into, one after another. */
 const readBuffer = Buffer.allocUnsafeSlow(65_536);
 
@@ -20,7 +22,7 @@ export function connectCounting(url: string, text: string, arrived: () => void):
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   let isOpen = false;
   let skipBytes = 0;
-  let held = Buffer.alloc(0);
+  let held = none;
 
   const readFrames = (bytes: Buffer) => {
     let at = 0;
@@ -39,7 +41,7 @@ export function connectCounting(url: string, text: string, arrived: () => void):
       skipBytes = isLong ? bytes.readUInt16BE(at + 2) : (bytes[at + 1] ?? 0);
       at += isLong ? 4 : 2;
     }
-    held = Buffer.from(bytes.subarray(at));
+    held = at < bytes.length ? Buffer.from(bytes.subarray(at)) : none;
   };
   const take = (bytes: Buffer) => {
     const all = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
@@ -49,7 +51,7 @@ export function connectCounting(url: string, text: string, arrived: () => void):
     if (end === -1) return undefined;
     if (!all.toString("latin1", 0, end).includes(" 101 ")) return reject(new Error(all.toString("latin1", 0, end)));
     isOpen = true;
-    held = Buffer.alloc(0);
+    held = none;
     socket.write(maskedText(text));
     resolve(socket);
     return readFrames(all.subarray(end + 4));
