@@ -1,7 +1,7 @@
 import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
 import { decideRestart, type DueRestart, type RestartDecision } from "./apply/restart-decision.ts";
 import { runRestart } from "./apply/restart-incident.ts";
-import { DriverError, type NodeStart } from "./drivers/driver.ts";
+import { DriverError, incarnationOf, type NodeStart } from "./drivers/driver.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
@@ -20,6 +20,7 @@ export async function applyRestart(
   parts: UpkeepParts,
 ): Promise<Readonly<{ wakeInMs?: number }>> {
   const { settings, state, clock, board, metrics, budget } = parts;
+  await recognizeMade(memory, parts);
   const due = dueRestart(planned, memory, parts);
   const decision = decideRestart(
     {
@@ -92,6 +93,19 @@ async function hasReadAlready(
   const why = isEarlier ? "has run since before the drift" : "starts, or has started, with the corrected node.conf";
   events.add("restart", `No restart is needed: the node ${why}.`);
   return true;
+}
+
+/**
+ * A restart that was asked for before this sidecar began, and has come about since, only lacks its proof. A sidecar in the pod that it
+ * deletes always ends before it can see that: asked for anew each time, the restart would never end.
+ */
+async function recognizeMade(memory: UpkeepMemory, { state, driver, signal }: UpkeepParts): Promise<void> {
+  const interrupted = state.restartInFlight.get();
+  if (memory.restart !== undefined || driver === undefined || interrupted?.phase !== "commanded") return;
+  if (interrupted.incarnation === undefined) return;
+  const now = await incarnationOf(driver, signal);
+  if (now === undefined || now === interrupted.incarnation) return;
+  state.restartInFlight.set({ ...interrupted, phase: "verifying" });
 }
 
 function dueRestart(planned: Plan, memory: UpkeepMemory, parts: UpkeepParts): DueRestart | undefined {

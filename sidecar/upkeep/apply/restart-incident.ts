@@ -4,7 +4,7 @@ import type { Clock } from "../../clock.ts";
 import { pause } from "../../poll.ts";
 import type { EventLog } from "../../tell/event-log.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
-import { DriverError, StartFailed } from "../drivers/driver.ts";
+import { DriverError, incarnationOf, StartFailed } from "../drivers/driver.ts";
 import { contentHashOf, readConfigFile } from "../observe/config-file.ts";
 import { parseConfig } from "../observe/config-document.ts";
 import type { RestartBudget } from "../state/restart-budget.ts";
@@ -55,7 +55,7 @@ export async function runRestart(incident: RestartIncident, dependencies: Restar
   const { state, budget, events } = dependencies;
   const before = await readConfigFile(incident.configPath, incident.configLimitBytes);
   if (!incident.isMade) {
-    enter("commanded", incident, dependencies);
+    await enter("commanded", incident, dependencies);
     budget.record(incident.reason);
     state.nodeHas.set(before.ok ? meaningOf(before.document) : "unknown");
     events.add("restart", `Restarting the node (${dependencies.driver.name}): ${incident.reason}.`);
@@ -90,12 +90,13 @@ async function rememberHealthy(
   }
 }
 
-function enter(
+async function enter(
   phase: RestartInFlight["phase"],
-  { reason, isFinishing }: RestartIncident,
-  { state, clock }: RestartIncidentDependencies,
-): void {
-  state.restartInFlight.set({ reason, beganMs: clock.wallMs(), phase, isFinishing });
+  { reason, isFinishing, signal }: RestartIncident,
+  { state, clock, driver }: RestartIncidentDependencies,
+): Promise<void> {
+  const incarnation = phase === "commanded" ? await incarnationOf(driver, signal) : undefined;
+  state.restartInFlight.set({ reason, beganMs: clock.wallMs(), phase, isFinishing, incarnation });
 }
 
 async function attempt(
@@ -106,8 +107,8 @@ async function attempt(
   // The command is not ended when the sidecar stops: a node that was stopped would stay down. It has its own time limit.
   const neverAborts = new AbortController().signal;
   const restart = async () => {
-    if (!isMade) await restartNode(neverAborts, dependencies);
-    enter("verifying", incident, dependencies);
+    if (!isMade) await restartNode(neverAborts, incident.signal, dependencies);
+    await enter("verifying", incident, dependencies);
   };
   try {
     return await restartAndVerify(restart, incident, dependencies);
@@ -121,9 +122,13 @@ async function attempt(
  * Restarts the node. A person who starts it in the very moment in which it is stopped makes the start command fail; what they started has
  * read the same file, so its proof is awaited as if the command had started it.
  */
-async function restartNode(signal: AbortSignal, dependencies: RestartIncidentDependencies): Promise<void> {
+async function restartNode(
+  signal: AbortSignal,
+  stopping: AbortSignal,
+  dependencies: RestartIncidentDependencies,
+): Promise<void> {
   try {
-    await dependencies.driver.restart(signal);
+    await dependencies.driver.restart(signal, stopping);
   } catch (error) {
     if (!(error instanceof StartFailed) || !(await answersSoon(signal, dependencies))) throw error;
     const why = error.message.replace(/\.$/, "");
@@ -161,7 +166,7 @@ async function rollBack(
     return;
   }
   budget.record("roll-back");
-  enter("commanded", incident, dependencies);
+  await enter("commanded", incident, dependencies);
   const again = await attempt(incident, false, dependencies);
   if (incident.signal.aborted) return;
   const end = again.ok ? "After one more restart it is back." : `One more restart did not help: ${again.message}.`;

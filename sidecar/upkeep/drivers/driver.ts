@@ -3,14 +3,28 @@ export type NodeDriver = Readonly<{
   /** As in the setting `restart.driver`. */
   name: string;
   /**
-   * Stops the node and starts it again; resolves when the new process was started.
+   * Stops the node and starts it again; resolves when the new process was started. A driver that thereby ends the sidecar, too,
+   * resolves when `stopping` says so: the restart has been asked for, and what comes of it is for the next sidecar to see.
    *
    * @throws {DriverError} when either did not work.
    */
-  restart: (signal: AbortSignal) => Promise<void>;
+  restart: (signal: AbortSignal, stopping?: AbortSignal) => Promise<void>;
   /** When the node's process started (wall clock), as far as the driver can tell. */
   startedAt?: (signal: AbortSignal) => Promise<NodeStart>;
+  /** What is another after each restart, so that a sidecar that was ended with the node can tell whether it came about. */
+  incarnation?: (signal: AbortSignal) => Promise<string | undefined>;
 }>;
+
+/** What `incarnation` says, or undefined where the driver has no such thing or does not reach the node. */
+export async function incarnationOf(driver: NodeDriver, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    return await driver.incarnation?.(signal);
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    // The restart itself says that the driver does not reach the node.
+    return undefined;
+  }
+}
 
 /** When the node's process started. */
 export type NodeStart = number | "not-running" | "unknown";

@@ -1,72 +1,17 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { WebSocketServer } from "ws";
 import { readSettings } from "#daemon/settings.ts";
 import { sidecarSettings } from "../../settings.ts";
+import { podServer } from "../../testing/pod-server.ts";
 import { resolveNodeLayout } from "../observe/node-layout.ts";
-import { kubernetesApi } from "./kubernetes-api.ts";
 import { kubernetesDriver } from "./kubernetes-driver.ts";
 import { selectNodeCli } from "./select-driver.ts";
 
 const signal = new AbortController().signal;
 
-/** An API server with one pod; it refuses every request but those that the sidecar's role allows. */
-async function apiServer() {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-kubernetes-"));
-  await writeFile(join(directory, "token"), "the-token\n");
-  await writeFile(join(directory, "namespace"), "chain");
-  let uid = 1;
-  let looksUntilRunning = 0;
-  const requests: string[] = [];
-  const server = createServer((request, response) => {
-    requests.push(`${request.method} ${request.url}`);
-    const isAllowed =
-      ["GET", "DELETE"].includes(request.method ?? "") && request.url === "/api/v1/namespaces/chain/pods/node-0";
-    if (request.headers.authorization !== "Bearer the-token" || !isAllowed) {
-      response.writeHead(403).end('{"kind":"Status","message":"pods \\"node-0\\" is forbidden"}');
-      return;
-    }
-    if (request.method === "DELETE") {
-      uid += 1;
-      looksUntilRunning = 2;
-    }
-    looksUntilRunning = Math.max(0, looksUntilRunning - 1);
-    const running = looksUntilRunning === 0 ? { running: { startedAt: "2026-05-01T12:00:00Z" } } : { waiting: {} };
-    const status = {
-      containerStatuses: [
-        { name: "sidecar", state: {} },
-        { name: "node", state: running },
-      ],
-    };
-    response.end(JSON.stringify({ metadata: { uid: String(uid) }, status }));
-  });
-  const sockets = new WebSocketServer({ server, handleProtocols: () => "v4.channel.k8s.io" });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const apiUrl = `http://127.0.0.1:${port}`;
-  const api = kubernetesApi({ apiUrl, serviceAccountDirectory: directory, timeoutMs: 2_000 });
-  return {
-    api,
-    apiUrl,
-    requests,
-    sockets,
-    directory,
-    [Symbol.asyncDispose]: async () => {
-      await api[Symbol.asyncDispose]();
-      for (const client of sockets.clients) client.terminate();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-      await rm(directory, { recursive: true });
-    },
-  };
-}
-
 test("the pod is deleted, and the new one waited for until its container runs", async () => {
-  await using server = await apiServer();
+  await using server = await podServer();
   const driver = kubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 5_000 }, server.api);
   await driver.restart(signal);
   const pod = "/api/v1/namespaces/chain/pods/node-0";
@@ -75,8 +20,17 @@ test("the pod is deleted, and the new one waited for until its container runs", 
   expect(await driver.startedAt?.(signal)).toBe(Date.parse("2026-05-01T12:00:00Z"));
 });
 
+test("a sidecar in the pod that it has deleted does not wait for the next one when it is told to stop", async () => {
+  await using server = await podServer();
+  const driver = kubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 60_000 }, server.api);
+  const before = await driver.incarnation?.(signal);
+  await driver.restart(signal, AbortSignal.abort());
+  expect(server.requests.at(-1)).toMatch(/^DELETE /);
+  expect(await driver.incarnation?.(signal)).not.toBe(before);
+});
+
 test("a refusal is named in the API server's words, with the right that is missing", async () => {
-  await using server = await apiServer();
+  await using server = await podServer();
   await writeFile(join(server.directory, "token"), "another");
   const driver = kubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 500 }, server.api);
   await expect(driver.restart(signal)).rejects.toThrow(
@@ -97,7 +51,7 @@ type ExecAnswer = Readonly<{ output?: string; errors?: string; status: string }>
 
 /** Runs node_cli in the pod as a sidecar of these settings would. */
 async function pruneInfo(answer: ExecAnswer, settings: Readonly<Record<string, string>> = {}) {
-  await using server = await apiServer();
+  await using server = await podServer();
   const commands: (readonly string[])[] = [];
   if ("refusal" in answer) server.sockets.options.verifyClient = (_info, done) => done(false, 500, answer.refusal);
   server.sockets.on("connection", (socket, request) => {

@@ -35,7 +35,7 @@ export function kubernetesDriver(options: KubernetesDriverOptions, api: Kubernet
   };
   return {
     name: "kubernetes",
-    restart: async (signal) => {
+    restart: async (signal, stopping = new AbortController().signal) => {
       const before = await look(signal);
       const response = await api.request("DELETE", path, signal);
       if (![200, 202, 404].includes(response.status)) {
@@ -43,15 +43,18 @@ export function kubernetesDriver(options: KubernetesDriverOptions, api: Kubernet
           `pod ${options.pod} was not deleted: ${kubernetesMessage(response)}; grant delete on it.`,
         );
       }
-      const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
+      const deadline = AbortSignal.any([signal, stopping, AbortSignal.timeout(options.timeoutMs)]);
       while (!deadline.aborted) {
         const now = await look(signal);
         const isAnother = now !== undefined && now.metadata.uid !== before?.metadata.uid;
         if (isAnother && typeof startOf(now, options.container) === "number") return;
         await pause(lookIntervalMs, deadline);
       }
+      // The sidecar stands in the pod that it had deleted, and there is no new one before this one has ended.
+      if (stopping.aborted) return;
       throw new DriverError(`pod ${options.pod} did not run again within ${options.timeoutMs} ms; look at its events.`);
     },
+    incarnation: async (signal) => (await look(signal))?.metadata.uid,
     startedAt: async (signal) => {
       const pod = await look(signal);
       return pod === undefined ? "not-running" : startOf(pod, options.container);

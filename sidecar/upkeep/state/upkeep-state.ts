@@ -21,6 +21,8 @@ export type RestartInFlight = Readonly<{
   phase: "commanded" | "verifying";
   /** Whether it ends one that an earlier sidecar left half done. */
   isFinishing: boolean;
+  /** What the node was before the command, as its driver tells one start of it from the next; undefined where it can't. */
+  incarnation?: string | undefined;
 }>;
 
 /** What has to survive the sidecar's own restart. Each change is on disk when its call returns. */

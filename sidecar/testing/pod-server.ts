@@ -1,0 +1,58 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { WebSocketServer } from "ws";
+import { kubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
+
+/** An API server with one pod; it refuses every request but those that the sidecar's role allows. */
+export async function podServer() {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-kubernetes-"));
+  await writeFile(join(directory, "token"), "the-token\n");
+  await writeFile(join(directory, "namespace"), "chain");
+  let uid = 1;
+  let looksUntilRunning = 0;
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    const isAllowed =
+      ["GET", "DELETE"].includes(request.method ?? "") && request.url === "/api/v1/namespaces/chain/pods/node-0";
+    if (request.headers.authorization !== "Bearer the-token" || !isAllowed) {
+      response.writeHead(403).end('{"kind":"Status","message":"pods \\"node-0\\" is forbidden"}');
+      return;
+    }
+    if (request.method === "DELETE") {
+      uid += 1;
+      looksUntilRunning = 2;
+    }
+    looksUntilRunning = Math.max(0, looksUntilRunning - 1);
+    const running = looksUntilRunning === 0 ? { running: { startedAt: "2026-05-01T12:00:00Z" } } : { waiting: {} };
+    const status = {
+      containerStatuses: [
+        { name: "sidecar", state: {} },
+        { name: "node", state: running },
+      ],
+    };
+    response.end(JSON.stringify({ metadata: { uid: String(uid) }, status }));
+  });
+  const sockets = new WebSocketServer({ server, handleProtocols: () => "v4.channel.k8s.io" });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const apiUrl = `http://127.0.0.1:${port}`;
+  const api = kubernetesApi({ apiUrl, serviceAccountDirectory: directory, timeoutMs: 2_000 });
+  return {
+    api,
+    apiUrl,
+    requests,
+    sockets,
+    directory,
+    [Symbol.asyncDispose]: async () => {
+      await api[Symbol.asyncDispose]();
+      for (const client of sockets.clients) client.terminate();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await rm(directory, { recursive: true });
+    },
+  };
+}
