@@ -71,6 +71,7 @@ export const configSchema = z.strictObject({
     .default("127.0.0.1")
     .meta({ expected: "an IP address of the Docker host" }),
   gatewayPort: port.min(1).default(8_545),
+  privateGatewayPort: port.min(1).default(8_547),
   resourceServerPort: port.min(1).default(4_021),
   statusPort: port.min(1).default(9_600),
   baseImage: imageReference.default("node:26-bookworm-slim"),

@@ -97,7 +97,10 @@ describe("the stack on Kubernetes", () => {
       },
       {
         from: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "ingress-nginx" } } }],
-        ports: [{ port: 8_545, protocol: "TCP" }],
+        ports: [
+          { port: 8_545, protocol: "TCP" },
+          { port: 8_547, protocol: "TCP" },
+        ],
       },
     ]);
   });

@@ -8,7 +8,7 @@ import { devAccounts } from "./spec/dev-accounts.ts";
 
 /** What `pulumi up` prints when it is done, for people: URLs by audience, what to try, whom to fund. */
 export type StackOutputs = Readonly<{
-  urls: Readonly<{ public: Readonly<Record<string, string>>; operations: Readonly<Record<string, string>> }>;
+  urls: Readonly<Record<"public" | "tokenHolders" | "operations", Readonly<Record<string, string>>>>;
   tryThis: readonly string[];
   signer: Readonly<{ address: string; howToFund: string }>;
 }>;
@@ -18,10 +18,12 @@ export function dockerOutputs(config: StackConfig): StackOutputs {
   const gateway = `http://${urlAuthority(config.publishAddress, config.gatewayPort)}`;
   const resourceServer = `http://${urlAuthority(config.publishAddress, config.resourceServerPort)}`;
   const status = `http://127.0.0.1:${config.statusPort}`;
+  const privateGateway = `http://127.0.0.1:${config.privateGatewayPort}`;
   const body = `'{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id":1}'`;
   return {
     urls: {
       public: { gateway, gatewayWebSocket: gateway.replace("http:", "ws:"), resourceServer },
+      tokenHolders: { privateGateway },
       operations: { status: `${status}/status`, metrics: `${status}/metrics`, ready: `${status}/readyz` },
     },
     tryThis: [
@@ -43,6 +45,7 @@ export function kubernetesOutputs(config: StackConfig): StackOutputs {
   const status = "http://sidecar-status:9600";
   return {
     urls: {
+      tokenHolders: { privateGateway: "http://gateway:8547" },
       public: {
         ...(gateway === undefined ? {} : { gateway, gatewayWebSocket: gateway.replace("https:", "wss:") }),
         ...(resourceServer === undefined ? {} : { resourceServer }),

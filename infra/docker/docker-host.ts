@@ -15,7 +15,7 @@ import type { RestartRoute } from "../spec/sidecar-spec.ts";
 import { containerArgs, labelPrefix, type Placement } from "./container-args.ts";
 import { courierArgs, filesMount } from "./courier-args.ts";
 import { prepareNode } from "./prepared-node.ts";
-import { publications } from "./publications.ts";
+import { publications, type PublishOptions } from "./publications.ts";
 
 /** How a Docker host is used. */
 export type DockerHostArgs = Readonly<{
@@ -26,7 +26,7 @@ export type DockerHostArgs = Readonly<{
   images: Readonly<Partial<Record<ImageName, Input<string>>>>;
   /** Address that public ports are published on. */
   publishAddress: string;
-  hostPorts: Readonly<{ gateway: number; resourceServer: number; status: number }>;
+  hostPorts: PublishOptions["hostPorts"];
   /** The engine's socket on the host, for the engine proxy alone, and the group that may use it. */
   engineSocket: Readonly<{ path: string; group: number | undefined }>;
   /** Whether chain data and ledgers are protected against deletion. */

@@ -30,7 +30,12 @@ export async function dockerHostOf(
       ...(images.node === undefined ? {} : { node: images.node }),
     },
     publishAddress: config.publishAddress,
-    hostPorts: { gateway: config.gatewayPort, resourceServer: config.resourceServerPort, status: config.statusPort },
+    hostPorts: {
+      gateway: config.gatewayPort,
+      privateGateway: config.privateGatewayPort,
+      resourceServer: config.resourceServerPort,
+      status: config.statusPort,
+    },
     engineSocket: { path, group: config.dockerSocketGroup ?? socketGroup(path) },
     protectData: config.protectData,
   });

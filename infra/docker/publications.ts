@@ -4,18 +4,19 @@ import type { Placement } from "./container-args.ts";
 /** The host's side of published ports. */
 export type PublishOptions = Readonly<{
   publishAddress: string;
-  hostPorts: Readonly<{ gateway: number; resourceServer: number; status: number }>;
+  hostPorts: Readonly<{ gateway: number; privateGateway: number; resourceServer: number; status: number }>;
 }>;
 
 /**
  * The ports of a service that the host publishes: the gateway, the resource server, the node's port for its peers, and on
- * loopback the sidecar's status. The node's own RPC is published nowhere.
+ * loopback the gateway's private listener, whose tokens want TLS in front, and the sidecar's status. The node's own RPC is published nowhere.
  */
 export function publications(spec: ServiceSpec, options: PublishOptions): Placement["published"] {
   const address = options.publishAddress;
   if (spec.name === "sidecar") {
     return {
       rpc: { address, port: options.hostPorts.gateway },
+      "private-rpc": { address: "127.0.0.1", port: options.hostPorts.privateGateway },
       status: { address: "127.0.0.1", port: options.hostPorts.status },
     };
   }

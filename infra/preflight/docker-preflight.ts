@@ -86,6 +86,7 @@ function wantedPorts(config: StackConfig): readonly WantedPort[] {
   const { publishAddress: address } = config;
   return [
     { key: "gatewayPort", address, port: config.gatewayPort },
+    { key: "privateGatewayPort", address: "127.0.0.1", port: config.privateGatewayPort },
     { key: "resourceServerPort", address, port: config.resourceServerPort },
     { key: "statusPort", address: "127.0.0.1", port: config.statusPort },
     ...(config.nodeImage === undefined ? [] : [{ key: "peerPort", address: "0.0.0.0", port: peerPort(config) }]),

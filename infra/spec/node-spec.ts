@@ -55,6 +55,13 @@ function devnetNode(args: NodeArgs): BuiltService {
           webSocketPort: nodePorts.webSocket,
         },
         chain: { id: args.chainId, mnemonic: args.mnemonic },
+        // As the sidecar wants it: it would correct another configuration, and restart a node that has just started.
+        monitor: {
+          jobName: args.conf.jobName,
+          pushAddress: args.conf.pushAddress,
+          pushPort: args.conf.pushPort,
+          pushIntervalSeconds: args.conf.pushIntervalSeconds,
+        },
         shutdown: { graceMs: 60_000 },
       },
       ports,

@@ -1,12 +1,23 @@
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { daemonHealth } from "./daemon-health.ts";
+import type { DeploymentSecret } from "./deployment-secret.ts";
 import { ledgerParts, type Database } from "./replication.ts";
 import { filesDirectory, type Replicas } from "./service-spec.ts";
 import type { Token } from "./token.ts";
 
 /** Routes that are sold, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
 export type Routes = Readonly<Record<string, unknown>>;
+
+/** The tokens that the resource server sells and the gateway takes: both ends are told the same names. */
+export type AccessTokens = Readonly<{
+  /** Key that signs them, PEM (PKCS #8), Ed25519. */
+  privateKey: DeploymentSecret | undefined;
+  /** Where the gateway finds what it verifies them by. */
+  keySetUrl: string;
+  issuer: string;
+  audience: string;
+}>;
 
 /** What a resource server is deployed with. */
 export type ResourceServerArgs = CommonArgs &
@@ -19,6 +30,8 @@ export type ResourceServerArgs = CommonArgs &
     payTo: string | undefined;
     token: Token | undefined;
     facilitatorUrl: string;
+    /** The tokens that routes may sell, and what signs them. */
+    accessTokens?: AccessTokens | undefined;
     routes: Routes;
     /** URL under which clients reach the server, where it is not what they asked for. */
     publicUrl: string | undefined;
@@ -31,6 +44,7 @@ const routesFile = "routes.json5";
 
 /** Builds the resource server: public, reaching the facilitator and the routes' upstreams, its claims in the database or on a kept volume. */
 export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
+  const { accessTokens: tokens } = args;
   const ledger = ledgerParts(args.database, { volume: "resource-server-ledger", file: "claims.sqlite" });
   return buildService(
     {
@@ -45,6 +59,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         chain: { id: args.chainId },
         token: { address: args.token?.address, name: args.token?.name },
         facilitator: { url: args.facilitatorUrl },
+        accessTokens: tokens && { privateKey: tokens.privateKey, issuer: tokens.issuer, audience: tokens.audience },
         ledger: ledger.settings,
         shutdown: { graceMs: 20_000 },
       },

@@ -2,6 +2,7 @@ import { sidecarSettings } from "#sidecar/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { nodePorts, nodeStopGraceSeconds, workspaceDirectory, workspace } from "./node-layout.ts";
 import { nodeUser } from "./node-user.ts";
+import type { AccessTokens } from "./resource-server-spec.ts";
 import { stateDirectory, type ServiceSpec } from "./service-spec.ts";
 import type { SettingsTree } from "./settings-tree.ts";
 
@@ -28,6 +29,8 @@ export type SidecarArgs = CommonArgs &
     /** Job name of the node's metrics; unique per node. */
     jobName: string;
     restart: RestartRoute;
+    /** Tokens that the gateway's private listener takes, and where the key set is that they are verified by; absent: it is off. */
+    accessTokens?: Omit<AccessTokens, "privateKey">;
     /** How the node's volume grows, on Kubernetes; absent where it does not. */
     volumeGrowth: VolumeGrowth | undefined;
   }>;
@@ -41,6 +44,9 @@ export type VolumeGrowth = Readonly<{
 
 /** Port of the gateway's public listener, HTTP and WebSocket. */
 export const gatewayPort = 8_545;
+
+/** Port of the gateway's private listener, for callers with a token. */
+const privateGatewayPort = 8_547;
 
 /** Port of the sidecar's health, metrics and status listener. */
 const sidecarStatusPort = 9_600;
@@ -64,6 +70,9 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
       tree: { ...sidecarTree(args), ...restartTree(args.restart) },
       ports: [
         { name: "rpc", number: gatewayPort, audience: "public" },
+        ...(args.accessTokens === undefined
+          ? []
+          : [{ name: "private-rpc", number: privateGatewayPort, audience: "public" } as const]),
         { name: "status", number: sidecarStatusPort, audience: "system" },
       ],
       volumes: sidecarVolumes(args.restart),
@@ -71,6 +80,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
         { to: "node", port: "http" },
         { to: "node", port: "ws" },
         { to: "pushgateway", port: "http" },
+        ...(args.accessTokens === undefined ? [] : [{ to: "resource-server", port: "http" } as const]),
         ...(args.restart.driver === "kubernetes" ? [{ to: "api" } as const] : []),
       ],
       health: {
@@ -92,7 +102,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
 function sidecarTree(args: SidecarArgs): SettingsTree {
   return {
     listen: { host: "0.0.0.0", port: sidecarStatusPort },
-    gateway: { public: { host: "0.0.0.0", port: gatewayPort } },
+    gateway: { public: { host: "0.0.0.0", port: gatewayPort }, ...tokenTree(args.accessTokens) },
     node: {
       workspace: workspaceDirectory,
       version: args.nodeVersion,
@@ -112,6 +122,16 @@ function sidecarTree(args: SidecarArgs): SettingsTree {
     upkeep: { stateDirectory },
     ...(args.volumeGrowth === undefined ? {} : { volume: { ...args.volumeGrowth, claim: workspace.name } }),
     shutdown: { graceMs: 20_000 },
+  };
+}
+
+/** Who bought a token of the resource server has its tier at the private listener (specification, Authentication, 4). */
+function tokenTree(tokens: SidecarArgs["accessTokens"]): SettingsTree {
+  if (tokens === undefined) return {};
+  const { keySetUrl, issuer, audience } = tokens;
+  return {
+    private: { enabled: true, host: "0.0.0.0", port: privateGatewayPort },
+    jwt: { jwksUrl: keySetUrl, issuer, audience },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { StackConfig } from "../config-schema.ts";
 import { publicHosts } from "../public-way.ts";
+import { accessTokensOf } from "./access-tokens.ts";
 import type { Addresses } from "./addresses.ts";
 import { devAccounts, devnetMnemonic } from "./dev-accounts.ts";
 import type { DeploymentSecret } from "./deployment-secret.ts";
@@ -54,6 +55,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const jobName = `${prefix}-node`;
   const hosts = publicHosts(config);
   const database = databaseOf(config, context.secret);
+  const tokens = accessTokensOf(signer, context);
   const sample = Object.keys(config.routes).length === 0;
   return {
     node: {
@@ -82,6 +84,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       pushIntervalSeconds: config.metricsPushIntervalSeconds,
       jobName,
       restart: context.restart,
+      accessTokens: tokens,
       volumeGrowth: config.volumeGrowth,
       ...common(config, "sidecar"),
     },
@@ -102,6 +105,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       payTo,
       token,
       facilitatorUrl: `http://${addresses.facilitator}:${facilitatorPort}`,
+      accessTokens: tokens,
       routes: sample ? sampleRoutes(config, addresses, payTo) : config.routes,
       publicUrl: config.publicUrl ?? (hosts === undefined ? undefined : `https://${hosts.resourceServerHost}`),
       database,
@@ -122,9 +126,16 @@ function common(config: StackConfig, service: keyof StackConfig["limits"] & keyo
 }
 
 function sampleRoutes(config: StackConfig, addresses: Addresses, payTo: string | undefined): Routes {
+  const offer = { scheme: "exact", network: `eip155:${config.chainId}`, payTo };
   return {
+    "POST /access": {
+      accepts: { ...offer, price: "$0.05" },
+      description: "An hour of the gateway's paid tier",
+      mimeType: "application/json",
+      token: { tier: "paid", seconds: 3_600 },
+    },
     "GET /data": {
-      accepts: { scheme: "exact", price: "$0.01", network: `eip155:${config.chainId}`, payTo },
+      accepts: { ...offer, price: "$0.01" },
       description: "A sample document that counts how often it was sold",
       mimeType: "application/json",
       upstream: `http://${addresses.upstream}:${upstreamPort}/data`,

@@ -6,8 +6,8 @@ import { checkContainers } from "./containers-of.ts";
 const secretName =
   /(PRIVATE_?KEY|SECRET|PASSWORD|PASSWD|TOKEN|API_?KEY|MNEMONIC|CREDENTIAL|REDIS_URL|DATABASE_URL|POSTGRES_URL)/i;
 
-/** Names that speak of tokens and are no secrets: the payment token's contract and name. */
-const harmless = /(_FILE$|_PATH$|TOKEN_(ADDRESS|NAME|VERSION)$)/i;
+/** Names that speak of tokens and are no secrets: the payment token's contract and name, who signs access tokens and for whom. */
+const harmless = /(_FILE$|_PATH$|TOKEN_(ADDRESS|NAME|VERSION)$|TOKENS_(ISSUER|AUDIENCE)$)/i;
 
 /** Values that are secrets whatever their variable is called: a 32-byte key, a URL with a password, a PEM key. */
 const secretValue = [

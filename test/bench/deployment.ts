@@ -1,5 +1,5 @@
 import { tokenAddress } from "#devnet/token/address.ts";
-import { buildTestImages, type TestImages } from "../infra/test-images.ts";
+import { buildTestImages, removeTestImages, type TestImages } from "../infra/test-images.ts";
 import { startTestStack } from "../infra/test-stack.ts";
 import { uniqueName } from "../support/engine/container.ts";
 import { docker } from "../support/engine/docker.ts";
@@ -28,10 +28,15 @@ for (const row of await deploymentRows()) {
 async function deploymentRows(): Promise<readonly Row[]> {
   const engine = await findEngine();
   if (!engine.ok) return [{ "not measured": engine.message }];
-  await using images = await buildTestImages(engine.nodeImage);
-  const sizes = await sizeRows(images);
-  const health = await healthRows(engine.url, images);
-  return [...sizes, ...health, ...(await pulumiRows(engine.url, engine.nodeImage))];
+  const name = uniqueName("image");
+  try {
+    const images = await buildTestImages(name, engine.nodeImage);
+    const sizes = await sizeRows(images);
+    const health = await healthRows(engine.url, images);
+    return [...sizes, ...health, ...(await pulumiRows(engine.url, engine.nodeImage))];
+  } finally {
+    await removeTestImages(name);
+  }
 }
 
 async function sizeRows(images: TestImages): Promise<readonly Row[]> {
@@ -64,8 +69,8 @@ async function pulumiRows(dockerEngine: string, baseImage: string): Promise<read
   const pulumi = await findPulumi();
   if (!pulumi.ok) return [{ "not measured": pulumi.message }];
   await using stack = await pulumiStack(uniqueName("bench").replace("gatehouse-test-", ""));
-  const [gatewayPort = 0, resourceServerPort = 0, statusPort = 0] = await freePorts(3);
-  const ports = { gatewayPort, resourceServerPort, statusPort };
+  const [gatewayPort = 0, privateGatewayPort = 0, resourceServerPort = 0, statusPort = 0] = await freePorts(4);
+  const ports = { gatewayPort, privateGatewayPort, resourceServerPort, statusPort };
   const own = { target: "docker", dockerEngine, baseImage, devAccounts: true, tokenAddress, protectData: false };
   await stack.configure({ ...own, ...ports });
   const seconds = async (...args: readonly string[]) => {

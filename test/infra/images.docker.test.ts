@@ -1,14 +1,16 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import { docker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { startContainer, uniqueName } from "../support/engine/container.ts";
 import { until } from "../support/until.ts";
+import { buildTestImages, testImages } from "./test-images.ts";
 
 const run = promisify(execFile);
 const found = await findEngine();
-const { bareBase, gatehouse, devnet } = inject("testImages") ?? { bareBase: "", gatehouse: "", devnet: "" };
+const imagesName = inject("testImagesName");
+const { bareBase, gatehouse, devnet } = testImages(imagesName);
 const megabyte = 1_000_000;
 const confined = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true", "--network", "none"];
 
@@ -43,6 +45,10 @@ async function filesOf(image: string): Promise<readonly Readonly<{ owner: string
 }
 
 describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
+  beforeAll(async () => {
+    if (found.ok) await buildTestImages(imagesName, found.nodeImage);
+  }, 900_000);
+
   test("add less than 200 MB to their base", async () => {
     const [base, own, node] = await Promise.all([bareBase, gatehouse, devnet].map(sizeOf));
     const sizes = { base, gatehouse: own, devnet: node };
@@ -76,7 +82,8 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
 
   test("give the service's user its own directories, and nothing of the program", async () => {
     const owned = (await filesOf(gatehouse)).filter(({ owner }) => owner !== "0/0").map(({ path }) => path);
-    expect(owned.toSorted()).toEqual([
+    const made = owned.filter((path) => !path.startsWith("var/lib/gatehouse/compile-cache/"));
+    expect(made.toSorted()).toEqual([
       "data/",
       "run/gatehouse/",
       "run/gatehouse/engine/",
@@ -84,6 +91,14 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
       "run/gatehouse/incoming/",
       "var/lib/gatehouse/",
     ]);
+  });
+
+  test("start from what Node compiled at the build", async () => {
+    const told = ["--env", "NODE_DEBUG_NATIVE=COMPILE_CACHE", gatehouse, "sidecar", "--settings", "/nowhere"];
+    const { stderr } = await run("docker", ["run", "--rm", ...confined, ...told]).catch((error: unknown) => {
+      return error as { stderr: string };
+    });
+    expect(stderr).toContain("V8 code cache for ESM file:///app/sidecar/main.ts was accepted");
   });
 
   test("hold no address of a registry in any of their layers", async () => {

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { parseConfig } from "#infra/config.ts";
 import { preflight } from "#infra/preflight/preflight.ts";
@@ -13,13 +13,14 @@ import { freePorts } from "../support/free-ports.ts";
 
 const found = await findEngine();
 const url = found.ok ? found.url : "";
-const images = inject("testImages");
+/** Any image that the engine has: none is run for what it is. */
+const image = found.ok ? found.nodeImage : "";
 
 const problems = async (config: Readonly<Record<string, string>>, prefix = "gatehouse-other") => {
-  const [gatewayPort = 0, resourceServerPort = 0, statusPort = 0] = await freePorts(3);
-  const ports = { gatewayPort, resourceServerPort, statusPort };
+  const [gatewayPort = 0, privateGatewayPort = 0, resourceServerPort = 0, statusPort = 0] = await freePorts(4);
+  const ports = { gatewayPort, privateGatewayPort, resourceServerPort, statusPort };
   const free = Object.fromEntries(Object.entries(ports).map(([key, port]) => [key, String(port)]));
-  const built = { gatehouseImage: images?.gatehouse ?? "", devnetImage: images?.devnet ?? "" };
+  const built = { gatehouseImage: image, devnetImage: image };
   const parsed = parseConfig({ dockerEngine: url, devAccounts: "true", tokenAddress, ...built, ...free, ...config });
   try {
     await preflight(parsed, { prefix, environment: {} });
@@ -55,9 +56,9 @@ describe.skipIf(!found.ok)(`what the engine is asked before anything is made${sk
   test("names a port that another container publishes, and lets the stack's own keep theirs", async () => {
     const [port = 0] = await freePorts(1);
     await using container = await startContainer({
-      image: images?.gatehouse ?? "",
+      image,
       options: ["--publish", `127.0.0.1:${port}:4022`],
-      command: ["upstream"],
+      command: ["node", "--eval", "setInterval(() => {}, 60_000)"],
     });
     expect(await problems({ statusPort: String(port) })).toEqual([
       expect.stringContaining(`statusPort: found ${port}, but the container ${container.name} publishes it already`),

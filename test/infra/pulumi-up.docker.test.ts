@@ -66,7 +66,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   beforeAll(async () => {
     if (!engine.ok) throw new Error(engine.message);
     stack = await pulumiStack(uniqueName("up").replace("gatehouse-test-", ""));
-    const [gatewayPort = 0, resourceServerPort = 0, statusPort = 0] = await freePorts(3);
+    const [gatewayPort = 0, privateGatewayPort = 0, resourceServerPort = 0, statusPort = 0] = await freePorts(4);
     urls = { gateway: `http://127.0.0.1:${gatewayPort}`, resourceServer: `http://127.0.0.1:${resourceServerPort}` };
     config = {
       target: "docker",
@@ -76,6 +76,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
       tokenAddress,
       nodeVersion: "0.15.0",
       gatewayPort,
+      privateGatewayPort,
       resourceServerPort,
       statusPort,
     };

@@ -7,12 +7,13 @@ import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { balanceOf, clientFetch, payee } from "../support/paying.ts";
 import { until } from "../support/until.ts";
 import { forbiddenCalls, type ForbiddenCall } from "./forbidden-engine-calls.ts";
+import { buildTestImages, type TestImages } from "./test-images.ts";
 import { startTestStack, type TestStack } from "./test-stack.ts";
 
 const found = await findEngine();
-const images = inject("testImages");
 const proxySocket = "/run/gatehouse/engine/engine.sock";
 const nodeConf = "/data/bin/node.conf";
+let images: TestImages;
 let stack: TestStack;
 let urls: TestStack["urls"];
 let [prefix, node, sidecar] = ["", "", ""];
@@ -43,12 +44,13 @@ const inventory = async () => ({
 
 describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${skipReason(found)}`, () => {
   beforeAll(async () => {
-    if (!found.ok || images === undefined) throw new Error("no engine, or no images were built on it");
+    if (!found.ok) throw new Error(found.message);
+    images = await buildTestImages(inject("testImagesName"), found.nodeImage);
     stack = await startTestStack(found.url, images);
     ({ prefix, urls } = stack);
     node = `${prefix}-node`;
     sidecar = `${prefix}-sidecar`;
-  });
+  }, 900_000);
 
   afterAll(async () => {
     await stack?.[Symbol.asyncDispose]();
@@ -78,6 +80,26 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     expect(answer.status).toBe(200);
     expect(answer.headers.get("payment-response")).toBeTruthy();
     expect((await balanceOf(urls.gateway, payee.address)) - before).toBe(10_000n);
+  });
+
+  test("sells access to a tier of the gateway: the token that was bought opens the private listener, and nothing else does", async () => {
+    const sold = await clientFetch()(`${urls.resourceServer}/access`, { method: "POST" });
+    expect(sold.status).toBe(200);
+    const { token, tier } = (await sold.json()) as { token: string; tier: string };
+    expect(tier).toBe("paid");
+    const ask = (authorization: Readonly<Record<string, string>>) =>
+      request(urls.privateGateway, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...authorization },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] }),
+      });
+    const letIn = await ask({ authorization: `Bearer ${token}` });
+    expect(await letIn.body.json()).toEqual({ jsonrpc: "2.0", id: 1, result: "0x688" });
+    for (const headers of [{}, { authorization: `Bearer ${token.slice(0, -4)}AAAA` }]) {
+      const { statusCode, body } = await ask(headers);
+      await body.dump();
+      expect(statusCode).toBe(401);
+    }
   });
 
   test("limits the range of eth_getLogs at the gateway, and answers within it", async () => {
@@ -138,7 +160,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
   test("refuses more than a hundred other calls, none of which changes anything", async () => {
     const { State: state } = await stack.inspect(node);
     const before = await inventory();
-    const calls = forbiddenCalls({ node, other: sidecar, image: images?.gatehouse ?? "" });
+    const calls = forbiddenCalls({ node, other: sidecar, image: images.gatehouse });
     expect(calls.length).toBeGreaterThan(100);
     const statuses = await callProxy(calls);
     const passed = calls.filter((_, index) => (statuses[index] ?? 0) < 400 && statuses[index] !== 0);

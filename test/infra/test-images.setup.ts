@@ -1,21 +1,19 @@
 import type { TestProject } from "vitest/node";
+import { uniqueName } from "../support/engine/container.ts";
 import { findEngine } from "../support/engine/find-engine.ts";
-import { buildTestImages, type TestImages } from "./test-images.ts";
+import { removeTestImages } from "./test-images.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    testImages: TestImages | undefined;
+    testImagesName: string;
   }
 }
 
-/** Builds the images that the project's tests share, where there is an engine, and removes them afterwards. */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const engine = await findEngine();
-  if (!engine.ok) {
-    project.provide("testImages", undefined);
-    return async () => undefined;
-  }
-  const { [Symbol.asyncDispose]: remove, ...images } = await buildTestImages(engine.nodeImage);
-  project.provide("testImages", images);
-  return async () => remove();
+/** Names the images that the project's tests share; the first test that needs them builds them. Removes them afterwards. */
+export default function setup(project: TestProject): () => Promise<void> {
+  const name = uniqueName("image");
+  project.provide("testImagesName", name);
+  return async () => {
+    if ((await findEngine()).ok) await removeTestImages(name);
+  };
 }

@@ -2,7 +2,6 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { installImageDependencies } from "#infra/docker/image-dependencies.ts";
-import { uniqueName } from "../support/engine/container.ts";
 import { docker } from "../support/engine/docker.ts";
 
 /** The images that the tests of a Docker engine share, by reference. */
@@ -19,30 +18,38 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
 const buildDeadlineMs = 600_000;
 
+/** What the images of that name are called. */
+export function testImages(name: string): TestImages {
+  return { bareBase: `${name}:bare`, gatehouse: `${name}:gatehouse`, devnet: `${name}:devnet` };
+}
+
 /**
- * Builds the images with the classic builder and without a network. Disposing of them removes them.
+ * Builds the images of that name with the classic builder and without a network, unless they are there.
  *
  * @param nodeImage a Debian image with Node.
  */
-export async function buildTestImages(nodeImage: string): Promise<TestImages & AsyncDisposable> {
-  const name = uniqueName("image");
-  const images: TestImages = { bareBase: `${name}:bare`, gatehouse: `${name}:gatehouse`, devnet: `${name}:devnet` };
+export async function buildTestImages(name: string, nodeImage: string): Promise<TestImages> {
+  const images = testImages(name);
+  const built = await builtImages(name);
+  if (Object.values(images).every((image) => built.includes(image))) return images;
   const onFullBase = `${name}:gatehouse-full`;
-  const remove = async () => {
-    const built = await docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", "--filter", `reference=${name}`);
-    if (built !== "") await docker("image", "rm", "--force", ...built.split("\n"));
-  };
-  try {
-    installImageDependencies(root);
-    await build(images.bareBase, "test/infra/bare.Dockerfile", { FULL_IMAGE: nodeImage });
-    await build(images.gatehouse, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: images.bareBase });
-    await build(onFullBase, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: nodeImage });
-    await build(images.devnet, "infra/images/devnet.Dockerfile", { GATEHOUSE_IMAGE: onFullBase });
-  } catch (error) {
-    await remove();
-    throw error;
-  }
-  return { ...images, [Symbol.asyncDispose]: remove };
+  installImageDependencies(root);
+  await build(images.bareBase, "test/infra/bare.Dockerfile", { FULL_IMAGE: nodeImage });
+  await build(images.gatehouse, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: images.bareBase });
+  await build(onFullBase, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: nodeImage });
+  await build(images.devnet, "infra/images/devnet.Dockerfile", { GATEHOUSE_IMAGE: onFullBase });
+  return images;
+}
+
+/** Removes what {@link buildTestImages} built, however far it came. */
+export async function removeTestImages(name: string): Promise<void> {
+  const built = await builtImages(name);
+  if (built.length > 0) await docker("image", "rm", "--force", ...built);
+}
+
+async function builtImages(name: string): Promise<readonly string[]> {
+  const listed = await docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", "--filter", `reference=${name}`);
+  return listed.split("\n").filter((line) => line !== "");
 }
 
 async function build(tag: string, dockerfile: string, args: Readonly<Record<string, string>>): Promise<void> {

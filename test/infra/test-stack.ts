@@ -10,13 +10,13 @@ export type TestStack = EngineStack &
   Readonly<{
     /** Begins the names of everything that was made. */
     prefix: string;
-    urls: Readonly<{ gateway: string; resourceServer: string; status: string }>;
+    urls: Readonly<{ gateway: string; privateGateway: string; resourceServer: string; status: string }>;
   }>;
 
 /** Runs the whole stack with the devnet node and its accounts, published on free ports. */
 export async function startTestStack(url: string, images: TestImages): Promise<TestStack> {
   const prefix = uniqueName("stack");
-  const [gateway = 0, resourceServer = 0, status = 0] = await freePorts(3);
+  const [gateway = 0, privateGateway = 0, resourceServer = 0, status = 0] = await freePorts(4);
   const config = {
     dockerEngine: url,
     devAccounts: "true",
@@ -24,6 +24,7 @@ export async function startTestStack(url: string, images: TestImages): Promise<T
     gatehouseImage: images.gatehouse,
     devnetImage: images.devnet,
     gatewayPort: String(gateway),
+    privateGatewayPort: String(privateGateway),
     resourceServerPort: String(resourceServer),
     statusPort: String(status),
   };
@@ -33,6 +34,7 @@ export async function startTestStack(url: string, images: TestImages): Promise<T
     prefix,
     urls: {
       gateway: `http://127.0.0.1:${gateway}`,
+      privateGateway: `http://127.0.0.1:${privateGateway}`,
       resourceServer: `http://127.0.0.1:${resourceServer}`,
       status: `http://127.0.0.1:${status}`,
     },

@@ -1,0 +1,30 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
+import { serviceDefinitions } from "./service-definitions.ts";
+
+/**
+ * Fills Node's compile cache (`NODE_COMPILE_CACHE`) with every service and the health check, for an image. Each is started once so that
+ * it loads all that it is made of and ends: a service by a settings file that is not there. The sidecar comes last, because it has V8
+ * flags of its own and what the others compiled would cost it memory. The group may add to the cache: beside a real node the
+ * sidecar runs as another user, for whom Node keeps a cache apart.
+ */
+const program = join(import.meta.dirname, "gatehouse.js");
+const healthCheck = join(import.meta.dirname, "../infra/images/health-check.mjs");
+const missing = "/nowhere/settings.json5";
+
+function load(command: readonly string[], expected: Readonly<{ status: number; says: string }>): void {
+  const { status, stderr } = spawnSync(process.execPath, command, { encoding: "utf8" });
+  if (status === expected.status && stderr.includes(expected.says)) return;
+  process.stderr.write(`${command.join(" ")} ended with ${status} instead of ${expected.status}:\n${stderr}\n`);
+  process.exitCode = 1;
+}
+
+const directory = process.env["NODE_COMPILE_CACHE"];
+if (directory === undefined) throw new Error("NODE_COMPILE_CACHE names no directory; set it to the one to fill");
+load([healthCheck], { status: 2, says: "usage" });
+const names = serviceDefinitions.map(({ service }) => service).filter((service) => service !== "sidecar");
+for (const service of [...names, "sidecar"]) {
+  load([program, service, "--settings", missing], { status: 1, says: missing });
+}
+chmodSync(directory, 0o770);

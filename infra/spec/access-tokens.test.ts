@@ -1,0 +1,25 @@
+import { createPrivateKey, createPublicKey } from "node:crypto";
+import { expect, it } from "vitest";
+import { dockerAddresses } from "./addresses.ts";
+import { accessTokensOf } from "./access-tokens.ts";
+
+const secret = (text: string) => ({ kind: "secret", check: text, value: text }) as const;
+const context = (prefix: string) => ({ prefix, addresses: dockerAddresses, secret });
+const keyOf = (signer: string, prefix: string) => accessTokensOf(signer, context(prefix)).privateKey?.check ?? "";
+
+it("makes a key that tokens can be signed with, the same each time", () => {
+  const pem = keyOf(`0x${"17".repeat(32)}`, "gatehouse-prod");
+  expect(createPrivateKey(pem).asymmetricKeyType).toBe("ed25519");
+  expect(createPublicKey(pem).export({ format: "jwk" })).toMatchObject({ crv: "Ed25519" });
+  expect(keyOf(`0x${"17".repeat(32)}`, "gatehouse-prod")).toBe(pem);
+});
+
+it("makes another key for another signer, and for another stack", () => {
+  const pem = keyOf(`0x${"17".repeat(32)}`, "gatehouse-prod");
+  expect(keyOf(`0x${"18".repeat(32)}`, "gatehouse-prod")).not.toBe(pem);
+  expect(keyOf(`0x${"17".repeat(32)}`, "gatehouse-test")).not.toBe(pem);
+});
+
+it("makes none where there is no signer", () => {
+  expect(accessTokensOf(undefined, context("gatehouse-prod")).privateKey).toBeUndefined();
+});
