@@ -43,6 +43,15 @@ async function restartFrom(
   return docker("run", "--rm", ...shared, ...options, "--volume", `${root}:/app:ro`, image, "sh", "-c", script);
 }
 
+/** What the driver says of the node's start, in a container of its own. */
+async function startSeenFrom(options: readonly string[], processName: string): Promise<string> {
+  const program = `
+    import { signalDriver } from "/app/sidecar/upkeep/drivers/signal-driver.ts";
+    console.log(await signalDriver({ processName: ${JSON.stringify(processName)}, timeoutMs: 1_000 }).startedAt());`;
+  const run = ["node", "--input-type=module", "-e", program];
+  return docker("run", "--rm", ...options, "--volume", `${root}:/app:ro`, image, ...run);
+}
+
 const started = (container: TestContainer) => container.inspect("{{.State.StartedAt}}");
 
 describe.skipIf(!found.ok)(`the signal driver in a shared process namespace${skipReason(found)}`, () => {
@@ -54,6 +63,16 @@ describe.skipIf(!found.ok)(`the signal driver in a shared process namespace${ski
     await until("the new process is up", 20_000, async () =>
       (await pod.container.logs()).startsWith("up\nstopping\nup"),
     );
+  });
+
+  test("the node's start is told; a pod without any process of the node's container yet is not one of another name", async () => {
+    await using pod = await startPod();
+    const seen = Number(await startSeenFrom(pod.shared, "node"));
+    expect(Math.abs(seen - Date.parse(await started(pod.container)))).toBeLessThan(2_000);
+    expect(await startSeenFrom(pod.shared, "nodule")).toBe("unknown");
+    expect(await startSeenFrom(["--network", "none"], "node")).toBe("unknown");
+    await docker("rm", "--force", pod.container.name);
+    expect(await startSeenFrom(pod.shared, "node")).toBe("not-running");
   });
 
   test("a process that is not there, or may not be signalled, is said with what to do", async () => {

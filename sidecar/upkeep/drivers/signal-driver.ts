@@ -40,6 +40,13 @@ export function signalDriver({ processName, timeoutMs }: SignalDriverOptions): N
         `${processName} did not run again within ${timeoutMs} ms after SIGTERM; look at its container.`,
       );
     },
+    startedAt: async () => {
+      const others = await processesElsewhere();
+      const named = others.filter((process) => isNamed(process, processName));
+      if (named.length > 0) return Math.min(...(await Promise.all(named.map(({ pid }) => startOf(pid)))));
+      // Of a shared namespace whose containers have all ended, or not begun, only the process that holds it is left.
+      return others.length === 1 && others[0]?.pid === namespaceHolder ? "not-running" : "unknown";
+    },
   };
 }
 
@@ -55,8 +62,23 @@ function terminate(pid: number, name: string): void {
   }
 }
 
-/** Processes of that name in other containers: what runs beside the sidecar in its own is never the node. */
+/** A process as `/proc` tells of it. */
+type SeenProcess = Readonly<{ pid: number; comm: string; commandLine: string }>;
+
+/** The first process of a shared process namespace, which does nothing but hold it for the pod's containers. */
+const namespaceHolder = 1;
+
 async function processesNamed(name: string): Promise<readonly number[]> {
+  return (await processesElsewhere()).filter((process) => isNamed(process, name)).map(({ pid }) => pid);
+}
+
+function isNamed({ comm, commandLine }: SeenProcess, name: string): boolean {
+  const program = basename(commandLine.split("\0")[0] ?? "");
+  return program === name || comm.trimEnd() === name.slice(0, nameLength);
+}
+
+/** Processes of other containers: what runs beside the sidecar in its own is never the node. */
+async function processesElsewhere(): Promise<readonly SeenProcess[]> {
   const own = await readFile("/proc/self/cgroup", "utf8");
   const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry)).map(Number);
   const found = await Promise.all(
@@ -67,15 +89,25 @@ async function processesNamed(name: string): Promise<readonly number[]> {
         about(pid, "cgroup"),
       ]);
       // A process that has ended, and only was not waited for yet, has no command line.
-      const program = basename(commandLine.split("\0")[0] ?? "");
-      const isNamed = program === name || (program !== "" && comm.trimEnd() === name.slice(0, nameLength));
-      return isNamed && cgroup !== own ? [pid] : [];
+      return commandLine === "" || cgroup === own ? [] : [{ pid, comm, commandLine }];
     }),
   );
   return found.flat();
 }
 
+/** Clock ticks in a second, in which Linux tells a process's start to programs (`proc_pid_stat(5)`). */
+const ticksPerSecond = 100;
+
+/** When a process started, in wall-clock time; now when it ended meanwhile. */
+async function startOf(pid: number): Promise<number> {
+  const [stat, uptime] = await Promise.all([about(pid, "stat"), readFile("/proc/uptime", "utf8")]);
+  // The second field is a name in parentheses, which may hold anything; the start is the 20th after it.
+  const ticks = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? Number.NaN);
+  const now = Date.now();
+  return Number.isFinite(ticks) ? now - Number(uptime.split(" ")[0]) * 1_000 + (ticks / ticksPerSecond) * 1_000 : now;
+}
+
 /** A file about a process; empty when it ended meanwhile. */
-function about(pid: number, file: "comm" | "cmdline" | "cgroup"): Promise<string> {
+function about(pid: number, file: "comm" | "cmdline" | "cgroup" | "stat"): Promise<string> {
   return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
 }
