@@ -1,12 +1,13 @@
-#!/usr/bin/env -S MALLOC_TRIM_THRESHOLD_=131072 node
+#!/usr/bin/env -S MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=131072 node
 // What `gatehouse` starts with. Plain JavaScript: a TypeScript file would load Node's type stripper, 25 MiB that stay, before the compile
-// cache could spare it. With the cache, only a file that changed is stripped and compiled again. The variable above makes the C library
-// give freed memory back.
+// cache could spare it. With the cache, only a file that changed is stripped and compiled again. The variables above make
+// the C library keep one heap for all threads, and give freed memory back.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { enableCompileCache, getCompileCacheDir } from "node:module";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
+import v8Flags from "../sidecar/v8-flags.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "..");
 
@@ -21,9 +22,8 @@ const compileDeadlineMs = 10_000;
 
 const [, , command] = process.argv;
 if (command === "sidecar" || command === "compile-sidecar") {
-  // Room before speed: a sidecar lives beside a node that wants the memory. V8 would let its young generation grow to 64 MiB.
-  setFlagsFromString("--semi-space-growth-factor=1");
-  setFlagsFromString("--optimize-for-size");
+  // A sidecar lives beside a node that wants the memory. Its gateway turns to speed once it is busy.
+  for (const flag of v8Flags.room) setFlagsFromString(flag);
 }
 enableCompileCache(cacheDirectory);
 if (command === "compile-sidecar") await loadSidecar();
@@ -32,25 +32,43 @@ else {
   await import("./gatehouse.ts");
 }
 
-/** What `compileOnce` runs: loads every file of a sidecar, so that this process leaves them compiled when it ends. */
+/** What `compileOnce` runs: loads every file of a sidecar, so that this process leaves them compiled when it ends, and notes of which. */
 async function loadSidecar() {
+  const directory = getCompileCacheDir();
   await import("../sidecar/main.ts");
+  if (directory !== undefined) writeFileSync(markerIn(directory), fingerprint());
   process.argv.splice(2, 1, "--version");
   await import("./gatehouse.ts");
 }
 
-/** Compiles a sidecar in another process where that was not done for these very files, so that none of the cost stays in this one. */
+/**
+ * Compiles a sidecar in another process where that was not done for these very files, so that none of the cost stays in this one. A
+ * process that can't write the cache, or takes too long, changes nothing: the sidecar then compiles for itself.
+ */
 function compileOnce() {
   const directory = getCompileCacheDir();
-  if (directory === undefined) return;
-  const marker = join(directory, "sidecar");
-  const wanted = fingerprint();
-  if (existsSync(marker) && readFileSync(marker, "utf8") === wanted) return;
-  const { status } = spawnSync(process.execPath, [import.meta.filename, "compile-sidecar"], {
+  if (directory === undefined || !isWritable(directory)) return;
+  const marker = markerIn(directory);
+  if (existsSync(marker) && readFileSync(marker, "utf8") === fingerprint()) return;
+  spawnSync(process.execPath, [import.meta.filename, "compile-sidecar"], {
     stdio: "ignore",
     timeout: compileDeadlineMs,
   });
-  if (status === 0) writeFileSync(marker, wanted);
+}
+
+/** @param {string} directory Of the cache, for this version of Node and this user. */
+function markerIn(directory) {
+  return join(directory, "sidecar");
+}
+
+/** @param {string} directory */
+function isWritable(directory) {
+  try {
+    accessSync(directory, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Changes with every change of a sidecar's files. */

@@ -44,8 +44,8 @@ const limits = {
   pauseMs: 200,
 } as const;
 
-/** Makes the C library give freed memory back; `cli/gatehouse.js` has it from its own first line when it is run by name. */
-const givesMemoryBack = { MALLOC_TRIM_THRESHOLD_: "131072" };
+/** Makes the C library keep one heap and give freed memory back; `cli/gatehouse.js` has it from its own first line when it is run by name. */
+const givesMemoryBack = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 
 const maxPrice = "$0.05";
 const purchaseTimeoutMs = 30_000;

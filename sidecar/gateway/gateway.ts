@@ -12,6 +12,7 @@ import { startRateLimiter } from "./limits/start-rate-limiter.ts";
 import { withAccessLog } from "./observe/access-log.ts";
 import { gapCounter, prometheusMeter, registerGauges } from "./observe/call-metrics.ts";
 import { watchLoopDelay } from "./observe/loop-delay.ts";
+import { preferSpeed, tellWhenBusy } from "./observe/speed-when-busy.ts";
 import { startTracing } from "./observe/start-tracing.ts";
 import { openRpcTexts } from "./catalogue/openrpc-texts.ts";
 import { startLivePolicy } from "./policy/live-policy.ts";
@@ -55,7 +56,10 @@ export async function startGateway(
     startNode(settings, { ...node, head, cache, policy, gapEnded: gapCounter(metrics), log, now }),
   );
   const gate = makeLoadGate({ loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs });
-  const meter = withAccessLog(prometheusMeter(metrics), settings.accessLog, { log, random: Math.random });
+  const meter = tellWhenBusy(
+    withAccessLog(prometheusMeter(metrics), settings.accessLog, { log, random: Math.random }),
+    { now, becameBusy: preferSpeed },
+  );
   const { tracing } = starting.use(await startTracing(settings.tracing, { log }));
   const handle = makeCallHandler({
     policy,
