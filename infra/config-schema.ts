@@ -37,7 +37,7 @@ const limits = z.strictObject({
   memoryMebibytes: z.int().min(64).max(4_194_304),
 });
 
-/** The services whose limits and settings a stack may set. */
+/** The services whose settings a stack may set. */
 const services = [
   "node",
   "sidecar",
@@ -50,8 +50,11 @@ const services = [
   "upstream",
 ] as const;
 
+/** The services whose limits a stack may set. */
+const limited = [...services, "postgres"] as const;
+
 /** Keys of a stack's configuration that hold a secret; Pulumi stores them encrypted and programs never print them. */
-export const secretKeys = ["signerPrivateKey", "databaseUrl"] as const;
+export const secretKeys = ["signerPrivateKey", "databaseUrl", "postgresPassword"] as const;
 
 /** A stack's configuration, by the keys of `Pulumi.<stack>.yaml`; ranges and choices that `Pulumi.yaml` can't say stand here. */
 export const configSchema = z.strictObject({
@@ -104,6 +107,18 @@ export const configSchema = z.strictObject({
     .union([z.cidrv4(), z.cidrv6()])
     .optional()
     .meta({ expected: "a range of addresses such as 10.1.2.0/24" }),
+  postgresImage: imageReference.optional(),
+  postgresUser: z
+    .int()
+    .min(1)
+    .max(2_147_483_647)
+    .default(999)
+    .meta({ expected: "the number of the user postgres of postgresImage" }),
+  postgresPassword: z
+    .string()
+    .regex(/^[A-Za-z0-9._~-]{16,64}$/)
+    .optional()
+    .meta({ expected: "16 to 64 letters, digits and . _ ~ -" }),
   facilitatorReplicas: replicas,
   resourceServerReplicas: replicas,
   tokenAddress: address.optional(),
@@ -151,9 +166,9 @@ export const configSchema = z.strictObject({
     .optional()
     .meta({ expected: "{url, sha256, strip}: an http(s) URL of a tar archive and its SHA-256 in hexadecimal" }),
   limits: z
-    .partialRecord(z.enum(services), limits)
+    .partialRecord(z.enum(limited), limits)
     .default({})
-    .meta({ expected: `{cpus, memoryMebibytes} by service: ${services.join(", ")}` }),
+    .meta({ expected: `{cpus, memoryMebibytes} by service: ${limited.join(", ")}` }),
   settings: z
     .partialRecord(z.enum(services), z.record(z.string(), z.unknown()))
     .default({})

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { configSchema, secretKeys, type StackConfig } from "./config-schema.ts";
 import { publicWayProblems } from "./public-way.ts";
+import { ownDatabaseProblems } from "./spec/own-database.ts";
 import { peerProblems } from "./spec/peers.ts";
 import { replicationProblems } from "./spec/replication.ts";
 import { ConfigError, type ConfigProblem } from "./spec/config-problem.ts";
@@ -89,6 +90,7 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
     ...peerProblems(config),
     ...publicWayProblems(config),
     ...replicationProblems(config),
+    ...ownDatabaseProblems(config),
   );
   if (config.devAccounts && config.signerPrivateKey !== undefined) {
     problems.push({

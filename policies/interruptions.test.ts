@@ -28,6 +28,7 @@ describe("interruptionsOf", () => {
       { op: "update", urn: container },
       { op: "replace", urn: urn("docker:index/container:Container", "gh-sidecar") },
       { op: "replace", urn: urn("docker:index/volume:Volume", "gh-node-files") },
+      { op: "replace", urn: urn("docker:index/volume:Volume", "gh-postgres-files") },
       { op: "create", urn: volume },
     ];
     expect(interruptionsOf({ steps })).toEqual([]);

@@ -11,7 +11,7 @@ export type Interruption = Readonly<{
 const losing = new Set(["delete", "replace", "delete-replaced"]);
 const storage = new Set(["docker:index/volume:Volume", "kubernetes:core/v1:PersistentVolumeClaim"]);
 const workloads = new Set(["docker:index/container:Container", "kubernetes:apps/v1:StatefulSet"]);
-const precious = /workspace|ledger|chain|postgres/;
+const precious = /workspace|ledger|chain|postgres(?!-files)/;
 
 /**
  * Finds in the output of `pulumi preview --json` what would interrupt the node (its container or StatefulSet is replaced or

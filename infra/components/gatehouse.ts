@@ -2,6 +2,7 @@ import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi
 import type { Platform } from "../platform.ts";
 import { facilitatorSpec } from "../spec/facilitator-spec.ts";
 import { nodeSpec } from "../spec/node-spec.ts";
+import { postgresSpec } from "../spec/postgres-spec.ts";
 import { pushgatewaySpec } from "../spec/pushgateway-spec.ts";
 import { resourceServerSpec } from "../spec/resource-server-spec.ts";
 import { volumeSnapshotSpec } from "../spec/volume-snapshot-spec.ts";
@@ -11,6 +12,7 @@ import type { StackArgs } from "../spec/stack-specs.ts";
 import { upstreamSpec } from "../spec/upstream-spec.ts";
 import { Facilitator } from "./facilitator.ts";
 import { Node } from "./node.ts";
+import { Postgres } from "./postgres.ts";
 import { Pushgateway } from "./pushgateway.ts";
 import { withoutProblems } from "./refuse-problems.ts";
 import { ResourceServer } from "./resource-server.ts";
@@ -27,6 +29,7 @@ export class Gatehouse extends ComponentResource {
       restore: args.restore && restoreSpec(args.restore),
       snapshot: args.volumeSnapshots && volumeSnapshotSpec(args.volumeSnapshots),
       pushgateway: pushgatewaySpec(args.pushgateway),
+      postgres: args.postgres && postgresSpec(args.postgres),
       facilitator: facilitatorSpec(args.facilitator),
       resourceServer: resourceServerSpec(args.resourceServer),
       upstream: args.upstream === undefined ? undefined : upstreamSpec(args.upstream),
@@ -47,9 +50,11 @@ export class Gatehouse extends ComponentResource {
       },
       here,
     );
+    const postgres = args.postgres && new Postgres(`${name}-postgres`, { ...args.postgres, platform }, here);
+    const ledgers = postgres === undefined ? [] : [postgres.ready];
     const facilitator = new Facilitator(
       `${name}-facilitator`,
-      { ...args.facilitator, platform, after: [node.ready] },
+      { ...args.facilitator, platform, after: [node.ready, ...ledgers] },
       here,
     );
     const upstream =
@@ -59,7 +64,7 @@ export class Gatehouse extends ComponentResource {
       {
         ...args.resourceServer,
         platform,
-        after: upstream === undefined ? [facilitator.ready] : [facilitator.ready, upstream.ready],
+        after: [facilitator.ready, ...ledgers, ...(upstream === undefined ? [] : [upstream.ready])],
       },
       here,
     );

@@ -25,6 +25,9 @@ export type Placement = Readonly<{
 /** The labels' prefix; policies and people find the stack's containers by it. */
 export const labelPrefix = "io.gatehouse";
 
+/** How a directory that nobody keeps is mounted. */
+const scratchOptions = "rw,noexec,nosuid,nodev,size=64m,mode=1777";
+
 /**
  * Translates a service into the arguments of a Docker container. Values that the engine reports otherwise than they were given
  * are written as the engine reports them, so that a second `pulumi up` changes nothing.
@@ -40,7 +43,7 @@ export function containerArgs(spec: ServiceSpec, placement: Placement): docker.C
     user: `${spec.user.uid}:${spec.user.gid}`,
     ...(placement.groups.length === 0 ? {} : { groupAdds: [...placement.groups] }),
     readOnly: true,
-    tmpfs: { "/tmp": "rw,noexec,nosuid,nodev,size=64m,mode=1777" },
+    tmpfs: Object.fromEntries(["/tmp", ...(spec.scratchDirectories ?? [])].map((path) => [path, scratchOptions])),
     capabilities: { drops: ["ALL"] },
     securityOpts: ["no-new-privileges:true"],
     memory: spec.limits.memoryMebibytes,
@@ -48,6 +51,7 @@ export function containerArgs(spec: ServiceSpec, placement: Placement): docker.C
     cpus: engineCpus(spec.limits.cpus),
     init: true,
     restart: "unless-stopped",
+    ...(spec.stopSignal === undefined ? {} : { stopSignal: spec.stopSignal }),
     stopTimeout: spec.stopGraceSeconds,
     destroyGraceSeconds: spec.stopGraceSeconds,
     logDriver: "json-file",
@@ -100,7 +104,7 @@ const healthCheckProgram = ["node", "/app/infra/images/health-check.mjs"] as con
 
 function healthcheck(spec: ServiceSpec, health: HealthSpec): docker.types.input.ContainerHealthcheck {
   return {
-    tests: ["CMD", ...healthCheckProgram, health.kind, healthTarget(spec, health)],
+    tests: ["CMD", ...healthCommand(spec, health)],
     interval: "2s",
     timeout: "5s",
     startPeriod: engineDuration(health.startWithinSeconds),
@@ -108,8 +112,10 @@ function healthcheck(spec: ServiceSpec, health: HealthSpec): docker.types.input.
   };
 }
 
-function healthTarget(spec: ServiceSpec, health: HealthSpec): string {
-  if (health.kind === "socket") return health.socketPath;
+function healthCommand(spec: ServiceSpec, health: HealthSpec): readonly string[] {
+  if (health.kind === "command") return health.command;
+  if (health.kind === "socket") return [...healthCheckProgram, health.kind, health.socketPath];
   const { number } = portNamed(spec, health.port);
-  return `http://127.0.0.1:${number}${health.kind === "http" ? health.readyPath : "/"}`;
+  const path = health.kind === "http" ? health.readyPath : "/";
+  return [...healthCheckProgram, health.kind, `http://127.0.0.1:${number}${path}`];
 }

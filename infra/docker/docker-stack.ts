@@ -28,6 +28,7 @@ export async function dockerHostOf(
       gatehouse: images.gatehouse,
       devnet: images.devnet,
       ...(images.node === undefined ? {} : { node: images.node }),
+      ...(images.postgres === undefined ? {} : { postgres: images.postgres }),
     },
     publishAddress: config.publishAddress,
     hostPorts: {

@@ -5,7 +5,10 @@ import type { StackConfig } from "../config-schema.ts";
 import type { ImageBuilder } from "./image-builder.ts";
 
 /** How the images are come by: built here unless the configuration names them. */
-export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "gatehouseImage" | "devnetImage" | "nodeImage"> &
+export type GatehouseImagesArgs = Pick<
+  StackConfig,
+  "baseImage" | "gatehouseImage" | "devnetImage" | "nodeImage" | "postgresImage"
+> &
   Readonly<{
     /** The repository's root: the build's context, where {@link installImageDependencies} has been. */
     root: string;
@@ -19,6 +22,7 @@ export class GatehouseImages extends ComponentResource {
   readonly gatehouse: Input<string>;
   readonly devnet: Input<string>;
   readonly node: Input<string> | undefined;
+  readonly postgres: Input<string> | undefined;
   readonly #args: GatehouseImagesArgs;
 
   constructor(name: string, args: GatehouseImagesArgs, opts?: ComponentResourceOptions) {
@@ -36,6 +40,7 @@ export class GatehouseImages extends ComponentResource {
           }).repoDigest
         : this.#pulled("devnet", args.devnetImage);
     this.node = args.nodeImage === undefined ? undefined : this.#pulled("node", args.nodeImage);
+    this.postgres = args.postgresImage === undefined ? undefined : this.#pulled("postgres", args.postgresImage);
     this.registerOutputs({});
   }
 

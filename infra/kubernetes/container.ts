@@ -43,7 +43,7 @@ function probes(
   spec: ServiceSpec,
   health: HealthSpec,
 ): Pick<Container, "startupProbe" | "readinessProbe" | "livenessProbe"> {
-  if (health.kind === "socket") return {};
+  if (health.kind === "socket" || health.kind === "command") return {};
   const { number } = portNamed(spec, health.port);
   const ask = (path: string): Probe =>
     health.kind === "http"

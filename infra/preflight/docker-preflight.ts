@@ -105,7 +105,8 @@ function clashes(config: StackConfig): readonly ConfigProblem[] {
 
 async function imageProblems(config: StackConfig, { ask }: DockerLook): Promise<readonly ConfigProblem[]> {
   const builds = config.gatehouseImage === undefined;
-  const keys = ["gatehouseImage", "devnetImage", "nodeImage", ...(builds ? (["baseImage"] as const) : [])] as const;
+  const named = ["gatehouseImage", "devnetImage", "nodeImage", "postgresImage"] as const;
+  const keys = [...named, ...(builds ? (["baseImage"] as const) : [])];
   const found = await Promise.all(
     keys.map(async (key): Promise<readonly ConfigProblem[]> => {
       const name = config[key];

@@ -80,6 +80,13 @@ describe("before anything is made on Docker", () => {
     ]);
   });
 
+  it("a PostgreSQL image that is nowhere", async () => {
+    const own = { postgresImage: "registry.example/postgres:17", postgresPassword: "hidden-password-of-the-ledgers" };
+    expect(await problemsOf({ resourceServerPort: "14021", statusPort: "19600", ...own })).toEqual([
+      expect.stringMatching(/^postgresImage: found registry.example\/postgres:17, .* can't pull \(manifest unknown\)/),
+    ]);
+  });
+
   it("ports that the stack's own containers hold are free for it", async () => {
     expect(await problemsOf({ resourceServerPort: "14021", statusPort: "19600" })).toEqual([]);
   });

@@ -1,11 +1,13 @@
 import type { StackConfig } from "../config-schema.ts";
+import type { Addresses } from "./addresses.ts";
 import type { ConfigProblem } from "./config-problem.ts";
 import type { DeploymentSecret } from "./deployment-secret.ts";
+import { postgresPort, postgresRole } from "./postgres-spec.ts";
 import { stateDirectory, type Edge, type VolumeSpec } from "./service-spec.ts";
 import type { SettingsTree } from "./settings-tree.ts";
 
-/** The PostgreSQL database that replicas share, and where network policies let its clients through to it. */
-export type Database = Readonly<{ url: DeploymentSecret; port: number; cidr: string | undefined }>;
+/** The PostgreSQL database that ledgers are kept in, and the edge by which its clients reach it. */
+export type Database = Readonly<{ url: DeploymentSecret; edge: Edge }>;
 
 /** What a ledger is kept in, as the parts of a specification: a database, or a file on a volume that is kept. */
 export type LedgerParts = Readonly<{
@@ -14,17 +16,13 @@ export type LedgerParts = Readonly<{
   edges: readonly Edge[];
 }>;
 
-/** Port of a PostgreSQL URL that names none. */
-const postgresPort = 5_432;
-
 /** Puts a service's ledger into the database, or into a file of this name on a volume of its own. */
 export function ledgerParts(
   database: Database | undefined,
   { volume, file }: Readonly<{ volume: string; file: string }>,
 ): LedgerParts {
   if (database !== undefined) {
-    const { port, cidr } = database;
-    return { settings: { url: database.url }, volumes: [], edges: [{ to: "database", port, cidr }] };
+    return { settings: { url: database.url }, volumes: [], edges: [database.edge] };
   }
   return {
     settings: { path: `${stateDirectory}/${file}` },
@@ -33,14 +31,22 @@ export function ledgerParts(
   };
 }
 
-/** The database of a stack, where it has one. */
+/** The database of a stack, where it has one: by URL, or a server of the stack's own, which is entered with its password. */
 export function databaseOf(
-  { databaseUrl, databaseCidr }: StackConfig,
-  secret: (text: string) => DeploymentSecret,
+  { databaseUrl, databaseCidr, postgresImage, postgresPassword }: StackConfig,
+  { addresses, secret }: Readonly<{ addresses: Addresses; secret: (text: string) => DeploymentSecret }>,
 ): Database | undefined {
-  if (databaseUrl === undefined) return undefined;
-  const { port } = new URL(databaseUrl);
-  return { url: secret(databaseUrl), port: port === "" ? postgresPort : Number(port), cidr: databaseCidr };
+  if (databaseUrl !== undefined) {
+    const { port } = new URL(databaseUrl);
+    const edge = { to: "database", port: port === "" ? postgresPort : Number(port), cidr: databaseCidr } as const;
+    return { url: secret(databaseUrl), edge };
+  }
+  if (postgresImage === undefined || postgresPassword === undefined) return undefined;
+  const server = `${addresses.postgres}:${postgresPort}`;
+  return {
+    url: secret(`postgresql://${postgresRole}:${postgresPassword}@${server}/${postgresRole}`),
+    edge: { to: "postgres", port: "sql" },
+  };
 }
 
 /** What is wrong with a stack's replicas: several need one database, and Docker runs one container a service. */

@@ -60,7 +60,7 @@ export type Edge =
 export type DatabaseEdge = Readonly<{ to: "database"; port: number; cidr: string | undefined }>;
 
 /** How one asks a service whether it is well; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
-export type HealthSpec = NetworkHealth | SocketHealth;
+export type HealthSpec = NetworkHealth | SocketHealth | CommandHealth;
 
 /** A service on a port. */
 export type NetworkHealth = Readonly<{
@@ -76,6 +76,9 @@ export type NetworkHealth = Readonly<{
 /** A service on a Unix socket. */
 type SocketHealth = Readonly<{ kind: "socket"; socketPath: string; startWithinSeconds: number }>;
 
+/** A service whose image brings the program that asks: status 0 means well. */
+type CommandHealth = Readonly<{ kind: "command"; command: readonly string[]; startWithinSeconds: number }>;
+
 /** What a service may use at most. */
 export type ResourceLimits = Readonly<{ cpus: number; memoryMebibytes: number }>;
 
@@ -89,6 +92,8 @@ export type ServiceSpec = Readonly<{
   files: readonly FileSpec[];
   ports: readonly PortSpec[];
   volumes: readonly VolumeSpec[];
+  /** Directories beside `/tmp` that it writes to and nobody keeps. */
+  scratchDirectories?: readonly string[];
   edges: readonly Edge[];
   /** A configuration that has to be there before the first start; the node's. */
   seed?: SeedSpec;
@@ -96,6 +101,8 @@ export type ServiceSpec = Readonly<{
   health: HealthSpec | undefined;
   limits: ResourceLimits;
   user: Readonly<{ uid: number; gid: number }>;
+  /** What asks it to stop, where that is not SIGTERM. */
+  stopSignal?: "SIGINT";
   stopGraceSeconds: number;
   replicas: Replicas;
 }>;

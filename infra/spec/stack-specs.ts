@@ -8,7 +8,9 @@ import type { FacilitatorArgs } from "./facilitator-spec.ts";
 import { facilitatorPort } from "./facilitator-spec.ts";
 import { nodePorts } from "./node-layout.ts";
 import type { NodeArgs } from "./node-spec.ts";
+import { ownDatabaseOf } from "./own-database.ts";
 import { hostAddress, peerPort } from "./peers.ts";
+import type { PostgresArgs } from "./postgres-spec.ts";
 import { pushgatewayPort } from "./pushgateway-spec.ts";
 import type { RestoreArgs } from "./restore-spec.ts";
 import { databaseOf } from "./replication.ts";
@@ -28,6 +30,8 @@ export type StackArgs = Readonly<{
   /** When snapshots of the node's volume are taken, where they are. */
   volumeSnapshots: VolumeSnapshotArgs | undefined;
   pushgateway: CommonArgs;
+  /** The PostgreSQL server of the stack's own, where it has one. */
+  postgres: PostgresArgs | undefined;
   facilitator: FacilitatorArgs;
   resourceServer: ResourceServerArgs;
   /** The sample upstream, where the stack sells no routes of its own. */
@@ -53,8 +57,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const token = tokenOf(config);
   const imageUser = config.nodeImage === undefined ? undefined : config.nodeUser;
   const jobName = `${prefix}-node`;
-  const hosts = publicHosts(config);
-  const database = databaseOf(config, context.secret);
+  const database = databaseOf(config, context);
   const tokens = accessTokensOf(signer, context);
   const sample = Object.keys(config.routes).length === 0;
   return {
@@ -91,6 +94,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
     restore: config.restore && { ...config.restore, imageUser, ...common(config, "restore") },
     volumeSnapshots: config.volumeSnapshots && { ...config.volumeSnapshots, ...common(config, "volume-snapshot") },
     pushgateway: common(config, "pushgateway"),
+    postgres: ownDatabaseOf(config, context.secret),
     facilitator: {
       chainId: config.chainId,
       rpcUrl: `http://${addresses.node}:${nodePorts.http}`,
@@ -107,13 +111,18 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       facilitatorUrl: `http://${addresses.facilitator}:${facilitatorPort}`,
       accessTokens: tokens,
       routes: sample ? sampleRoutes(config, addresses, payTo) : config.routes,
-      publicUrl: config.publicUrl ?? (hosts === undefined ? undefined : `https://${hosts.resourceServerHost}`),
+      publicUrl: publicUrlOf(config),
       database,
       replicas: config.resourceServerReplicas,
       ...common(config, "resource-server"),
     },
     upstream: sample ? common(config, "upstream") : undefined,
   };
+}
+
+function publicUrlOf(config: StackConfig): string | undefined {
+  const hosts = publicHosts(config);
+  return config.publicUrl ?? (hosts === undefined ? undefined : `https://${hosts.resourceServerHost}`);
 }
 
 function tokenOf(config: StackConfig): Token | undefined {

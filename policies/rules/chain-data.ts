@@ -3,7 +3,7 @@ import { fields, items, text } from "../values.ts";
 import { workloadOf } from "../workload-of.ts";
 
 /** Names of volumes and claims that hold what can't be made again in an hour: chain data and ledgers. */
-const precious = /workspace|ledger|chain|postgres/;
+const precious = /workspace|ledger|chain|postgres(?!-files)/;
 
 /** Where the node keeps its chain data, in its container. */
 const workspace = "/data";

@@ -140,6 +140,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ],
     ["an unprotected volume", resource("docker:index/volume:Volume", { name: "gh-node-workspace" }), /not protected/],
     ["a volume of files", resource("docker:index/volume:Volume", { name: "gh-node-files" }), undefined],
+    ["an unprotected database", resource("docker:index/volume:Volume", { name: "gh-postgres-data" }), /not protected/],
+    ["a database's files", resource("docker:index/volume:Volume", { name: "gh-postgres-files" }), undefined],
     ["an unprotected claim", resource(claim, { metadata: { name: "facilitator-ledger" } }), /not protected/],
     ["a name of the wrong type", resource(claim, { metadata: 3 }), undefined],
     [

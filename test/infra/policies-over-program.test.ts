@@ -12,6 +12,12 @@ const digest = `sha256:${"a".repeat(64)}`;
 const shared = { devAccounts: "true", tokenAddress };
 const stacks: Readonly<Record<string, Record<string, string>>> = {
   docker: { ...shared, dockerEngine: "tcp://engine.example:2376" },
+  "docker with PostgreSQL": {
+    ...shared,
+    dockerEngine: "tcp://engine.example:2376",
+    postgresImage: `postgres:17-bookworm@${digest}`,
+    postgresPassword: "hidden-password-of-the-ledgers",
+  },
   kubernetes: {
     ...shared,
     target: "kubernetes",
