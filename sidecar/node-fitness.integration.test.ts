@@ -1,15 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { pino } from "pino";
-import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { readSettings } from "#daemon/settings.ts";
-import { sidecar } from "./main.ts";
-import { sidecarSettings } from "./settings.ts";
 import { createFakeNode, type FakeNode } from "./testing/fake-node.ts";
+import { runSidecar } from "./testing/run-sidecar.ts";
 import { until } from "./testing/until.ts";
 
 /** A reference endpoint whose height a test decides. */
@@ -33,26 +26,13 @@ async function startReference() {
 
 /** The sidecar of a node in this process, with the word that its gateway's callers get. */
 async function startSidecar(node: FakeNode, environment: Readonly<Record<string, string>>) {
-  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-sidecar-"));
-  const settings = readSettings(sidecarSettings, {
-    env: {
-      GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
-      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
-      GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
-      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
-      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
-      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
-      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
-      ...environment,
-    },
+  const running = await runSidecar(node.workspace, {
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+    GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
+    ...environment,
   });
-  const resources = new AsyncDisposableStack();
-  const stopping = new AbortController();
-  const context = { log: pino({ level: "silent" }), metrics: new Registry(), resources, signal: stopping.signal };
-  const { urls } = await sidecar.start(settings, context);
   const answer = async (method: string) => {
-    const response = await fetch(urls["gateway"]!, {
+    const response = await fetch(running.urls["gateway"]!, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: [] }),
@@ -60,14 +40,7 @@ async function startSidecar(node: FakeNode, environment: Readonly<Record<string,
     const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } };
     return error?.message ?? result;
   };
-  return {
-    answer,
-    [Symbol.asyncDispose]: async () => {
-      stopping.abort();
-      await resources.disposeAsync();
-      await rm(stateDirectory, { recursive: true });
-    },
-  };
+  return { answer, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
 }
 
 const isBehind = "the node is behind the chain's head; try again later";

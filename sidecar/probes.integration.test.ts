@@ -1,15 +1,10 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pino } from "pino";
-import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { readSettings } from "#daemon/settings.ts";
-import { sidecar } from "./main.ts";
-import { sidecarSettings } from "./settings.ts";
 import { createFakeNode } from "./testing/fake-node.ts";
+import { runSidecar } from "./testing/run-sidecar.ts";
 import { until } from "./testing/until.ts";
 
 /** A port that takes every question, over HTTP and WebSocket, and never answers. */
@@ -34,47 +29,31 @@ test("with a node, a node_cli and a Pushgateway that hang, every probe answers, 
   await using node = await hangingNode();
   await writeFile(join(files.binDirectory, "node_cli"), "#!/bin/sh\nexec sleep 600\n");
   await chmod(join(files.binDirectory, "node_cli"), 0o755);
-  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-sidecar-"));
-  const settings = readSettings(sidecarSettings, {
-    env: {
-      GATEHOUSE_SIDECAR_NODE_WORKSPACE: files.workspace,
-      GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: `http://127.0.0.1:${node.port}`,
-      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: `ws://127.0.0.1:${node.port}`,
-      GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: `http://127.0.0.1:${node.port}`,
-      GATEHOUSE_SIDECAR_PUSHGATEWAY_TIMEOUT_MS: "600000",
-      GATEHOUSE_SIDECAR_NODE_CLI_TIMEOUT_MS: "600000",
-      // The first question hangs for all of the test, so that any other one would be a probe's.
-      GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "600000",
-      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
-      GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
-      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
-      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
-    },
+  await using running = await runSidecar(files.workspace, {
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: `http://127.0.0.1:${node.port}`,
+    GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: `ws://127.0.0.1:${node.port}`,
+    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
+    GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: `http://127.0.0.1:${node.port}`,
+    GATEHOUSE_SIDECAR_PUSHGATEWAY_TIMEOUT_MS: "600000",
+    GATEHOUSE_SIDECAR_NODE_CLI_TIMEOUT_MS: "600000",
+    // The first question hangs for all of the test, so that any other one would be a probe's.
+    GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "600000",
   });
-  const resources = new AsyncDisposableStack();
-  const stopping = new AbortController();
-  try {
-    const context = { log: pino({ level: "silent" }), metrics: new Registry(), resources, signal: stopping.signal };
-    const { urls } = await sidecar.start(settings, context);
-    const status = async (path: string) => {
-      const answer = await fetch(`${urls["sidecar"]}${path}`);
-      await answer.arrayBuffer();
-      return answer.status;
-    };
-    await until(
-      () => status("/startupz"),
-      (code) => code === 200,
-    );
-    const paths = ["/livez", "/readyz", "/startupz", "/status", "/"];
-    const ask = () => Promise.all(paths.map(status));
-    const before = node.asked();
-    for (let round = 0; round < 100; round += 1) expect(await ask()).toEqual([200, 503, 200, 200, 200]);
-    // 500 probes; the few questions of this time are those of the gateway, which looks for the node again and again.
-    expect(node.asked() - before).toBeLessThan(100);
-  } finally {
-    stopping.abort();
-    await resources.disposeAsync();
-    await rm(stateDirectory, { recursive: true });
-  }
+  const { urls } = running;
+  const status = async (path: string) => {
+    const answer = await fetch(`${urls["sidecar"]}${path}`);
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  await until(
+    () => status("/startupz"),
+    (code) => code === 200,
+  );
+  const paths = ["/livez", "/readyz", "/startupz", "/status", "/"];
+  const ask = () => Promise.all(paths.map(status));
+  const before = node.asked();
+  for (let round = 0; round < 100; round += 1) expect(await ask()).toEqual([200, 503, 200, 200, 200]);
+  // 500 probes; the few questions of this time are those of the gateway, which looks for the node again and again.
+  expect(node.asked() - before).toBeLessThan(100);
 });

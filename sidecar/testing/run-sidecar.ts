@@ -1,0 +1,45 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { readSettings } from "#daemon/settings.ts";
+import { sidecar } from "../main.ts";
+import { sidecarSettings } from "../settings.ts";
+
+/** A sidecar in a test's own process; disposing of it stops it and deletes its state. */
+export type RunningSidecar = AsyncDisposable & Readonly<{ urls: Readonly<Record<string, string>> }>;
+
+/** Runs the sidecar of a node that it can't restart, on free ports, without a look at the WebSocket, but for what `environment` says. */
+export async function runSidecar(
+  workspace: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<RunningSidecar> {
+  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-sidecar-"));
+  const settings = readSettings(sidecarSettings, {
+    env: {
+      GATEHOUSE_SIDECAR_NODE_WORKSPACE: workspace,
+      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
+      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
+      ...environment,
+    },
+  });
+  const resources = new AsyncDisposableStack();
+  const stopping = new AbortController();
+  const stop = async () => {
+    stopping.abort();
+    await resources.disposeAsync();
+    await rm(stateDirectory, { recursive: true });
+  };
+  try {
+    const context = { log: pino({ level: "silent" }), metrics: new Registry(), resources, signal: stopping.signal };
+    const { urls } = await sidecar.start(settings, context);
+    return { urls, [Symbol.asyncDispose]: stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
