@@ -1,8 +1,13 @@
+import { setFlagsFromString } from "node:v8";
 import { Registry } from "prom-client";
 import { createLog } from "#daemon/log.ts";
 import { startGateway } from "#sidecar/gateway/gateway.ts";
 import { gatewaySection } from "#sidecar/gateway/settings.ts";
+import v8Flags from "../../../sidecar/v8-flags.json" with { type: "json" };
 import { roomyTier } from "./roomy-tier.ts";
+
+// As `cli/gatehouse.js` holds a sidecar small; given on the command line the flags would mean more, and for good.
+for (const flag of v8Flags.room) setFlagsFromString(flag);
 
 /** The gateway alone in a process, as the benchmark drives it. Arguments: port, node's HTTP URL, node's WebSocket URL. */
 const [port, httpUrl = "", webSocketUrl = ""] = process.argv.slice(2);

@@ -1,4 +1,3 @@
-import v8Flags from "../../../sidecar/v8-flags.json" with { type: "json" };
 import type { BenchProcess } from "./proxies.ts";
 import { start } from "./proxies.ts";
 import { drive, posting, type LoadResult } from "./wrk.ts";
@@ -8,13 +7,9 @@ export type Surroundings = Readonly<{ folder: string; seconds: number; connectio
 
 const gatewayMain = new URL("gateway-process.main.ts", import.meta.url).pathname;
 
-/** Starts the gateway alone in a process, with a sidecar's V8 flags, in front of a node. */
+/** Starts the gateway alone in a process, in front of a node. */
 export function startGatewayProcess(port: number, nodeUrl: string): Promise<BenchProcess> {
-  return start(
-    process.execPath,
-    [...v8Flags.room, gatewayMain, String(port), nodeUrl, nodeUrl.replace("http", "ws")],
-    port,
-  );
+  return start(process.execPath, [gatewayMain, String(port), nodeUrl, nodeUrl.replace("http", "ws")], port);
 }
 
 /** Measures a process that gets one body again and again from `connections` clients. */
