@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startFakeNode, type FakeNode } from "./testing/fake-node.ts";
+import { byHand, startFakeNode, type FakeNode } from "./testing/fake-node.ts";
 import { call, post, startTestGateway, type TestGateway } from "./testing/test-gateway.ts";
+
+/** JSON text as encoders write it that take care of HTML. */
+function escaped(json: string): string {
+  return json.replaceAll(/[<>&'/]/g, (one) => `\\u00${one.charCodeAt(0).toString(16).padStart(2, "0")}`);
+}
 
 describe("envelope over HTTP", () => {
   let node: FakeNode;
@@ -80,6 +85,21 @@ describe("envelope over HTTP", () => {
     expect(text).toBe(`{"jsonrpc":"2.0","id":${id},"result":"0x5"}`);
   });
 
+  it.each([`"a<b>&c"`, `"it's/here"`])(
+    "keeps the id %s, though the node's encoder writes it another way",
+    async (id) => {
+      node.answer(({ raw }, response) => {
+        const given = /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
+        response.end(`{"jsonrpc":"2.0","id":${escaped(given)},"result":"0x5"}`);
+        return byHand;
+      });
+      for (const method of ["eth_syncing", "eth_gasPrice"]) {
+        const { text } = await post(gateway.url, `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":[]}`);
+        expect(text).toBe(`{"jsonrpc":"2.0","id":${id},"result":"0x5"}`);
+      }
+    },
+  );
+
   it("answers a batch in order, junk included and notifications not", async () => {
     node.answer(({ method }) => method);
     const { text } = await post(
@@ -99,10 +119,23 @@ describe("envelope over HTTP", () => {
   });
 
   it("answers what is no JSON-RPC over HTTP with its status", async () => {
-    expect((await post(gateway.url, "{}", { "Content-Type": "text/plain" })).status).toBe(415);
+    for (const type of ["text/plain", "application/json5", "application/x-www-form-urlencoded", ""]) {
+      expect([type, (await post(gateway.url, "{}", { "Content-Type": type })).status]).toEqual([type, 415]);
+    }
+    for (const type of [
+      "application/json",
+      "Application/JSON; charset=utf-8",
+      "application/json-rpc",
+      "application/jsonrequest",
+    ]) {
+      expect([type, (await post(gateway.url, "{}", { "Content-Type": type })).status]).toEqual([type, 200]);
+    }
     expect((await post(`${gateway.url}/other`, "{}")).status).toBe(404);
-    expect((await fetch(gateway.url, { method: "PUT", body: "{}" })).status).toBe(405);
-    expect((await fetch(gateway.url)).status).toBe(200);
+    for (const method of ["PUT", "DELETE", "PATCH"]) {
+      expect([method, (await fetch(gateway.url, { method, body: "{}" })).status]).toEqual([method, 405]);
+    }
+    const empty = await fetch(gateway.url);
+    expect([empty.status, await empty.text()]).toEqual([200, ""]);
     expect((await post(gateway.url, "x".repeat(5_242_881))).status).toBe(413);
     expect((await post(gateway.url, `"${"x".repeat(5_242_870)}"`)).status).toBe(200);
   });

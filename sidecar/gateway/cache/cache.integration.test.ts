@@ -17,6 +17,8 @@ describe("saved reads", () => {
     await gateway[Symbol.asyncDispose]();
     await node[Symbol.asyncDispose]();
   });
+  const batchSource = async (calls: readonly string[]) =>
+    (await post(gateway.url, `[${calls.join(",")}]`)).headers.get("x-gatehouse-source");
   const read = async (id: unknown, method: string, params?: unknown) => {
     const { text, headers } = await post(gateway.url, body(id, method, params));
     return { source: headers.get("x-gatehouse-source"), text };
@@ -52,6 +54,26 @@ describe("saved reads", () => {
       expect((await read(1, method, params)).source).toBe("node");
       expect(node.requests.length).toBe(before + 2);
     }
+  });
+
+  it("are told of in the header of a batch, which names the one place that they all came from, or that they did not", async () => {
+    node.answer(() => "0x1");
+    const chainId = body(1, "eth_chainId");
+    const price = body(2, "eth_gasPrice");
+    const coinbase = body(3, "eth_coinbase");
+    for (const [calls, source] of [
+      [[chainId, price], "node"],
+      [[chainId, price, chainId], "cache"],
+      [[chainId, body(4, "eth_syncing")], "mixed"],
+      [[coinbase, "7"], "gateway"],
+      [['{"jsonrpc":"2.0","method":"eth_syncing"}'], "gateway"],
+    ] as const)
+      expect([calls, await batchSource(calls)]).toEqual([calls, source]);
+    node.answer(() => "z".repeat(50_000));
+    const long = body(5, "eth_getCode", [`0x${"1".repeat(40)}`, "latest"]);
+    expect(await batchSource([long])).toBe("node");
+    // Its first part goes before all is there.
+    expect(await batchSource(Array.from({ length: 5 }, () => long))).toBe("mixed");
   });
 
   it("are one call to the node while equal ones are in flight, each with its own id", async () => {

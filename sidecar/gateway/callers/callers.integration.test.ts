@@ -79,7 +79,7 @@ describe("callers", () => {
     expect((await call(gateway.urls["internal"]!, "debug_getBlockReadStates")).error).toBeUndefined();
   });
 
-  it("reach no tracer by an unlisted name, and make no series of metrics by one", async () => {
+  it("reach no tracer and no wider range by an unlisted name, and make no series of metrics by one", async () => {
     await using forwarding = await startTestGateway(node, {
       internal: { enabled: true },
       unknownMethods: { internal: "forward" },
@@ -88,6 +88,8 @@ describe("callers", () => {
     expect((await call(url, "my_secretName")).error).toBeUndefined();
     expect((await call(url, "debug_traceEverything")).error?.code).toBe(-32601);
     expect((await call(url, "trace_everything")).error?.code).toBe(-32601);
+    const wide = [{ fromBlock: "0x0", toBlock: "0xffff" }];
+    expect((await call(url, "eth_newFilter", wide)).error?.message).toContain("limited to 100 blocks");
     const metrics = await forwarding.metrics.metrics();
     expect(metrics).not.toContain("my_secretName");
     expect(metrics).toContain('method="unlisted"');
@@ -147,13 +149,16 @@ describe("callers", () => {
     const before = Array.from({ length: 500 }, () => call(gateway.urls["internal"]!, "eth_syncing"));
     await writeFile(
       join(folder, "policy.json5"),
-      '{ ranges: { logsBlocks: 7 }, methods: { eth_coinbase: { audience: "internal" }, my_own: { audience: "public" } } }',
+      '{ ranges: { logsBlocks: 7 }, methods: { eth_coinbase: { audience: "internal" }, eth_mining: { audience: "nobody" }, my_own: { audience: "public" } } }',
     );
     const answers = await Promise.all(before);
     expect(answers.filter(({ result }) => result !== "eth_syncing")).toEqual([]);
     const url = gateway.urls["public"]!;
     await until("the policy is in force", async () => (await call(url, "eth_coinbase")).error?.code === -32601);
     expect((await call(url, "my_own")).result).toBe("my_own");
+    for (const listener of Object.values(gateway.urls).filter((one) => one !== gateway.urls["private"])) {
+      expect((await call(listener, "eth_mining")).error?.code).toBe(-32601);
+    }
     const range = [{ fromBlock: "0x1", toBlock: "0x8" }];
     expect((await call(url, "eth_getLogs", range)).error?.message).toContain("limited to 7 blocks");
     await writeFile(join(folder, "policy.json5"), "{ rateLimit: { enabled: false } }");

@@ -1,5 +1,5 @@
 import type { Audience, Method } from "../catalogue/method.ts";
-import { never, nodeMethod } from "../catalogue/method-parts.ts";
+import { addedMethod } from "../catalogue/added-method.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Tier } from "../policy/settings.ts";
 import type { Caller } from "./caller.ts";
@@ -15,7 +15,7 @@ export function methodFor(policy: Policy, tier: Tier, name: string, { listener }
   if (method === undefined) {
     const forward = listener !== "public" && policy.settings.unknownMethods[listener] === "forward";
     if (!forward || !unlistedMethod.test(name) || tracingMethod.test(name)) return undefined;
-    return nodeMethod({ name, summary: "", params: [], result: "", cache: never, costUnits: 50 });
+    return addedMethod(name);
   }
   if (width[method.audience] > width[listener]) return undefined;
   return tier.methods === undefined || tier.methods.includes(name) ? method : undefined;

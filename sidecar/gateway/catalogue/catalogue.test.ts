@@ -80,6 +80,19 @@ describe("the catalogue", () => {
     expect(catalogue.get("my_own")).toMatchObject({ audience: "private", answeredBy: "node" });
   });
 
+  it("loses a method that an operator wants nobody to have, for every listener", () => {
+    const catalogue = makeCatalogue({ eth_coinbase: { audience: "nobody" } });
+    for (const listener of ["public", "private", "internal"] as const) {
+      expect(openRpcDocument(catalogue, listener).methods.map(({ name }) => name)).not.toContain("eth_coinbase");
+    }
+  });
+
+  it("asks the node anew, when a connection was closed, for all but what it must not do twice", () => {
+    const once = specifiedMethods.filter(({ repeatable }) => !repeatable).map(({ name }) => name);
+    expect(once).toEqual(["eth_sendRawTransaction", "eth_subscribe", "eth_unsubscribe"]);
+    expect(makeCatalogue({ eth_sendTransaction: {} }).get("eth_sendTransaction")?.repeatable).toBe(false);
+  });
+
   it("describes to each listener the methods that it has", () => {
     const counts = (["public", "private", "internal"] as const).map(
       (listener) => openRpcDocument(makeCatalogue({}), listener).methods.length,

@@ -1,9 +1,10 @@
 import type { MethodChange } from "../policy/settings.ts";
+import { addedMethod } from "./added-method.ts";
 import { chainMethods } from "./chain-methods.ts";
 import { debugMethods } from "./debug-methods.ts";
 import { extensionMethods } from "./extension-methods.ts";
 import type { Method } from "./method.ts";
-import { never, nodeMethod } from "./method-parts.ts";
+import { never } from "./method-parts.ts";
 import { networkMethods } from "./network-methods.ts";
 import { placeholderMethods, unimplementedMethods } from "./placeholder-methods.ts";
 import { stateMethods } from "./state-methods.ts";
@@ -26,21 +27,9 @@ export type Catalogue = ReadonlyMap<string, Method>;
 export function makeCatalogue(changes: Readonly<Record<string, MethodChange>>): Catalogue {
   const methods = new Map(specifiedMethods.map((method) => [method.name, method]));
   for (const [name, change] of Object.entries(changes)) {
-    methods.set(name, changed(methods.get(name) ?? added(name), change));
+    methods.set(name, changed(methods.get(name) ?? addedMethod(name), change));
   }
   return methods;
-}
-
-function added(name: string): Method {
-  return nodeMethod({
-    name,
-    summary: "Added by the operator's settings",
-    params: [],
-    result: "what the node answers",
-    audience: "private",
-    cache: never,
-    costUnits: 50,
-  });
 }
 
 function changed(method: Method, change: MethodChange): Method {

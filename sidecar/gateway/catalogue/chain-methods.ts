@@ -109,6 +109,7 @@ export const chainMethods: readonly Method[] = [
     cache: never,
     costUnits: 10,
     timeoutMs: 10_000,
+    repeatable: false,
     webSocketOnly: true,
   },
   {
@@ -121,6 +122,7 @@ export const chainMethods: readonly Method[] = [
     cache: never,
     costUnits: 10,
     timeoutMs: 10_000,
+    repeatable: false,
     webSocketOnly: true,
   },
 ];

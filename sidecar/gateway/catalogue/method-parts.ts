@@ -25,7 +25,7 @@ export function byBlock(at: number): CacheRule {
 
 type Given = Pick<Method, "name" | "summary" | "params" | "result" | "cache" | "costUnits"> & Partial<Method>;
 
-/** A method that the node answers; public and 10 seconds unless told otherwise. */
+/** A method that the node answers; public, a mere question and 10 seconds unless told otherwise. */
 export function nodeMethod(given: Given): Method {
-  return { audience: "public", answeredBy: "node", timeoutMs: 10_000, ...given };
+  return { audience: "public", answeredBy: "node", timeoutMs: 10_000, repeatable: true, ...given };
 }

@@ -35,8 +35,13 @@ export type CacheRule =
   | Readonly<{ kind: "none" | "constant" | "hash" | "logs" | "head" }>
   | Readonly<{ kind: "block"; at: number }>;
 
-/** A limit on a method's parameters that the gateway checks. `tracer`: tracer options stand at parameter `at`. */
-export type ParamLimit = Readonly<{ kind: "logs" | "traceRange" }> | Readonly<{ kind: "tracer"; at: number }>;
+/**
+ * A limit on a method's parameters that the gateway checks. `logs`, `logsAtOnce` (never in pieces) and `traceRange`: a range of
+ * blocks; `tracer`: tracer options stand at parameter `at`; `lastTracer`: they are the last parameter, wherever that is.
+ */
+export type ParamLimit =
+  | Readonly<{ kind: "logs" | "logsAtOnce" | "traceRange" | "lastTracer" }>
+  | Readonly<{ kind: "tracer"; at: number }>;
 
 /** One method of the JSON-RPC interface: everything that the gateway knows about it. */
 export type Method = Readonly<{
@@ -55,6 +60,8 @@ export type Method = Readonly<{
   cache: CacheRule;
   /** How long the node may take, from the call's arrival to the answer's first byte. */
   timeoutMs: number;
+  /** Asked twice it does no more than asked once: it goes to the node again when the connection turns out to be closed. */
+  repeatable: boolean;
   /** Goes on while the node is behind: it tells of the node itself, or hands it a transaction. */
   whileBehind?: true;
   /** Works over WebSocket only. */

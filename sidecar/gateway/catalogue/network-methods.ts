@@ -70,5 +70,6 @@ export const networkMethods: readonly Method[] = [
     cache: never,
     costUnits: 20,
     timeoutMs: 10_000,
+    repeatable: true,
   },
 ];

@@ -13,6 +13,7 @@ function placeholder(name: string, constant: string, params: readonly Param[] = 
     cache: never,
     costUnits: 1,
     timeoutMs: 1_000,
+    repeatable: true,
   };
 }
 
@@ -41,6 +42,7 @@ function unimplemented(name: string): Method {
     cache: never,
     costUnits: 1,
     timeoutMs: 1_000,
+    repeatable: true,
   };
 }
 

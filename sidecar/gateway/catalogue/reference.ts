@@ -22,10 +22,10 @@ export function methodReference(): string {
   return [
     "# JSON-RPC methods",
     "",
-    "What the gateway knows about each method; printed from its catalogue by",
-    "`node sidecar/gateway/catalogue/reference.main.ts > docs/rpc-methods.md`. A method's audience is the widest listener that",
-    "has it first: the public one has `public` methods, the private one `private` ones as well, the internal one all.",
-    "Settings (`gateway.methods`) move, change and add methods.",
+    "What the gateway knows about each method; printed from its catalogue by `npm run docs`. A method's audience is the widest",
+    "listener that has it first: the public one has `public` methods, the private one `private` ones as well, the internal one all.",
+    "Settings (`gateway.methods`) move, change, remove (`audience: nobody`) and add methods. What is added is asked for once at most;",
+    "`eth_newFilter` has the cap of `eth_getLogs` then, and `debug_trace…` has to name `callTracer` in its last parameter.",
     "",
     line(columns),
     `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`,
@@ -54,10 +54,12 @@ function cells(method: Method): readonly string[] {
 function limitText(limit: ParamLimit | undefined): string {
   switch (limit?.kind) {
     case "logs":
+    case "logsAtOnce":
       return "100 blocks; 10000 without rate limits";
     case "traceRange":
       return "500 blocks";
     case "tracer":
+    case "lastTracer":
       return "callTracer only";
     case undefined:
       return "";

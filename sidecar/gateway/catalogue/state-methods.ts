@@ -35,7 +35,7 @@ export const stateMethods: readonly Method[] = [
     params: [
       { name: "blockCount", shape: "quantity" },
       { name: "newestBlock", shape: "block" },
-      { name: "rewardPercentiles", shape: "percentiles", optional: true },
+      { name: "rewardPercentiles", shape: "percentiles" },
     ],
     result: "fee history object",
     cache: byBlock(1),
@@ -113,13 +113,14 @@ export const stateMethods: readonly Method[] = [
     params: [{ name: "transaction", shape: "data" }],
     result: "transaction hash",
     cache: never,
+    repeatable: false,
     whileBehind: true,
     costUnits: 40,
   }),
   nodeMethod({
     name: "eth_call",
     summary: "Result of a call that changes nothing",
-    params: [callObject, optionalBlock],
+    params: [callObject, block],
     result: "data",
     cache: byBlock(1),
     costUnits: 26,
@@ -135,7 +136,7 @@ export const stateMethods: readonly Method[] = [
   nodeMethod({
     name: "eth_createAccessList",
     summary: "Access list and gas of a call (EIP-2930)",
-    params: [callObject, optionalBlock],
+    params: [callObject, block],
     result: "access list result",
     cache: byBlock(1),
     costUnits: 40,

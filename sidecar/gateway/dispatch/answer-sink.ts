@@ -1,5 +1,13 @@
-/** Where an answer came from, as the header `X-Gatehouse-Source` and the metrics tell it. */
-export type AnswerSource = "gateway" | "cache" | "coalesced" | "node";
+/**
+ * Where an answer came from, as the header `X-Gatehouse-Source` tells it. `mixed`: the parts of a batch or of a split range came
+ * from several places, or began to be sent before all were there.
+ */
+export type AnswerSource = "gateway" | "cache" | "coalesced" | "node" | "mixed";
+
+/** Where an answer of several parts came from, with one part more. */
+export function sourceWith(sofar: AnswerSource | undefined, part: AnswerSource): AnswerSource {
+  return sofar === undefined || sofar === part ? part : "mixed";
+}
 
 /**
  * Takes the answer of one call or batch: `text`, `bytes` or `refused` once, or `begin`, `chunk`…, and `end` or `broken`.

@@ -1,7 +1,10 @@
-import type { AnswerSink } from "./answer-sink.ts";
+import { sourceWith, type AnswerSink, type AnswerSource } from "./answer-sink.ts";
 
 /** Bytes of finished answers from which a batch's reply begins to be sent before all of it is there. */
 const streamFromBytes = 65_536;
+
+/** What stands at a place of the reply, empty for nothing, and what stands there when no room is left. */
+export type BatchEntry = Readonly<{ text: string; noRoom: string; source: AnswerSource }>;
 
 /** Writes a batch's entries in their order. */
 export type BatchWriter = Readonly<{
@@ -9,8 +12,8 @@ export type BatchWriter = Readonly<{
   turn: () => number;
   /** Bytes of the entries written. */
   bytes: () => number;
-  /** Sets the entry of a place, and what stands there when no room is left; empty text means that it has none. */
-  put: (place: number, entry: string, noRoom: string) => void;
+  /** Sets the entry of a place. */
+  put: (place: number, entry: BatchEntry) => void;
   /** Writes what is in turn. False when the reader has asked to wait. */
   flush: () => boolean;
   resume: () => void;
@@ -18,7 +21,8 @@ export type BatchWriter = Readonly<{
 
 /** Makes a writer of `total` entries in `limitBytes`: short replies go out whole, long ones as they come. */
 export function makeBatchWriter(total: number, limitBytes: number, sink: AnswerSink): BatchWriter {
-  const ready = new Map<number, Readonly<{ entry: string; noRoom: string }>>();
+  const ready = new Map<number, BatchEntry>();
+  let source: AnswerSource | undefined;
   let turn = 0;
   let bytes = 0;
   let unsent = "";
@@ -28,15 +32,18 @@ export function makeBatchWriter(total: number, limitBytes: number, sink: AnswerS
 
   const takeTurns = () => {
     for (let own = ready.get(turn); own !== undefined; own = ready.get(turn)) {
-      const entry = bytes + own.entry.length > limitBytes ? own.noRoom : own.entry;
+      const hasRoom = bytes + own.text.length <= limitBytes;
+      const entry = hasRoom ? own.text : own.noRoom;
       ready.delete(turn);
       turn += 1;
-      if (entry !== "") unsent += bytes === 0 ? `[${entry}` : `,${entry}`;
+      if (entry === "") continue;
+      unsent += bytes === 0 ? `[${entry}` : `,${entry}`;
       bytes += entry.length;
+      source = sourceWith(source, hasRoom ? own.source : "gateway");
     }
   };
   const sendPart = (text: string) => {
-    if (!hasBegun) sink.begin(undefined, "node");
+    if (!hasBegun) sink.begin(undefined, isOver && source !== undefined ? source : "mixed");
     hasBegun = true;
     isHeld = !sink.chunk(Buffer.from(text, "latin1"));
     unsent = "";
@@ -44,7 +51,7 @@ export function makeBatchWriter(total: number, limitBytes: number, sink: AnswerS
   return {
     turn: () => turn,
     bytes: () => bytes,
-    put: (place, entry, noRoom) => ready.set(place, { entry, noRoom }),
+    put: (place, entry) => ready.set(place, entry),
     resume: () => {
       isHeld = false;
     },
@@ -52,7 +59,7 @@ export function makeBatchWriter(total: number, limitBytes: number, sink: AnswerS
       if (isOver) return true;
       takeTurns();
       isOver = turn === total;
-      if (isOver && !hasBegun) sink.text(bytes === 0 ? "" : `${unsent}]`, "node");
+      if (isOver && !hasBegun) sink.text(bytes === 0 ? "" : `${unsent}]`, source ?? "gateway");
       else if (isOver) {
         sendPart(`${unsent}]`);
         sink.end();

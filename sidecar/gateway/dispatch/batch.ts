@@ -23,16 +23,17 @@ export function runBatch(
   const settled = new Set<number>();
   const state = { next: 0, isCancelled: false, isRunning: false };
 
-  const settle = (place: number, call: Call | BadCall, entry: string) => {
+  const settle = (place: number, { id }: Call | BadCall, answer: TextAnswer | NoText) => {
     flows.delete(place);
     settled.add(place);
-    writer.put(place, entry, entryText(call.id, "tooLong"));
+    const source = typeof answer === "string" ? "gateway" : answer.source;
+    writer.put(place, { text: entryText(id, answer), noRoom: entryText(id, "tooLong"), source });
     run();
   };
   const start = (place: number, call: Call | BadCall) => {
-    if (writer.bytes() >= limits.responseBytes) settle(place, call, entryText(call.id, "tooLong"));
+    if (writer.bytes() >= limits.responseBytes) settle(place, call, "tooLong");
     else {
-      const itemSink = textSink(limits.responseBytes, (answer) => settle(place, call, entryText(call.id, answer)));
+      const itemSink = textSink(limits.responseBytes, (answer) => settle(place, call, answer));
       const flow = handle(call, itemSink);
       if (!settled.has(place)) flows.set(place, flow);
     }

@@ -1,5 +1,5 @@
 import { resultText } from "../envelope/answer-text.ts";
-import type { AnswerSink } from "./answer-sink.ts";
+import { sourceWith, type AnswerSink, type AnswerSource } from "./answer-sink.ts";
 
 /** Bytes of joined elements from which the answer begins to be sent before all of it is there. */
 const streamFromBytes = 65_536;
@@ -13,8 +13,8 @@ export type JoinedWriter = Readonly<{
   /** Whether a part of the answer is out: from then on it can only be completed or broken off. */
   hasBegun: () => boolean;
   isHeld: () => boolean;
-  /** Sets the elements of a place, without the brackets around them. */
-  put: (place: number, elements: string) => void;
+  /** Sets the elements of a place, without the brackets around them, and where they came from. */
+  put: (place: number, elements: string, source: AnswerSource) => void;
   /** Sends what is in turn. The last place ends the answer. */
   flush: () => void;
   resume: () => void;
@@ -27,10 +27,11 @@ export function makeJoinedWriter(
   { sink, ending }: Readonly<{ sink: AnswerSink; ending: () => void }>,
 ): JoinedWriter {
   const ready = new Map<number, string>();
+  let source: AnswerSource | undefined;
   const state = { turn: 0, bytes: 0, unsent: "", hasElements: false, hasBegun: false, isHeld: false };
 
   const sendPart = (text: string) => {
-    if (!state.hasBegun) sink.begin(undefined, "node");
+    if (!state.hasBegun) sink.begin(undefined, state.turn === total && source !== undefined ? source : "mixed");
     const head = state.hasBegun ? "" : `{"jsonrpc":"2.0","id":${id},"result":[`;
     state.hasBegun = true;
     state.isHeld = !sink.chunk(Buffer.from(head + text, "latin1"));
@@ -41,8 +42,9 @@ export function makeJoinedWriter(
     bytes: () => state.bytes,
     hasBegun: () => state.hasBegun,
     isHeld: () => state.isHeld,
-    put: (place, elements) => {
+    put: (place, elements, from) => {
       ready.set(place, elements);
+      source = sourceWith(source, from);
       state.bytes += elements.length;
     },
     flush: () => {
@@ -59,7 +61,7 @@ export function makeJoinedWriter(
         return;
       }
       ending();
-      if (!state.hasBegun) sink.text(resultText(id, `[${state.unsent}]`), "node");
+      if (!state.hasBegun) sink.text(resultText(id, `[${state.unsent}]`), source ?? "node");
       else {
         sendPart(`${state.unsent}]}`);
         sink.end();

@@ -41,8 +41,11 @@ export type NodeReads = Readonly<{
 /** When a read began: what was known of the head and of the node then. */
 type Moment = Readonly<{ generation: number; epoch: number }>;
 
-/** Ids that every node gives back byte for byte: plain integers and plain strings. Others travel under another id. */
-const plainId = /^(?:0|[1-9]\d{0,14}|"[\x20\x21\x23-\x5b\x5d-\x7e]{0,128}")$/;
+/**
+ * Ids that every node gives back byte for byte: plain integers, and strings without anything that some encoder of JSON writes
+ * another way (Go's escapes `<`, `>` and `&`, others `/` and `'`). Others travel under another id.
+ */
+const plainId = /^(?:0|[1-9]\d{0,14}|"[\w .,:;!?*+=@#$%^~|(){}[\]-]{0,128}")$/;
 
 const carriedId = "1";
 
@@ -58,7 +61,7 @@ export function makeNodeReads(
     const flow = pool.send({
       body: callText(plain ? reader.id : carriedId, method.name, params),
       timeoutMs: method.timeoutMs,
-      repeatable: method.name !== "eth_sendRawTransaction",
+      repeatable: method.repeatable,
       traceContext,
       sink: plain
         ? passThrough(reader.id, reader.sink, reader.done)

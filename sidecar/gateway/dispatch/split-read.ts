@@ -3,7 +3,7 @@ import { errorText, resultText } from "../envelope/answer-text.ts";
 import { readAnswer } from "../envelope/read-answer.ts";
 import { rpcErrors } from "../envelope/rpc-error.ts";
 import { failureError } from "../upstream/failure-error.ts";
-import type { AnswerFlow, AnswerSink } from "./answer-sink.ts";
+import type { AnswerFlow, AnswerSink, AnswerSource } from "./answer-sink.ts";
 import type { NodeReads } from "./node-reads.ts";
 import { makeJoinedWriter } from "./joined-writer.ts";
 import { textSink, type NoText, type TextAnswer } from "./text-sink.ts";
@@ -55,7 +55,7 @@ export function readSplit(
     if (piece.kind === "error") return fail(piece.text);
     const { elements } = piece;
     if (writer.bytes() + elements.length > limitBytes) return fail(errorText(id, rpcErrors.responseTooLarge));
-    writer.put(place, elements);
+    writer.put(place, elements, piece.source);
     return run();
   };
   const ask = (place: number) => {
@@ -101,7 +101,7 @@ export function readSplit(
   };
 }
 
-type Piece = Readonly<{ kind: "elements"; elements: string } | { kind: "error"; text: string }>;
+type Piece = Readonly<{ kind: "elements"; elements: string; source: AnswerSource } | { kind: "error"; text: string }>;
 
 /** The elements of a piece's answer, or the answer that the whole gets instead. */
 function readPiece(given: TextAnswer | NoText, id: string): Piece {
@@ -112,5 +112,5 @@ function readPiece(given: TextAnswer | NoText, id: string): Piece {
   if (answer?.kind === "error") return { kind: "error", text: `{"jsonrpc":"2.0","id":${id},"error":${answer.json}}` };
   const elements = /^\s*\[([^]*)\]\s*$/.exec(answer?.json ?? "")?.[1]?.trim();
   if (elements === undefined) return { kind: "error", text: errorText(id, failureError("badAnswer")) };
-  return { kind: "elements", elements };
+  return { kind: "elements", elements, source: given.source };
 }

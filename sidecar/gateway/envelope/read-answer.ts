@@ -20,16 +20,9 @@ export function readAnswer(text: string, id: string): NodeAnswer | undefined {
   return result === undefined ? undefined : { kind: "result", json: result };
 }
 
+const nothing = /^\s*(?:null|\[\s*\]|\{\s*\}|"(?:0x)?")\s*$/;
+
 /** Whether a result says that there is nothing: what may be there a moment later must not be remembered. */
 export function isEmptyResult(json: string): boolean {
-  switch (json.length > 8 ? "" : json.trim()) {
-    case "null":
-    case "[]":
-    case "{}":
-    case '""':
-    case '"0x"':
-      return true;
-    default:
-      return false;
-  }
+  return nothing.test(json);
 }

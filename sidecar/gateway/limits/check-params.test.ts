@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { addedMethod } from "../catalogue/added-method.ts";
 import { makeCatalogue } from "../catalogue/catalogue.ts";
 import { checkParams } from "./check-params.ts";
 
@@ -8,7 +9,7 @@ const address = `0x${"ab".repeat(20)}`;
 const hash = `0x${"cd".repeat(32)}`;
 
 function check(name: string, params: unknown, { known = head as typeof head | null, splitBlocks = 0 } = {}) {
-  const method = catalogue.get(name)!;
+  const method = catalogue.get(name) ?? addedMethod(name);
   const limit = (capBlocks: number) => () => ({ capBlocks, splitBlocks, errorCode: -32_602 });
   const text = typeof params === "string" ? params : JSON.stringify(params);
   return checkParams(method, text, known ?? undefined, { logs: limit(100), trace: limit(500) });
@@ -83,6 +84,14 @@ describe("eth_getLogs", () => {
   });
 });
 
+describe("eth_newFilter, where an operator adds it", () => {
+  it("has the cap of eth_getLogs and is never split", () => {
+    expect(refusal("eth_newFilter", [{ fromBlock: "0x1", toBlock: "0x64" }])).toBe("pass");
+    expect(refusal("eth_newFilter", [{ fromBlock: "0x1", toBlock: "0x65" }])).toContain("limited to 100 blocks");
+    expect(check("eth_newFilter", [{ fromBlock: "0x1", toBlock: "0x65" }], { splitBlocks: 300 }).kind).toBe("refuse");
+  });
+});
+
 describe("trace_filter", () => {
   it("passes up to 500 blocks and counts a missing fromBlock from 0", () => {
     expect(refusal("trace_filter", [{ fromBlock: "0x1", toBlock: "0x1f4" }])).toBe("pass");
@@ -108,8 +117,34 @@ describe("tracer options", () => {
     ["debug_traceBlockByNumber", ["latest", { tracer: "4byteTracer" }]],
     ["debug_traceBlockByHash", [hash, { tracer: ["callTracer"] }]],
     ["debug_traceTransaction", [hash, {}, {}]],
+    ["debug_traceTransaction", []],
+    ["debug_traceCall", [{}]],
+    ["debug_traceTransaction", [hash, { timeout: "5" }]],
+    ["debug_traceTransaction", [hash, { timeout: null }]],
+    ["debug_traceBlock", ["0xf9"]],
+    ["debug_traceBlock", []],
+    ["debug_traceBlock", ["0xf9", { tracer: js }]],
+    ["debug_traceBlock", ["0xf9", { Tracer: "callTracer" }]],
+    ["debug_traceBlock", ["0xf9", { tracer: js }, { tracer: "callTracer" }]],
+    ["debug_traceCallMany", [[{ deep: [{ TRACER: js }] }], {}, { tracer: "callTracer" }]],
   ])("refuses others of %s (case %#)", (name, params) => {
     expect(check(name, params)).toMatchObject({ kind: "refuse", error: { code: -32_602 } });
+  });
+
+  it("are taken as the last parameter of methods that an operator adds", () => {
+    const params = [[{ transactions: [] }], { block: "latest" }, { tracer: "callTracer" }];
+    expect(check("debug_traceCallMany", params)).toEqual({ kind: "pass", params: JSON.stringify(params) });
+  });
+
+  it("give the node no more time than the method has", () => {
+    for (const [given, passed] of [
+      ["5s", "5000ms"],
+      ["250ms", "250ms"],
+      ["9999s", "30000ms"],
+    ]) {
+      const params = JSON.stringify([hash, { tracer: "callTracer", timeout: passed }]);
+      expect(check("debug_traceTransaction", [hash, { timeout: given }])).toEqual({ kind: "pass", params });
+    }
   });
 
   it("names callTracer to the node whatever is left out", () => {

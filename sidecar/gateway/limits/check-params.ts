@@ -3,7 +3,7 @@ import type { KnownHead } from "./block-range.ts";
 import type { CheckedParams, RangeLimit } from "./checked-params.ts";
 import { checkLogParams } from "./log-filter.ts";
 import { checkTraceParams } from "./trace-filter.ts";
-import { checkTracerParams } from "./tracer-options.ts";
+import { checkLastTracer, checkTracerParams } from "./tracer-options.ts";
 
 /** What ranges are limited to. */
 export type RangeLimits = Readonly<{ logs: () => RangeLimit; trace: () => RangeLimit }>;
@@ -18,10 +18,14 @@ export function checkParams(
   switch (method.limit?.kind) {
     case "logs":
       return checkLogParams(params, head, limits.logs());
+    case "logsAtOnce":
+      return checkLogParams(params, head, { ...limits.logs(), splitBlocks: 0 });
     case "traceRange":
       return checkTraceParams(params, head, limits.trace());
     case "tracer":
-      return checkTracerParams(params, method.limit.at);
+      return checkTracerParams(params, method.limit.at, method.timeoutMs);
+    case "lastTracer":
+      return checkLastTracer(params, method.timeoutMs);
     case undefined:
       return { kind: "pass", params };
   }

@@ -1,7 +1,7 @@
 import type { AnswerSource } from "../dispatch/answer-sink.ts";
 
 /** How a call ended, for the metrics: where its answer came from, or why it has none. */
-export type CallOutcome = AnswerSource | "refused" | "limited" | "overload" | "failed" | "cancelled";
+export type CallOutcome = Exclude<AnswerSource, "mixed"> | "refused" | "limited" | "overload" | "failed" | "cancelled";
 
 /** A limit that can refuse something, as the metrics name it. */
 export type LimitName =

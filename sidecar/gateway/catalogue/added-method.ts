@@ -1,0 +1,27 @@
+import type { Method, ParamLimit } from "./method.ts";
+import { never, nodeMethod } from "./method-parts.ts";
+
+/**
+ * A method that the specification lacks, as the operator's settings add it or let it through. It is sent to the node once at most,
+ * because nobody knows what it does.
+ */
+export function addedMethod(name: string): Method {
+  const limit = limitOf(name);
+  return nodeMethod({
+    name,
+    summary: "Added by the operator's settings",
+    params: [],
+    result: "what the node answers",
+    audience: "private",
+    cache: never,
+    repeatable: false,
+    costUnits: 50,
+    ...(limit === undefined ? {} : { limit }),
+  });
+}
+
+/** What other methods are limited in can't be had by another name: ranges of logs by a filter, tracers by other ways to trace. */
+function limitOf(name: string): ParamLimit | undefined {
+  if (name === "eth_newFilter") return { kind: "logsAtOnce" };
+  return name.startsWith("debug_trace") ? { kind: "lastTracer" } : undefined;
+}
