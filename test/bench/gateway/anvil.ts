@@ -1,4 +1,5 @@
 import { freePorts } from "../../support/free-ports.ts";
+import { makeBlocksEventful } from "./eventful-blocks.ts";
 import { mixScript } from "./mix.ts";
 import { start, workerOf, type BenchProcess } from "./proxies.ts";
 import { inRounds, ratio } from "./rounds.ts";
@@ -9,7 +10,7 @@ import { drive, row, type LoadResult } from "./wrk.ts";
 const balance =
   '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266","latest"]}';
 
-/** Starts anvil with a block a second, and the gateway in front of it. */
+/** Starts anvil with a block a second, each with logs, and the gateway in front of it. */
 export async function startAnvilAndGateway(): Promise<
   AsyncDisposable & Readonly<{ anvil: BenchProcess; gateway: BenchProcess }>
 > {
@@ -17,6 +18,7 @@ export async function startAnvilAndGateway(): Promise<
   const [anvilPort = 0, gatewayPort = 0] = await freePorts(2);
   const args = ["--port", String(anvilPort), "--block-time", "1", "--silent", "--prune-history", "16"];
   const anvil = workerOf(starting.use(await start("anvil", args, anvilPort)));
+  starting.use(await makeBlocksEventful(anvil.url));
   const gateway = starting.use(await startGatewayProcess(gatewayPort, anvil.url));
   const resources = starting.move();
   return { anvil, gateway, [Symbol.asyncDispose]: () => resources.disposeAsync() };
