@@ -20,6 +20,8 @@ const sidecarRooms = ["cli", "daemon", "sidecar"];
 /** How long a sidecar's first start may wait for the compiler; it starts all the same. */
 const compileDeadlineMs = 10_000;
 
+endBeforeServing();
+
 const [, , command] = process.argv;
 if (command === "sidecar" || command === "compile-sidecar") {
   // A sidecar lives beside a node that wants the memory. Its gateway turns to speed once it is busy.
@@ -30,6 +32,18 @@ if (command === "compile-sidecar") await loadSidecar();
 else {
   if (command === "sidecar") compileOnce();
   await import("./gatehouse.ts");
+}
+
+/**
+ * Ends the process when it is told to stop before what it loads listens for that. As the first process of a container it would otherwise
+ * run on: the kernel drops a signal that such a process has no handler for (pid_namespaces(7)).
+ */
+function endBeforeServing() {
+  for (const name of ["SIGHUP", "SIGINT", "SIGTERM"]) {
+    process.on(name, (_, number) => {
+      if (process.listenerCount(name) === 1) process.exit(128 + number);
+    });
+  }
 }
 
 /** What `compileOnce` runs: loads every file of a sidecar, so that this process leaves them compiled when it ends, and notes of which. */

@@ -67,7 +67,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const place = findNode(settings.node, { log, onEvent: wake });
   const observer = observeNode(
     { ...settings.node, intervalMs: settings.prune.intervalMs, signal },
-    { nodeCli, health: health.current, board, log, onChange: wake },
+    { nodeCli, health: health.current, clock, board, log, onChange: wake },
   );
   const pushes = watchNodePushes(settings, memory, { ...dependencies, version: observer.version, signal });
   const parts: UpkeepParts = {

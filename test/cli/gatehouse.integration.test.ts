@@ -1,12 +1,13 @@
-import { fork } from "node:child_process";
+import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runGatehouse } from "../support/run-command.ts";
 
+const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const address = `0x${"aa".repeat(20)}`;
 
 describe("gatehouse", () => {
@@ -61,26 +62,65 @@ describe("a service that can't start", () => {
   });
 });
 
-describe("a running service", () => {
-  const program = join(import.meta.dirname, "../../cli/gatehouse.js");
-  const start = async () => {
-    const child = fork(program, ["upstream"], {
-      env: { ...process.env, GATEHOUSE_UPSTREAM_LISTEN_PORT: "0" },
-      silent: true,
-    });
-    const [message] = (await once(child, "message")) as [{ urls: { upstream: string } }];
-    return { child, url: message.urls.upstream };
-  };
+describe("a command that has not asked for signals", () => {
+  it.each([
+    ["SIGTERM", 143],
+    ["SIGINT", 130],
+  ] as const)(
+    "ends by itself on %s, as it must where it is the first process of a container",
+    async (signal, status) => {
+      await using silent = await silentServer();
+      const child = spawn(process.execPath, [program, "pay", silent.url, "--max-amount", "$1", "--asset", address], {
+        env: { PATH: process.env["PATH"] ?? "", GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}` },
+        stdio: "ignore",
+      });
+      await silent.asked;
+      child.kill(signal);
+      // Ended by the signal itself would be [null, signal], and never where the kernel drops it.
+      expect(await once(child, "exit")).toEqual([status, null]);
+    },
+  );
+});
 
+/** Starts a service that needs nothing, and waits until it takes requests. */
+async function startedService() {
+  const child = fork(program, ["upstream"], {
+    env: { ...process.env, GATEHOUSE_UPSTREAM_LISTEN_PORT: "0" },
+    silent: true,
+  });
+  const [message] = (await once(child, "message")) as [{ urls: { upstream: string } }];
+  return { child, url: message.urls.upstream };
+}
+
+/** A server that takes a connection and says nothing. */
+async function silentServer() {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket.on("error", () => socket.destroy()));
+    resolve();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    asked,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+describe("a running service", () => {
   it.each(["SIGTERM", "SIGINT"] as const)("stops cleanly on %s", async (signal) => {
-    const { child, url } = await start();
+    const { child, url } = await startedService();
     expect((await fetch(`${url}/livez`)).status).toBe(200);
     child.kill(signal);
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 
   it("ends when the process that started it is gone", async () => {
-    const { child } = await start();
+    const { child } = await startedService();
     child.disconnect();
     expect(await once(child, "exit")).toEqual([0, null]);
   });

@@ -1,4 +1,5 @@
 import type { Logger } from "#daemon/log.ts";
+import type { Clock } from "../../clock.ts";
 import type { NodeHealth } from "../../health/node-health.ts";
 import { poll } from "../../poll.ts";
 import type { ConditionBoard } from "../../tell/condition-board.ts";
@@ -29,32 +30,54 @@ export type NodeObserverDependencies = Readonly<{
   /** Absent when there is no way to run the tool. */
   nodeCli: NodeCli | undefined;
   health: () => NodeHealth;
+  clock: Clock;
   board: ConditionBoard;
   log: Logger;
   /** Called when something new was seen. */
   onChange: () => void;
 }>;
 
-/** Asks `node_cli` again and again for its version and PruneInfo, and says on the board whether it works. */
+/** How often it is seen whether a query is due. */
+const checkMs = 1_000;
+
+/**
+ * Asks `node_cli` again and again for its version and PruneInfo, and says on the board whether it works. A tool that fails is asked
+ * again after a second, then after twice that and so on up to the regular interval, and as soon as the node begins to answer:
+ * in a pod the sidecar runs before the container that holds the tool does.
+ */
 export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies): NodeObserver {
-  const { nodeCli, health, board, onChange } = dependencies;
+  const { nodeCli, health, clock, board, onChange } = dependencies;
   let cliVersion: string | undefined;
   let pruneInfo: PruneInfo | undefined;
   let hasLooked = nodeCli === undefined;
+  let failures = 0;
+  let dueMs = -Infinity;
+  let nodeAnswered = false;
   const look = async (signal: AbortSignal) => {
     if (nodeCli === undefined) {
       const message = "node_cli is not run (nodeCli.runner is none): pruning is neither seen nor set.";
       board.set({ type: "NodeCliWorking", status: "Unknown", reason: "NotRun", message });
       return;
     }
+    nodeAnswered = answersNow(health());
     const told = await nodeCli.version(signal);
     if (told.ok) cliVersion = told.value;
     const asked = await nodeCli.pruneInfo(signal);
     hasLooked = true;
     if (signal.aborted) return;
     pruneInfo = asked.ok ? asked.value : undefined;
+    failures = asked.ok ? 0 : failures + 1;
     board.set(nodeCliCondition(asked));
     onChange();
+  };
+  const lookWhenDue = async (signal: AbortSignal) => {
+    const hasBegunToAnswer = failures > 0 && !nodeAnswered && answersNow(health());
+    if (clock.monotonicMs() < dueMs && !hasBegunToAnswer) return;
+    try {
+      await look(signal);
+    } finally {
+      dueMs = clock.monotonicMs() + waitMs(failures, options.intervalMs);
+    }
   };
   const version = () =>
     resolveVersion({
@@ -63,8 +86,18 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
       clientVersion: health().clientVersion,
       image: options.image,
     });
-  const done = poll({ name: "node_cli", intervalMs: options.intervalMs, signal: options.signal }, look, dependencies);
+  const intervalMs = Math.min(checkMs, options.intervalMs);
+  const done = poll({ name: "node_cli", intervalMs, signal: options.signal }, lookWhenDue, dependencies);
   return { version, pruneInfo: () => pruneInfo, look, hasLooked: () => hasLooked, done };
+}
+
+function answersNow({ answers, failure }: NodeHealth): boolean {
+  return answers > 0 && failure === undefined;
+}
+
+/** Time until the next query, after so many in a row that failed. */
+function waitMs(failures: number, intervalMs: number): number {
+  return failures === 0 ? intervalMs : Math.min(intervalMs, checkMs * 2 ** (failures - 1));
 }
 
 function nodeCliCondition(asked: NodeCliResult<PruneInfo>) {
