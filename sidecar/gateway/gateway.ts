@@ -92,6 +92,7 @@ export async function startGateway(
     webSockets: listeners.webSockets,
     subscriptions: listeners.subscriptions,
     upstreamSubscriptions: () => upstream.hub.upstreamSubscriptions(),
+    linked: () => Number(upstream.isLinked()),
     headNumber: () => Number(head.known()?.latest ?? 0n),
   });
   const resources = starting.move();

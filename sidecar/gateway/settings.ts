@@ -120,7 +120,12 @@ const webSocketSection = section({
   callsInFlight: positiveInteger.default(64).describe("Calls of one WebSocket client that may be under way"),
   queueBytes: bytes.default(4_194_304).describe("Unsent bytes from which a slow WebSocket client is dropped"),
   pingIntervalMs: milliseconds.default(30_000).describe("Time between two pings; a client that misses one is dropped"),
-  reconnectMs: milliseconds.default(500).describe("Time between two attempts to reach the node's WebSocket"),
+  reconnectMs: milliseconds
+    .default(500)
+    .describe("Time to the second attempt to reach the node's WebSocket; doubled with each that fails"),
+  reconnectMaxMs: milliseconds
+    .default(30_000)
+    .describe("Longest time between two attempts to reach the node's WebSocket"),
   bridgeMs: nonNegativeInteger
     .max(600_000)
     .default(10_000)

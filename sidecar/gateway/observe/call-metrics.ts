@@ -94,6 +94,7 @@ export type GaugeSources = Readonly<{
   webSockets: () => number;
   subscriptions: () => number;
   upstreamSubscriptions: () => number;
+  linked: () => number;
   headNumber: () => number;
 }>;
 
@@ -115,6 +116,7 @@ export function registerGauges(metrics: Registry, sources: GaugeSources): void {
   gauge("websocket_clients", "WebSocket clients of all listeners.", sources.webSockets);
   gauge("subscriptions", "Subscriptions of all clients.", sources.subscriptions);
   gauge("upstream_subscriptions", "Subscriptions at the node.", sources.upstreamSubscriptions);
+  gauge("link_open", "Whether the node's WebSocket is connected: 1, or 0.", sources.linked);
   gauge(
     "head_block_number",
     "Number of the node's latest block as the gateway knows it; 0: not known.",

@@ -1,5 +1,6 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
 
 /** A call as the fake node got it. */
@@ -25,13 +26,17 @@ export type FakeNode = AsyncDisposable &
     subscriptions: () => number;
     /** Closes every WebSocket. */
     cutLink: () => void;
+    /** Whether calls are answered; else their connections are closed. */
+    takeCalls: (taken: boolean) => void;
     /** Whether new WebSockets are taken. */
     takeLinks: (taken: boolean) => void;
+    /** Takes a WebSocket that came to another server's port. */
+    takeUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   }>;
 
 /** Starts a fake node on free ports; its head is block 1000. */
 export async function startFakeNode(): Promise<FakeNode> {
-  const state = { head: block(1_000), behaviour: (() => "0x1") as NodeBehaviour };
+  const state = { head: block(1_000), behaviour: (() => "0x1") as NodeBehaviour, isTaking: true };
   const chain = new Map([[1_000, state.head]]);
   const requests: NodeRequest[] = [];
   const builtIn = (method: string, params: readonly unknown[]) => {
@@ -41,9 +46,10 @@ export async function startFakeNode(): Promise<FakeNode> {
     return chain.get(Number(params[0]));
   };
   const server = createServer((request, response) => {
+    if (!state.isTaking) return response.destroy();
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
-    request.on("end", () => {
+    return request.on("end", () => {
       const raw = Buffer.concat(parts).toString("utf8");
       const call = { ...(JSON.parse(raw) as Omit<NodeRequest, "raw">), raw };
       const own = builtIn(call.method, call.params);
@@ -71,7 +77,11 @@ export async function startFakeNode(): Promise<FakeNode> {
     newLog: (log) => link.notify("logs", log),
     subscriptions: link.subscriptions,
     cutLink: link.cut,
+    takeCalls: (taken) => {
+      state.isTaking = taken;
+    },
     takeLinks: link.take,
+    takeUpgrade: link.takeUpgrade,
     [Symbol.asyncDispose]: async () => {
       link.cut();
       server.closeAllConnections();
@@ -114,6 +124,8 @@ function serveSubscriptions(server: Server) {
     take: (taken: boolean) => {
       state.isTaking = taken;
     },
+    takeUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      sockets.handleUpgrade(request, socket, head, (taken) => sockets.emit("connection", taken, request)),
     cut: () => {
       for (const socket of sockets.clients) socket.terminate();
     },

@@ -2,13 +2,14 @@ import { WebSocket } from "ws";
 import type { Logger } from "#daemon/log.ts";
 import { readObject } from "../envelope/read-object.ts";
 import type { NodeAnswer } from "../envelope/read-answer.ts";
+import { makeBackoff } from "./backoff.ts";
 import { makeLinkCalls, unanswered } from "./link-calls.ts";
 
 /** Largest message that the node may send over WebSocket. */
 const messageBytes = 67_108_864;
 
 /** How the node's WebSocket is reached. */
-export type NodeLinkOptions = Readonly<{ url: string; reconnectMs: number; timeoutMs: number }>;
+export type NodeLinkOptions = Readonly<{ url: string; reconnectMs: number; reconnectMaxMs: number; timeoutMs: number }>;
 
 /** What comes from the node's WebSocket. */
 export type NodeLinkEvents = Readonly<{
@@ -27,20 +28,26 @@ export type NodeLink = Disposable &
     call: (method: string, params: string) => Promise<NodeAnswer>;
     /** Gives the connection up and connects again: for one that is open and says nothing. */
     reset: () => void;
+    /** Connects at once when the next attempt is still waited for: the node has shown itself in another way. */
+    hasten: () => void;
   }>;
+
+/** What starting a link takes; `random` spreads the attempts. */
+export type NodeLinkDependencies = Readonly<{ events: NodeLinkEvents; log: Logger; random: () => number }>;
 
 type LinkState = { socket: WebSocket | undefined; timer: NodeJS.Timeout | undefined; isOver: boolean };
 
-/** Connects to the node's WebSocket, again and again until it is disposed of. */
-export function startNodeLink(
-  options: NodeLinkOptions,
-  { events, log }: Readonly<{ events: NodeLinkEvents; log: Logger }>,
-): NodeLink {
+/** Connects to the node's WebSocket, again and again, ever more slowly while it can't be reached, until it is disposed of. */
+export function startNodeLink(options: NodeLinkOptions, { events, log, random }: NodeLinkDependencies): NodeLink {
   const calls = makeLinkCalls(options.timeoutMs);
   const state: LinkState = { socket: undefined, timer: undefined, isOver: false };
+  const backoff = makeBackoff({ firstMs: options.reconnectMs, mostMs: options.reconnectMaxMs }, { random });
+  const tell = linkTeller(options.url, log);
 
   const receive = (data: Buffer) => {
     const message = readObject(data.toString("latin1"));
+    // It works, which one that is closed as soon as it is open does not.
+    if (message !== undefined) backoff.reset();
     if (message?.get("method") !== '"eth_subscription"') {
       if (message !== undefined) calls.settle(message);
       return;
@@ -51,6 +58,7 @@ export function startNodeLink(
     if (subscription !== undefined && result !== undefined) events.notified(subscription, result);
   };
   const connect = () => {
+    state.timer = undefined;
     const socket = new WebSocket(options.url, {
       handshakeTimeout: options.timeoutMs,
       maxPayload: messageBytes,
@@ -60,23 +68,31 @@ export function startNodeLink(
     let wasOpen = false;
     socket.on("open", () => {
       wasOpen = true;
-      log.info("connected to the node's WebSocket");
+      tell("open");
       events.opened();
     });
     socket.on("message", receive);
-    socket.on("error", (error) => log.debug({ err: error }, "the node's WebSocket failed"));
+    // Followed by "close".
+    socket.on("error", (error) => {
+      if (!wasOpen && !state.isOver) tell("unreachable", error);
+    });
     socket.on("close", () => {
       state.socket = undefined;
       calls.dropAll();
-      if (wasOpen && !state.isOver) log.warn("lost the node's WebSocket; connecting again");
+      if (wasOpen && !state.isOver) tell("lost");
       if (wasOpen) events.lost();
-      if (!state.isOver) state.timer = setTimeout(connect, options.reconnectMs);
+      if (!state.isOver) state.timer = setTimeout(connect, backoff.nextMs());
     });
   };
   connect();
   return {
     isOpen: () => state.socket?.readyState === WebSocket.OPEN,
     reset: () => state.socket?.terminate(),
+    hasten: () => {
+      if (state.timer === undefined) return;
+      clearTimeout(state.timer);
+      connect();
+    },
     call: async (method, params) => {
       const { socket } = state;
       return socket?.readyState === WebSocket.OPEN ? calls.send(socket, method, params) : unanswered;
@@ -86,5 +102,25 @@ export function startNodeLink(
       clearTimeout(state.timer);
       state.socket?.terminate();
     },
+  };
+}
+
+type LinkWord = "open" | "lost" | "unreachable";
+
+/** Logs what became of the connection, once for each change and not for each attempt. */
+function linkTeller(url: string, log: Logger): (word: LinkWord, error?: Error) => void {
+  const { host } = new URL(url);
+  let last: LinkWord | undefined;
+  return (word, error) => {
+    if (word === last) return;
+    last = word;
+    if (word === "open") log.info({ host }, "connected to the node's WebSocket");
+    else if (word === "lost") log.warn({ host }, "lost the node's WebSocket; connecting again");
+    else {
+      log.warn(
+        { err: error, host },
+        "the node's WebSocket can't be reached; trying on, ever more slowly. Until then heads are asked for over HTTP and subscriptions refused; check node.webSocketUrl",
+      );
+    }
   };
 }

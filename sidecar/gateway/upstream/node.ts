@@ -23,7 +23,7 @@ export type NodeDependencies = Readonly<{
 }>;
 
 /** The node, as the gateway is connected to it: calls over HTTP, subscriptions over one WebSocket, and its head followed. */
-export type Node = Disposable & Readonly<{ pool: NodePool; hub: SubscriptionHub }>;
+export type Node = Disposable & Readonly<{ pool: NodePool; hub: SubscriptionHub; isLinked: () => boolean }>;
 
 /** Connects to the node and stays connected. What was cached is forgotten when the node may have become another one. */
 export function startNode(
@@ -44,7 +44,11 @@ export function startNode(
     }),
   );
   const resetLink = () => link?.reset();
-  const watch = stack.use(startHeadWatch(headSettings, { pool, hub, head, resetLink, returned: cache.clear }));
+  const returned = () => {
+    cache.clear();
+    link?.hasten();
+  };
+  const watch = stack.use(startHeadWatch(headSettings, { pool, hub, head, resetLink, returned }));
   const events = {
     opened: () => {
       // It may be another node, or the same one with another chain. While it was away, constants still answered.
@@ -58,7 +62,9 @@ export function startNode(
     },
     notified: (subscription: string, result: string) => hub.notified(subscription, result),
   };
-  const { reconnectMs } = webSocket;
-  link = stack.use(startNodeLink({ url: webSocketUrl, reconnectMs, timeoutMs }, { events, log }));
-  return { pool, hub, [Symbol.dispose]: () => stack.dispose() };
+  const { reconnectMs, reconnectMaxMs } = webSocket;
+  const linkOptions = { url: webSocketUrl, reconnectMs, reconnectMaxMs, timeoutMs };
+  const opened = stack.use(startNodeLink(linkOptions, { events, log, random: Math.random }));
+  link = opened;
+  return { pool, hub, isLinked: opened.isOpen, [Symbol.dispose]: () => stack.dispose() };
 }

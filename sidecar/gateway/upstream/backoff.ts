@@ -1,0 +1,31 @@
+/** How long is waited between attempts: at first, and at most. */
+export type BackoffOptions = Readonly<{ firstMs: number; mostMs: number }>;
+
+/** Waits between attempts that fail one after another. */
+export type Backoff = Readonly<{
+  /** The wait after one more failure, in milliseconds. */
+  nextMs: () => number;
+  /** An attempt has succeeded: the next failure is a first one. */
+  reset: () => void;
+}>;
+
+/**
+ * Doubles the wait with each failure, and takes away up to half of it by chance, so that many who lost the same peer do not come
+ * back to it at the same moments. `random` gives numbers from 0 up to 1.
+ */
+export function makeBackoff(
+  { firstMs, mostMs }: BackoffOptions,
+  { random }: Readonly<{ random: () => number }>,
+): Backoff {
+  let waitMs = firstMs;
+  return {
+    nextMs: () => {
+      const own = Math.min(waitMs, mostMs);
+      waitMs = Math.min(own * 2, mostMs);
+      return own * (1 - random() / 2);
+    },
+    reset: () => {
+      waitMs = firstMs;
+    },
+  };
+}
