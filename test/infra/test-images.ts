@@ -41,7 +41,20 @@ export async function buildTestImages(name: string, nodeImage: string): Promise<
   return images;
 }
 
-/** Removes what {@link buildTestImages} built, however far it came. */
+/**
+ * Builds an image with a PostgreSQL server in it, unless it is there. Debian's packages are downloaded.
+ *
+ * @param nodeImage a Debian image.
+ */
+export async function buildPostgresImage(name: string, nodeImage: string): Promise<string> {
+  const tag = `${name}:postgres`;
+  if ((await builtImages(name)).includes(tag)) return tag;
+  const place = { network: "host", context: join(import.meta.dirname, "postgres-image") } as const;
+  await build(tag, "test/infra/postgres-image/Dockerfile", { NODE_IMAGE: nodeImage }, place);
+  return tag;
+}
+
+/** Removes the images of that name, however far it came. */
 export async function removeTestImages(name: string): Promise<void> {
   const built = await builtImages(name);
   if (built.length > 0) await docker("image", "rm", "--force", ...built);
@@ -52,10 +65,17 @@ async function builtImages(name: string): Promise<readonly string[]> {
   return listed.split("\n").filter((line) => line !== "");
 }
 
-async function build(tag: string, dockerfile: string, args: Readonly<Record<string, string>>): Promise<void> {
+type BuildPlace = Readonly<{ network: "none" | "host"; context: string }>;
+
+async function build(
+  tag: string,
+  dockerfile: string,
+  args: Readonly<Record<string, string>>,
+  { network, context }: BuildPlace = { network: "none", context: root },
+): Promise<void> {
   const buildArgs = Object.entries(args).flatMap(([key, value]) => ["--build-arg", `${key}=${value}`]);
-  const where = ["--tag", tag, "--file", join(root, dockerfile), root];
-  await run("docker", ["build", "--quiet", "--network", "none", ...buildArgs, ...where], {
+  const where = ["--tag", tag, "--file", join(root, dockerfile), context];
+  await run("docker", ["build", "--quiet", "--network", network, ...buildArgs, ...where], {
     timeout: buildDeadlineMs,
     env: { ...process.env, DOCKER_BUILDKIT: "0" },
   });

@@ -13,8 +13,12 @@ export type TestStack = EngineStack &
     urls: Readonly<{ gateway: string; privateGateway: string; resourceServer: string; status: string }>;
   }>;
 
-/** Runs the whole stack with the devnet node and its accounts, published on free ports. */
-export async function startTestStack(url: string, images: TestImages): Promise<TestStack> {
+/** Runs the whole stack with the devnet node and its accounts, published on free ports; `more` is configuration beyond that. */
+export async function startTestStack(
+  url: string,
+  images: TestImages,
+  more: Readonly<Record<string, string>> = {},
+): Promise<TestStack> {
   const prefix = uniqueName("stack");
   const [gateway = 0, privateGateway = 0, resourceServer = 0, status = 0] = await freePorts(4);
   const config = {
@@ -27,6 +31,7 @@ export async function startTestStack(url: string, images: TestImages): Promise<T
     privateGatewayPort: String(privateGateway),
     resourceServerPort: String(resourceServer),
     statusPort: String(status),
+    ...more,
   };
   const stack = await runOnEngine(await deployedResources(config, prefix), { url, prefix });
   return {

@@ -4,13 +4,27 @@ import { Client } from "undici";
 const version = "v1.41";
 const answerDeadlineMs = 120_000;
 
+/** The engine refused; `message` has its words. */
+export class EngineApiError extends Error {
+  override readonly name = "EngineApiError";
+  /** The answer's HTTP status. */
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 
 /** The Engine API of a Docker engine on a Unix socket. */
 export type EngineApi = AsyncDisposable &
   Readonly<{
-    /** Sends JSON and gives the answer's JSON. @throws {Error} with the engine's words when it refuses. */
+    /** Sends JSON and gives the answer's JSON. @throws {EngineApiError} when it refuses. */
     call: (method: Method, path: string, body?: unknown) => Promise<unknown>;
+    /** Gives an answer as it comes, such as a container's log. */
+    read: (path: string) => Promise<Buffer>;
     /** Lays an archive out in a container, under `/`. */
     putArchive: (container: string, archive: Buffer) => Promise<void>;
     /** Runs a command in a container as the container's user, and gives what it printed. @throws {Error} when it ends otherwise than with 0. */
@@ -33,7 +47,9 @@ export function engineApi(url: string): EngineApi {
       ...(body === undefined ? {} : { body }),
     });
     const bytes = Buffer.from(await answer.body.arrayBuffer());
-    if (answer.statusCode >= 400) throw new Error(`${method} ${path}: HTTP ${answer.statusCode}: ${bytes.toString()}`);
+    if (answer.statusCode >= 400) {
+      throw new EngineApiError(`${method} ${path}: HTTP ${answer.statusCode}: ${bytes.toString()}`, answer.statusCode);
+    }
     return bytes;
   };
   const call: EngineApi["call"] = async (method, path, body) => {
@@ -42,6 +58,7 @@ export function engineApi(url: string): EngineApi {
   };
   return {
     call,
+    read: (path) => send("GET", path),
     putArchive: async (container, archive) =>
       void (await send("PUT", `/containers/${container}/archive?path=%2F`, archive, "application/x-tar")),
     run: async (container, command) => {

@@ -3,6 +3,7 @@ import { until } from "../until.ts";
 import { archive } from "./archive.ts";
 import { containerBody, readContainerInputs, type ContainerInputs } from "./container-body.ts";
 import { engineApi, type EngineApi } from "./engine-api.ts";
+import { removeContainer } from "./remove-container.ts";
 
 /** The label that names a stack on everything that belongs to it. */
 const stackLabel = "io.gatehouse.stack";
@@ -113,7 +114,7 @@ async function runContainer(
 async function removeAll(api: EngineApi, prefix: string): Promise<void> {
   const filters = encodeURIComponent(JSON.stringify({ label: [`${stackLabel}=${prefix}`] }));
   const containers = (await api.call("GET", `/containers/json?all=true&filters=${filters}`)) as { Id: string }[];
-  await Promise.all(containers.map(({ Id: id }) => api.call("DELETE", `/containers/${id}?force=true&v=true`)));
+  await Promise.all(containers.map(({ Id: id }) => removeContainer(api, id)));
   const networks = (await api.call("GET", `/networks?filters=${filters}`)) as { Id: string }[];
   for (const { Id: id } of networks) await api.call("DELETE", `/networks/${id}`);
   const { Volumes: volumes } = (await api.call("GET", `/volumes?filters=${filters}`)) as {

@@ -1,0 +1,53 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { docker } from "../support/engine/docker.ts";
+import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+import { runOnEngine } from "../support/engine/engine-stack.ts";
+import { uniqueName } from "../support/engine/container.ts";
+import { until } from "../support/until.ts";
+
+const found = await findEngine();
+const prefix = uniqueName("loops");
+const labelled = ["--all", "--filter", `label=io.gatehouse.stack=${prefix}`];
+
+/** A container whose process ends as soon as it is started, and that the engine starts again. */
+const looping = (name: string, image: string) => ({
+  type: "docker:index/container:Container",
+  name,
+  protect: false,
+  props: {
+    name,
+    image,
+    entrypoints: ["node", "-e", "process.exitCode = 1"],
+    labels: [{ label: "io.gatehouse.stack", value: prefix }],
+    user: "10001:10001",
+    capabilities: { drops: ["ALL"] },
+    memory: 64,
+    memorySwap: 64,
+    cpus: "0.5",
+    init: true,
+    restart: "unless-stopped",
+    networkMode: "none",
+  },
+});
+
+describe.skipIf(!found.ok)(`a stack of the tests' own on an engine${skipReason(found)}`, () => {
+  afterAll(async () => {
+    const left = await docker("ps", "--quiet", ...labelled);
+    if (left !== "") await docker("rm", "--force", ...left.split("\n"));
+  });
+
+  test("is removed to its last container, though the engine starts them again and again", async () => {
+    if (!found.ok) throw new Error(found.message);
+    const names = [1, 2, 3, 4].map((number) => `${prefix}-${number}`);
+    const stack = await runOnEngine(
+      names.map((name) => looping(name, found.nodeImage)),
+      { url: found.url, prefix },
+    );
+    await until("each was started again", 60_000, async () => {
+      const states = await Promise.all(names.map((name) => stack.inspect(name)));
+      return states.every(({ RestartCount: count }) => count >= 2);
+    });
+    await stack[Symbol.asyncDispose]();
+    expect(await docker("ps", "--quiet", ...labelled)).toBe("");
+  });
+});
