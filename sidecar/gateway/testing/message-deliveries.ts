@@ -1,0 +1,69 @@
+import * as fc from "fast-check";
+import { messageBytes } from "./generated-messages.ts";
+
+/** Deliveries that are made at a time. */
+const madeAtOnce = 1_000;
+
+/**
+ * How a message is sent: in one write, in pieces, in chunks or over WebSocket; or so that it can't be read: in chunks that are none,
+ * with a length that is not its own, or cut off by a client that goes.
+ */
+type DeliveryWay = "whole" | "pieces" | "chunks" | "webSocket" | "brokenChunks" | "wrongLength" | "cutOff";
+
+/** One message on its way. */
+export type Delivery = Readonly<{
+  body: Buffer;
+  way: DeliveryWay;
+  /** Places where the body is cut, in thousandths of it. */
+  cuts: readonly number[];
+  /** Milliseconds between the pieces. */
+  pauseMs: number;
+  /** Chooses what is wrong with what can't be read. */
+  harm: number;
+}>;
+
+const delivery: fc.Arbitrary<Delivery> = fc.record({
+  body: messageBytes,
+  way: fc.oneof(
+    { weight: 10, arbitrary: fc.constant<DeliveryWay>("whole") },
+    { weight: 6, arbitrary: fc.constantFrom<DeliveryWay[]>("pieces", "chunks", "webSocket") },
+    { weight: 3, arbitrary: fc.constantFrom<DeliveryWay[]>("brokenChunks", "wrongLength", "cutOff") },
+  ),
+  cuts: fc.array(fc.nat(999), { maxLength: 4 }),
+  pauseMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 5),
+  harm: fc.nat(1_000),
+});
+
+/** Generated deliveries, always the same ones from a seed. */
+export function* deliveriesFrom(seed: number, runs: number): Generator<Delivery> {
+  for (let made = 0; made < runs; made += madeAtOnce) {
+    yield* fc.sample(delivery, { seed: seed + made, numRuns: Math.min(madeAtOnce, runs - made) });
+  }
+}
+
+/** The body in the pieces that it is sent in. */
+export function bodyPieces({ body, cuts }: Delivery): readonly Buffer[] {
+  const places = [0, ...cuts.map((cut) => Math.floor((cut * body.length) / 1_000)).sort((a, b) => a - b), body.length];
+  return places.slice(1).map((end, at) => body.subarray(places[at], end));
+}
+
+const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+
+/** What is written of a delivery that can't be read as a request, piece by piece. */
+export function brokenPieces(given: Delivery): readonly Buffer[] {
+  const { body, way, harm } = given;
+  const pieces = bodyPieces(given);
+  if (way === "brokenChunks") {
+    const sizes = ["zz", "-1", "", "ffffffffffffffffff", `${(body.length + 1).toString(16)}`, "5 5", "0x5", "5;a\n"];
+    const size = sizes[harm % sizes.length] ?? "";
+    return [`${head}Transfer-Encoding: chunked\r\n\r\n${size}\r\n`, ...pieces, "\r\n0\r\n\r\n"].map((piece) =>
+      Buffer.from(piece),
+    );
+  }
+  if (way === "wrongLength") {
+    const length = Math.max(0, body.length + (harm % 41) - 20);
+    return [Buffer.from(`${head}Content-Length: ${length}\r\n\r\n`), ...pieces];
+  }
+  const sent = pieces.slice(0, harm % (pieces.length + 1));
+  return [Buffer.from(`${head}Content-Length: ${body.length + 1}\r\n\r\n`), ...sent];
+}

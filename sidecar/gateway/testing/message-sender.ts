@@ -1,0 +1,127 @@
+import { isUtf8 } from "node:buffer";
+import { once } from "node:events";
+import { Agent, request, type IncomingMessage } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { WebSocket } from "ws";
+import { expectedAnswer, wrongAnswer } from "./expected-answer.ts";
+import { bodyPieces, brokenPieces, type Delivery } from "./message-deliveries.ts";
+import { rawExchange } from "./raw-exchange.ts";
+
+/** Longest that one message may take to be answered; one that takes longer has hung. */
+const answerMs = 60_000;
+/** Messages on one WebSocket before another is opened, so that subscriptions come and go. */
+const messagesOfOne = 200;
+/** Statuses that a request which can't be read may be answered with. */
+const refusals: ReadonlySet<string> = new Set(["200", "400", "408", "413"]);
+const last = '{"jsonrpc":"2.0","id":"last","method":"eth_coinbase"}';
+
+/** Sends deliveries to one gateway, one after another. */
+export type MessageSender = AsyncDisposable &
+  Readonly<{
+    /** What is wrong with the answer; undefined when nothing is. */
+    send: (delivery: Delivery) => Promise<string | undefined>;
+  }>;
+
+/** Makes a sender to the gateway at this URL, which takes batches of so many items. */
+export function makeMessageSender(url: string, batchItems: number): MessageSender {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const sockets = socketSource(url);
+  return {
+    send: async (delivery) => {
+      const { body, way } = delivery;
+      const expected = expectedAnswer(body, batchItems);
+      if (way === "brokenChunks" || way === "wrongLength" || way === "cutOff") {
+        return wrongRefusal(
+          await rawExchange(url, brokenPieces(delivery), { expected: 1, quietMs: 2, patienceMs: 20 }),
+        );
+      }
+      if (way === "webSocket" && expected !== undefined) {
+        const texts = await overWebSocket(await sockets.open(), body, expected.kind === "nothing" ? 1 : 2);
+        if (texts === "invalid text") return undefined;
+        const others = texts.filter((text) => !text.includes('"id":"last"'));
+        return texts.length - others.length === 1 ? wrongAnswer(others.join(""), expected) : "no last answer";
+      }
+      const answer = await overHttp(url, agent, delivery);
+      return answer.status === 200 ? wrongAnswer(answer.text, expected) : `status ${answer.status}`;
+    },
+    [Symbol.asyncDispose]: async () => {
+      agent.destroy();
+      await sockets.close();
+    },
+  };
+}
+
+async function overHttp(url: string, agent: Agent, delivery: Delivery) {
+  const { body, way, pauseMs } = delivery;
+  const length = way === "chunks" ? {} : { "Content-Length": body.length };
+  const headers = { "Content-Type": "application/json", ...length };
+  const outgoing = request(url, { method: "POST", agent, headers, signal: AbortSignal.timeout(answerMs) });
+  const response = once(outgoing, "response");
+  if (way === "whole") outgoing.end(body);
+  else {
+    for (const piece of bodyPieces(delivery)) {
+      outgoing.write(piece);
+      if (pauseMs > 0) await delay(pauseMs);
+      else await new Promise((turn) => setImmediate(turn));
+    }
+    outgoing.end();
+  }
+  const [incoming] = (await response) as [IncomingMessage];
+  const parts: Buffer[] = [];
+  for await (const part of incoming) parts.push(part as Buffer);
+  return { status: incoming.statusCode, text: Buffer.concat(parts).toString("utf8") };
+}
+
+/** What is wrong with the answer to a request that can't be read: it is one with a status, or the end of the connection. */
+function wrongRefusal(text: string): string | undefined {
+  if (text === "") return undefined;
+  const status = /^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1] ?? "";
+  return refusals.has(status) ? undefined : `status ${status} of what can't be read`;
+}
+
+/** Opens WebSockets one after another: a new one when the present one has had its share, or is closed. */
+function socketSource(url: string) {
+  let socket: WebSocket | undefined;
+  let sent = 0;
+  const close = async () => {
+    if (socket === undefined || socket.readyState === WebSocket.CLOSED) return;
+    const closed = once(socket, "close");
+    socket.close();
+    await closed;
+  };
+  return {
+    close,
+    open: async () => {
+      sent += 1;
+      if (socket?.readyState === WebSocket.OPEN && sent % messagesOfOne !== 0) return socket;
+      await close();
+      socket = new WebSocket(url.replace("http", "ws"));
+      socket.on("error", () => socket?.terminate());
+      await once(socket, "open");
+      return socket;
+    },
+  };
+}
+
+/** Sends a message and a last one, and gives the `replies` that come; text that is no UTF-8 ends the connection (RFC 6455). */
+function overWebSocket(socket: WebSocket, body: Buffer, replies: number): Promise<readonly string[] | "invalid text"> {
+  return new Promise((resolve, reject) => {
+    const texts: string[] = [];
+    const late = setTimeout(() => reject(new Error(`no answer over WebSocket to ${body.toString()}`)), answerMs);
+    const done = (result: readonly string[] | "invalid text") => {
+      clearTimeout(late);
+      socket.off("message", take);
+      socket.off("close", closed);
+      resolve(result);
+    };
+    const take = (data: Buffer) => {
+      texts.push(data.toString());
+      if (texts.length === replies) done(texts);
+    };
+    const closed = (code: number) => done(code === 1007 && !isUtf8(body) ? "invalid text" : [`closed with ${code}`]);
+    socket.on("message", take);
+    socket.on("close", closed);
+    socket.send(body, { binary: false });
+    socket.send(last);
+  });
+}
