@@ -118,7 +118,9 @@ const cacheSection = section({
 const webSocketSection = section({
   clients: positiveInteger.default(10_000).describe("Most WebSocket clients of one listener"),
   callsInFlight: positiveInteger.default(64).describe("Calls of one WebSocket client that may be under way"),
-  queueBytes: bytes.default(4_194_304).describe("Unsent bytes from which a slow WebSocket client is dropped"),
+  queueBytes: bytes
+    .default(4_194_304)
+    .describe("Unsent bytes, beside answers, from which a slow WebSocket client is dropped, and its calls wait"),
   pingIntervalMs: milliseconds.default(30_000).describe("Time between two pings; a client that misses one is dropped"),
   reconnectMs: milliseconds
     .default(500)

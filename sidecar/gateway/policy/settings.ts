@@ -125,7 +125,9 @@ const limits = section({
   bodyBytes: bytes.max(268_435_456).default(5_242_880).describe("Largest request body or WebSocket message"),
   batchItems: positiveInteger.default(1_000).describe("Most calls in one batch"),
   batchParallel: positiveInteger.max(256).default(16).describe("Calls of one batch that are under way at a time"),
-  batchResponseBytes: bytes.default(26_214_400).describe("Bytes of one batch's answers; calls beyond are refused"),
+  batchResponseBytes: bytes
+    .default(26_214_400)
+    .describe("Bytes of one batch's answers, and of one answer over WebSocket; calls beyond are refused"),
   responseBytes: bytes.default(134_217_728).describe("Largest answer of the node that is passed on"),
   depth: positiveInteger.max(10_000).default(256).describe("Deepest nesting of arrays and objects in a request"),
 });

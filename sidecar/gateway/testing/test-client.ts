@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { WebSocket } from "ws";
+import { WebSocket, type ClientOptions } from "ws";
 import { until } from "./test-gateway.ts";
 
 /** A WebSocket client that keeps what it gets. */
@@ -12,12 +12,13 @@ export type TestClient = AsyncDisposable &
     closed: Promise<readonly [code: number, reason: string]>;
   }>;
 
-/** Connects to a gateway's WebSocket; `headers` go with the upgrade. */
+/** Connects to a gateway's WebSocket; `headers` go with the upgrade, `behaviour` is how the client is, if not as most are. */
 export async function connectTestClient(
   httpUrl: string,
   headers: Readonly<Record<string, string>> = {},
+  behaviour: Pick<ClientOptions, "autoPong"> = {},
 ): Promise<TestClient> {
-  const socket = new WebSocket(httpUrl.replace("http", "ws"), { headers });
+  const socket = new WebSocket(httpUrl.replace("http", "ws"), { headers, ...behaviour });
   const texts: string[] = [];
   socket.on("message", (data: Buffer) => texts.push(data.toString()));
   const closed = new Promise<readonly [number, string]>((resolve) => {

@@ -2,16 +2,20 @@ import type { Duplex } from "node:stream";
 import type { RawData, WebSocket } from "ws";
 import type { Caller } from "../callers/caller.ts";
 import type { AnswerFlow } from "../dispatch/answer-sink.ts";
+import { errorText } from "../envelope/answer-text.ts";
+import type { Message } from "../envelope/call.ts";
+import { readMessage, type MessageLimits } from "../envelope/read-message.ts";
+import { rpcErrors } from "../envelope/rpc-error.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import { textSink, type NoText, type TextAnswer } from "../dispatch/text-sink.ts";
 import { goneTier } from "../callers/caller.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
+import { makeClientInbox } from "./client-inbox.ts";
+import { makeClientSender } from "./client-sender.ts";
 import { makeClientSubscriptions } from "./client-subscriptions.ts";
 import { makeDeparture } from "./departure.ts";
-import type { News } from "./news.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
-import { writeTextFrame } from "./text-frame.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
 
 /** Bounds of one WebSocket client. */
@@ -46,11 +50,10 @@ export type ClientSession = Readonly<{
   leave: () => Promise<void>;
 }>;
 
-/** Close codes (RFC 6455, section 7.4.1, and IANA's registry). */
+/** Close code of a server that comes back (IANA's registry of WebSocket close codes). */
 const serviceRestart = 1012;
-const tryAgainLater = 1013;
-/** Time in which a slow client may still take its backlog and the close that follows it. */
-const slowGraceMs = 1_000;
+/** Most bytes of an error in the place of a batch's entry, beside its id. */
+const refusalBytes = 128;
 
 /** Serves a WebSocket: messages like HTTP bodies, and subscriptions. Ends when the socket closes. */
 export function serveClient(
@@ -59,10 +62,15 @@ export function serveClient(
   { policy, handle, hub, dropped, limited }: ClientSessionDependencies,
 ): ClientSession {
   const flows = new Set<AnswerFlow>();
-  const state = { calls: 0, isAlive: true };
+  const state = { calls: 0, isAlive: true, unsentBytes: 0 };
   const departure = makeDeparture(socket);
+  const limits = () => policy().settings.limits;
 
-  const { send, sendNews } = makeSender({ socket, connection }, options.queueBytes, () => dropped("slow"));
+  const { send, sendNews } = makeClientSender(
+    { socket, connection },
+    { queueBytes: options.queueBytes, answerBytes: () => limits().batchResponseBytes },
+    () => dropped("slow"),
+  );
   const subscriptions = makeClientSubscriptions({
     hub,
     send: sendNews,
@@ -73,28 +81,36 @@ export function serveClient(
       socket.close(serviceRestart, "the node's connection was lost; subscribe again");
     },
   });
-  const reply = (answer: TextAnswer | NoText, afterReply: readonly (() => void)[]) => {
+  const reply = (text: string, afterReply: readonly (() => void)[]) => {
     state.calls -= 1;
-    if (state.calls < options.callsInFlight && socket.isPaused && !departure.hasBegun()) socket.resume();
-    if (typeof answer === "string") socket.close(tryAgainLater, "an answer could not be completed");
-    else if (answer.text !== "") send(answer.text);
+    if (text !== "") send(text);
     for (const run of afterReply) run();
     departure.left(state.calls);
+    if (!departure.hasBegun()) inbox.goOn();
   };
-  socket.on("message", (data: RawData) => {
+  const take = (message: Buffer) => {
     const afterReply: (() => void)[] = [];
     let flow: AnswerFlow | undefined;
     let isDone = false;
     state.calls += 1;
-    if (state.calls >= options.callsInFlight) socket.pause();
-    const sink = textSink(policy().settings.limits.batchResponseBytes, (answer) => {
+    const { batchResponseBytes, batchItems } = limits();
+    const sink = textSink(batchResponseBytes + message.length + batchItems * refusalBytes, (answer) => {
       isDone = true;
       if (flow !== undefined) flows.delete(flow);
-      reply(answer, afterReply);
+      reply(typeof answer === "string" ? failedAnswer(message, answer, limits()) : answer.text, afterReply);
     });
     const own = subscriptions.forMessage((run) => afterReply.push(run));
-    flow = handle(asBuffer(data), { caller, traceContext, subscriptions: own }, sink);
+    flow = handle(message, { caller, traceContext, subscriptions: own }, sink);
     if (!isDone) flows.add(flow);
+  };
+  const mayTake = () =>
+    state.calls < options.callsInFlight && socket.bufferedAmount <= options.queueBytes && !departure.hasBegun();
+  const inbox = makeClientInbox({ socket, mayTake, take });
+  socket.on("message", (data: RawData) => {
+    if (!departure.hasBegun()) inbox.received(asBuffer(data));
+  });
+  connection.on("drain", () => {
+    if (!departure.hasBegun()) inbox.goOn();
   });
   socket.on("pong", () => {
     state.isAlive = true;
@@ -114,7 +130,10 @@ export function serveClient(
       return departure.done;
     },
     ping: () => {
-      if (!state.isAlive) {
+      // A client that is not read from can't be heard; that it takes what was sent shows that it is there.
+      const isHeard = !socket.isPaused || socket.bufferedAmount >= Math.max(1, state.unsentBytes);
+      state.unsentBytes = socket.bufferedAmount;
+      if (!state.isAlive && isHeard) {
         dropped("silent");
         socket.terminate();
         return;
@@ -125,31 +144,15 @@ export function serveClient(
   };
 }
 
-/** Sends messages, and drops a client that has more than `queueBytes` of them to take. */
-function makeSender(
-  { socket, connection }: Pick<ConnectedClient, "socket" | "connection">,
-  queueBytes: number,
-  droppedAsSlow: () => void,
-) {
-  const dropIfSlow = () => {
-    if (socket.bufferedAmount <= queueBytes) return;
-    droppedAsSlow();
-    socket.close(tryAgainLater, "too slow");
-    // Its backlog may keep the close from ever getting through.
-    setTimeout(() => socket.terminate(), slowGraceMs).unref();
-  };
-  return {
-    send: (text: string) => {
-      if (socket.readyState !== socket.OPEN) return;
-      socket.send(Buffer.from(text, "latin1"), { binary: false });
-      dropIfSlow();
-    },
-    sendNews: (start: Buffer, { tail }: News) => {
-      if (socket.readyState !== socket.OPEN) return;
-      writeTextFrame(connection, start, tail);
-      dropIfSlow();
-    },
-  };
+/** The answer to a message whose own can't be sent: an error with its id. */
+function failedAnswer(message: Buffer, reason: NoText, limits: MessageLimits): string {
+  const { id } = firstCall(readMessage(message, limits));
+  return errorText(id ?? "null", reason === "tooLong" ? rpcErrors.responseTooLarge : rpcErrors.nodeUnavailable);
+}
+
+/** The call of a message that holds one; the answers of a batch are kept within bounds one by one. */
+function firstCall(message: Message): Readonly<{ id: string | undefined }> {
+  return message.kind === "single" ? message.call : { id: undefined };
 }
 
 function asBuffer(data: RawData): Buffer {

@@ -84,6 +84,7 @@ describe("WebSocket", () => {
     await client.ask(request(1, "eth_subscribe", ["newHeads"]));
     node.cutLink();
     expect((await client.closed)[0]).toBe(1012);
+    expect(await gateway.metrics.metrics()).toContain('gatehouse_gateway_websocket_drops_total{reason="lost"} 1');
     await until("the gateway is subscribed again", () => node.subscriptions() === 1);
   });
 

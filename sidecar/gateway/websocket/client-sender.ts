@@ -1,0 +1,59 @@
+import type { ConnectedClient } from "./client-session.ts";
+import type { News } from "./news.ts";
+import { writeTextFrame } from "./text-frame.ts";
+
+/** Bounds of what waits for a client to take it. */
+export type ClientSenderOptions = Readonly<{
+  /** Unsent bytes beside answers from which the client is too slow. */
+  queueBytes: number;
+  /** Unsent bytes of answers that are not held against it: one of any size that is permitted. */
+  answerBytes: () => number;
+}>;
+
+/** Sends to one client. What is sent to a client that is closed, or about to be, is thrown away. */
+export type ClientSender = Readonly<{
+  /** Sends an answer, a binary string. */
+  send: (text: string) => void;
+  sendNews: (start: Buffer, news: News) => void;
+}>;
+
+/** Close code of a client that may come back later (IANA's registry of WebSocket close codes). */
+const tryAgainLater = 1013;
+/** Time in which a slow client may still take its backlog and the close that follows it. */
+const slowGraceMs = 1_000;
+
+/**
+ * Makes the sender of a client, which is dropped when more waits for it than may. An answer that it asked for does not count as
+ * slowness, however long it is: as long as answers wait no more calls are read.
+ */
+export function makeClientSender(
+  { socket, connection }: Pick<ConnectedClient, "socket" | "connection">,
+  { queueBytes, answerBytes }: ClientSenderOptions,
+  droppedAsSlow: () => void,
+): ClientSender {
+  /** Bytes of answers since nothing waited: at least as many as those that still wait. */
+  let answered = 0;
+  const dropIfSlow = () => {
+    const unsent = socket.bufferedAmount;
+    if (unsent <= queueBytes || unsent <= queueBytes + Math.min(answered, answerBytes())) return;
+    droppedAsSlow();
+    socket.close(tryAgainLater, "too slow");
+    // Its backlog may keep the close from ever getting through.
+    setTimeout(() => socket.terminate(), slowGraceMs).unref();
+  };
+  return {
+    send: (text) => {
+      if (socket.readyState !== socket.OPEN) return;
+      if (socket.bufferedAmount === 0) answered = 0;
+      answered += text.length;
+      socket.send(Buffer.from(text, "latin1"), { binary: false });
+      dropIfSlow();
+    },
+    sendNews: (start, { tail }) => {
+      if (socket.readyState !== socket.OPEN) return;
+      if (socket.bufferedAmount === 0) answered = 0;
+      writeTextFrame(connection, start, tail);
+      dropIfSlow();
+    },
+  };
+}
