@@ -1,4 +1,4 @@
-import type { ConnectedClient } from "./client-session.ts";
+import type { ConnectedClient } from "./connected-client.ts";
 import type { News } from "./news.ts";
 import { writeTextFrame } from "./text-frame.ts";
 

@@ -2,13 +2,9 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
 import { goneTier, type CallerIdentity } from "../callers/caller.ts";
-import {
-  serveClient,
-  type ClientSession,
-  type ClientSessionDependencies,
-  type ConnectedClient,
-} from "./client-session.ts";
+import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
+import type { ConnectedClient } from "./connected-client.ts";
 import { startPingRounds } from "./ping-rounds.ts";
 
 /** Bounds of one listener's WebSocket clients. */
