@@ -15,6 +15,14 @@ import { policyShape, tierName } from "./policy/settings.ts";
 
 const yesOrNo = z.boolean().meta({ expected: "true or false" });
 
+const networks = z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()])).max(64);
+
+/** Loopback, and what is no part of the public Internet (RFC 1918, 3927, 4193, 4291, 6598): pod networks lie in it. */
+const privateNetworks =
+  "127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 169.254.0.0/16 ::1/128 fc00::/7 fe80::/10".split(
+    " ",
+  );
+
 const publicSection = section({
   enabled: yesOrNo.default(true).describe("Whether the anonymous, limited listener runs"),
   host: host.default("127.0.0.1").describe("Address of the public listener"),
@@ -33,6 +41,10 @@ const internalSection = section({
   host: host.default("127.0.0.1").describe("Address of the internal listener; keep it on loopback or the pod network"),
   port: port.default(8548).describe("Port of the internal listener, HTTP and WebSocket"),
   tier: tierName.default("internal").describe("Tier of the internal listener's callers"),
+  networks: networks
+    .default(privateNetworks)
+    .describe("Addresses that may connect to the internal listener; others are refused wherever it listens")
+    .meta({ expected: "up to 64 IP addresses or CIDR ranges, separated by commas" }),
   allowedHosts: z
     .array(z.string().min(1))
     .max(64)
@@ -42,9 +54,7 @@ const internalSection = section({
 });
 
 const callersSection = section({
-  trustedProxies: z
-    .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()]))
-    .max(64)
+  trustedProxies: networks
     .default([])
     .describe("Addresses of proxies whose X-Forwarded-For is believed; empty: nobody's")
     .meta({ expected: "up to 64 IP addresses or CIDR ranges, separated by commas" }),

@@ -1,4 +1,5 @@
-import { BlockList, isIP, isIPv6 } from "node:net";
+import { isIP } from "node:net";
+import { networkList } from "./network-list.ts";
 
 /** Finds out which address a request really comes from. */
 export type ClientAddress = (remoteAddress: string, forwardedFor: string | undefined) => string;
@@ -9,14 +10,7 @@ export type ClientAddress = (remoteAddress: string, forwardedFor: string | undef
  */
 export function clientAddress(trustedProxies: readonly string[]): ClientAddress {
   if (trustedProxies.length === 0) return (remoteAddress) => network(remoteAddress);
-  const trusted = new BlockList();
-  for (const proxy of trustedProxies) {
-    const [address = "", prefix] = proxy.split("/");
-    const family = isIPv6(address) ? "ipv6" : "ipv4";
-    if (prefix === undefined) trusted.addAddress(address, family);
-    else trusted.addSubnet(address, Number(prefix), family);
-  }
-  const isTrusted = (address: string) => trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+  const isTrusted = networkList(trustedProxies);
   return (remoteAddress, forwardedFor) => {
     let client = plain(remoteAddress);
     const hops = forwardedFor?.split(",").map((hop) => plain(hop.trim())) ?? [];

@@ -1,6 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import { clientAddress } from "../callers/client-address.ts";
+import { networkList } from "../callers/network-list.ts";
 import type { ListenerName } from "../callers/caller.ts";
 import { readApiKeys, type ApiKeys } from "../callers/api-keys.ts";
 import { identifyByAddress, identifyByCredential, type Identify } from "../callers/identify.ts";
@@ -52,6 +53,7 @@ export async function startListeners(
         port,
         setting: `GATEHOUSE_SIDECAR_GATEWAY_${name.toUpperCase()}_PORT`,
         webSocket: settings.webSocket,
+        ...(isInternal ? { mayCall: networkList(settings.internal.networks) } : {}),
       },
       {
         policy,

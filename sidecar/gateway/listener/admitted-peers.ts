@@ -1,0 +1,27 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+
+const message = "this address may not call here; gateway.internal.networks names those that may\n";
+const refusal = `HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${message.length}\r\nConnection: close\r\n\r\n${message}`;
+/** Time in which a refused peer may take its answer. */
+const refusalMs = 1_000;
+
+/**
+ * Puts a gate before whoever serves a server's connections: a peer whose address may not call is answered 403, and nothing that it
+ * sends is read. Call it last of all, before the server listens.
+ */
+export function admitPeers(server: Server, mayCall: (address: string) => boolean): void {
+  const behind = server.listeners("connection");
+  server.removeAllListeners("connection");
+  server.on("connection", (socket: Socket) => {
+    if (mayCall(socket.remoteAddress ?? "")) {
+      for (const listener of behind) Reflect.apply(listener, server, [socket]);
+      return;
+    }
+    // Followed by "close".
+    socket.on("error", () => socket.destroy());
+    socket.setTimeout(refusalMs, () => socket.destroy());
+    socket.resume();
+    socket.end(refusal);
+  });
+}
