@@ -103,6 +103,10 @@ export const configSchema = z.strictObject({
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .meta({ expected: "a URL like postgresql://user:password@host:5432/database" }),
+  apiServerCidr: z
+    .union([z.cidrv4(), z.cidrv6()])
+    .optional()
+    .meta({ expected: "a range of addresses such as 10.1.2.3/32" }),
   databaseCidr: z
     .union([z.cidrv4(), z.cidrv6()])
     .optional()

@@ -159,7 +159,9 @@ describe("a real node on Kubernetes", () => {
   });
 
   it("rolls the resource server when a route changes", async () => {
-    const routes = JSON.stringify({ "GET /x": { accepts: {}, upstream: "http://x.example" } });
+    const routes = JSON.stringify({
+      "GET /x": { accepts: { scheme: "exact", network: "eip155:1672", price: "1" }, upstream: "http://x.example" },
+    });
     const changed = await deploy({ routes });
     const [before, after] = [manifests, changed].map(
       (all) => template(all, "Deployment", "resource-server").metadata.annotations["gatehouse.io/files"],

@@ -1,10 +1,9 @@
 import type { PaymentRequirements } from "@x402/core/types";
-import type { z } from "zod";
 import { readJson5File } from "#daemon/json5-file.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { exactScheme, type ChargedToken } from "./money-conversion.ts";
-import { PriceError, priceToAmount } from "./price.ts";
-import { routeFile, type RouteFile, type RouteOffer } from "./route-file.ts";
+import { routeFile, type RouteFile } from "./route-file.ts";
+import { routeProblems } from "./route-problems.ts";
 import { routeMethods, type Route } from "./route.ts";
 
 /** What turns a routes file into routes. */
@@ -25,27 +24,9 @@ export type RouteOptions = Readonly<{
 export async function readRoutes(options: RouteOptions): Promise<readonly Route[]> {
   const file = readJson5File(options.path);
   if (!file.ok) throw new StartupError(`${options.path}: ${file.message}`);
-  const parsed = routeFile.safeParse(file.value);
-  if (!parsed.success) throw new StartupError(describe(options.path, parsed.error.issues));
-  const problems = Object.entries(parsed.data).flatMap(([key, { accepts }]) =>
-    [accepts].flat().flatMap((offer) => offerProblems(offer, options).map((text) => `${key}: accepts.${text}`)),
-  );
+  const problems = routeProblems(file.value, options.token.network);
   if (problems.length > 0) throw new StartupError(problems.map((text) => `${options.path}: ${text}`).join("\n"));
-  return Promise.all(Object.entries(parsed.data).map(([key, entry]) => routeOf(key, entry, options)));
-}
-
-function offerProblems({ price, network }: RouteOffer, { token }: RouteOptions): string[] {
-  const problems: string[] = [];
-  if (network !== token.network) {
-    problems.push(`network: found "${network}"; this server charges on "${token.network}" only (setting chain.id).`);
-  }
-  try {
-    priceToAmount(price);
-  } catch (error) {
-    if (!(error instanceof PriceError)) throw error;
-    problems.push(`price: ${error.message}`);
-  }
-  return problems;
+  return Promise.all(Object.entries(routeFile.parse(file.value)).map(([key, entry]) => routeOf(key, entry, options)));
 }
 
 async function routeOf(key: string, entry: RouteFile[string], options: RouteOptions): Promise<Route> {
@@ -77,13 +58,4 @@ async function routeOf(key: string, entry: RouteFile[string], options: RouteOpti
     upstream: entry.upstream === undefined ? undefined : new URL(entry.upstream),
     token: entry.token,
   };
-}
-
-function describe(file: string, issues: readonly z.core.$ZodIssue[]): string {
-  return issues
-    .flatMap((issue) =>
-      issue.code === "invalid_key" ? issue.issues.map((inner) => ({ ...inner, path: issue.path })) : [issue],
-    )
-    .map(({ path, message }) => `${file}: ${path.map(String).join(": ") || "the whole file"}: ${message}.`)
-    .join("\n");
 }

@@ -123,7 +123,7 @@ export class DockerHost extends ComponentResource implements Platform {
     if (spec.ports.length === 0) return [];
     const outside =
       spec.ports.some((port) => port.audience === "public" || port.audience === "peers") ||
-      spec.edges.some((edge) => edge.to === "internet" || edge.to === "database");
+      spec.edges.some((edge) => edge.to === "internet" || edge.to === "host");
     return outside ? [this.#edge.name, this.#private.name] : [this.#private.name];
   }
 

@@ -18,6 +18,8 @@ export type KubernetesOptions = Readonly<{
   volumeGrows: boolean;
   restartStrategy: "delete-pod" | "signal";
   peers: PeerExposure;
+  /** Addresses of the API server, as a pod's packets have them; absent: its ports of any host. */
+  apiServerCidr: string | undefined;
   /** The public way in, by one of the two kinds of object; neither where the stack is not public. */
   ingress: IngressWay | undefined;
   gatewayApi: GatewayWay | undefined;

@@ -1,8 +1,9 @@
 import { createHmac } from "node:crypto";
 import * as k8s from "@pulumi/kubernetes";
-import { secret, type Output } from "@pulumi/pulumi";
+import { log, secret, type Output } from "@pulumi/pulumi";
 import type { StackConfig } from "../config-schema.ts";
 import { devAccounts } from "../spec/dev-accounts.ts";
+import { peerWarning } from "../spec/peers.ts";
 import { KubernetesNamespace } from "./kubernetes-namespace.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
@@ -21,6 +22,7 @@ export function kubernetesOptions(config: StackConfig, prefix: string): Kubernet
     volumeGrows: config.volumeGrowth !== undefined,
     restartStrategy: config.nodeRestart,
     peers: config.peers,
+    apiServerCidr: config.apiServerCidr,
     ingress: config.ingress,
     gatewayApi: config.gatewayApi,
     revisionKey: revisionKey(config),
@@ -43,6 +45,8 @@ export function kubernetesNamespaceOf(config: StackConfig, prefix: string): Kube
     enableConfigMapMutable: true,
     enableSecretMutable: true,
   });
+  const warning = peerWarning(config);
+  if (warning !== undefined) void log.warn(warning);
   const { protectData } = config;
   return new KubernetesNamespace(`${prefix}-namespace`, {
     ...kubernetesOptions(config, prefix),

@@ -22,7 +22,8 @@ export function edgePolicies(specs: readonly ServiceSpec[], options: KubernetesO
       podSelector: { matchLabels: { ...selectorLabels(options.prefix, pod) } },
       policyTypes: ["Ingress", "Egress"],
       ingress: [...ingressFromStack(inside, specs, options), ...ingressFromOutside(inside, options)],
-      egress: [dns, ...unique(egress)],
+      // Who opens no connection has no name to look up either.
+      egress: egress.length === 0 ? [] : [dns, ...unique(egress)],
     });
   });
 }
@@ -47,19 +48,9 @@ type EgressContext = Readonly<{ specs: readonly ServiceSpec[]; pod: ServiceName;
 function egressOf(edge: Edge, { specs, pod, options }: EgressContext): readonly Egress[] {
   if (edge.to === "internet") return [{ to: [{ ipBlock: { cidr: "0.0.0.0/0", except: inner } }] }];
   // The API server's address is no pod; clusters put it on 443 or 6443.
-  if (edge.to === "api")
-    return [
-      {
-        ports: [
-          { port: 443, protocol: "TCP" },
-          { port: 6_443, protocol: "TCP" },
-        ],
-      },
-    ];
-  if (edge.to === "database") {
-    const ports = [{ port: edge.port, protocol: "TCP" }];
-    return [edge.cidr === undefined ? { ports } : { to: [{ ipBlock: { cidr: edge.cidr } }], ports }];
-  }
+  if (edge.to === "api") return [egressToHost(options.apiServerCidr, [443, 6_443])];
+  if (edge.to === "host") return [egressToHost(edge.cidr, [edge.port])];
+  if (edge.to === "namespace") return [{ to: [{ namespaceSelector: namespaceNamed(edge.namespace) }] }];
   const target = specs.find((spec) => spec.name === edge.to);
   if (target === undefined || podOf(target.name) === pod) return [];
   return [
@@ -68,6 +59,17 @@ function egressOf(edge: Edge, { specs, pod, options }: EgressContext): readonly 
       ports: [{ port: portNamed(target, edge.port).number, protocol: "TCP" }],
     },
   ];
+}
+
+/** Ports of a range of addresses, or of any host where none is known. */
+function egressToHost(cidr: string | undefined, numbers: readonly number[]): Egress {
+  const ports = numbers.map((port) => ({ port, protocol: "TCP" }));
+  return cidr === undefined ? { ports } : { to: [{ ipBlock: { cidr } }], ports };
+}
+
+/** Every namespace carries its name as a label (Kubernetes, "Well-known labels": `kubernetes.io/metadata.name`). */
+function namespaceNamed(name: string) {
+  return { matchLabels: { "kubernetes.io/metadata.name": name } };
 }
 
 function ingressFromStack(
@@ -108,7 +110,7 @@ function ingressFromOutside(inside: readonly ServiceSpec[], options: KubernetesO
       ? []
       : [
           {
-            from: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": controller } } }],
+            from: [{ namespaceSelector: namespaceNamed(controller) }],
             ports: open,
           },
         ]),

@@ -38,7 +38,7 @@ export function databaseOf(
 ): Database | undefined {
   if (databaseUrl !== undefined) {
     const { port } = new URL(databaseUrl);
-    const edge = { to: "database", port: port === "" ? postgresPort : Number(port), cidr: databaseCidr } as const;
+    const edge = { to: "host", port: port === "" ? postgresPort : Number(port), cidr: databaseCidr } as const;
     return { url: secret(databaseUrl), edge };
   }
   if (postgresImage === undefined || postgresPassword === undefined) return undefined;

@@ -1,3 +1,4 @@
+import { routeProblems } from "#resource-server/route-problems.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { daemonHealth } from "./daemon-health.ts";
@@ -5,6 +6,7 @@ import type { DeploymentSecret } from "./deployment-secret.ts";
 import { ledgerParts, type Database } from "./replication.ts";
 import { filesDirectory, type Replicas } from "./service-spec.ts";
 import type { Token } from "./token.ts";
+import { upstreamEdges } from "./upstream-edges.ts";
 
 /** Routes that are sold, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
 export type Routes = Readonly<Record<string, unknown>>;
@@ -46,7 +48,7 @@ const routesFile = "routes.json5";
 export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
   const { accessTokens: tokens } = args;
   const ledger = ledgerParts(args.database, { volume: "resource-server-ledger", file: "claims.sqlite" });
-  return buildService(
+  const { spec, problems } = buildService(
     {
       name: "resource-server",
       image: "gatehouse",
@@ -69,7 +71,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
       edges: [
         { to: "facilitator", port: "http" },
         { to: "upstream", port: "http" },
-        { to: "internet" },
+        ...upstreamEdges(args.routes),
         ...ledger.edges,
       ],
       replicas: args.replicas,
@@ -79,4 +81,9 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
     },
     args,
   );
+  const refused = routeProblems(args.routes, `eip155:${args.chainId}`).map((text) => ({
+    key: "routes",
+    message: `${text} Correct it with \`pulumi config set --path\`.`,
+  }));
+  return { spec, problems: [...problems, ...refused] };
 }

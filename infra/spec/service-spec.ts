@@ -54,10 +54,11 @@ export type Edge =
   | Readonly<{ to: ServiceName; port: string }>
   | Readonly<{ to: "internet" }>
   | Readonly<{ to: "api" }>
-  | DatabaseEdge;
+  | Readonly<{ to: "namespace"; namespace: string }>
+  | HostEdge;
 
-/** A connection to a database outside of the stack: to one range of addresses, or to that port of any host. */
-export type DatabaseEdge = Readonly<{ to: "database"; port: number; cidr: string | undefined }>;
+/** A connection to a port outside of the stack: of one range of addresses, or of any host. */
+export type HostEdge = Readonly<{ to: "host"; port: number; cidr: string | undefined }>;
 
 /** How one asks a service whether it is well; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
 export type HealthSpec = NetworkHealth | SocketHealth | CommandHealth;

@@ -21,6 +21,7 @@ const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
   infra: [
     /^daemon\/(settings[a-z-]*|setting-types|url-authority|version)\.ts$/,
     /^(sidecar|sidecar\/engine-proxy|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/settings\.ts$/,
+    /^resource-server\/route-problems\.ts$/,
   ],
   policies: [/^sidecar\/upkeep\/(lint\/lint-config|observe\/node-version|plan\/monitor-keys)\.ts$/],
   test: [/./],

@@ -1,0 +1,50 @@
+import type { z } from "zod";
+import { PriceError, priceToAmount } from "./price.ts";
+import { routeFile, type RouteOffer } from "./route-file.ts";
+
+/**
+ * What is wrong with the content of a routes file for a server that charges on one network: a line a problem, each with the route and the
+ * field. None where the server takes it.
+ */
+export function routeProblems(content: unknown, network: string): readonly string[] {
+  const parsed = routeFile.safeParse(content);
+  if (!parsed.success) return schemaProblems(parsed.error.issues);
+  return Object.entries(parsed.data).flatMap(([key, { accepts }]) =>
+    [accepts].flat().flatMap((offer) => offerProblems(offer, network).map((text) => `${key}: accepts.${text}`)),
+  );
+}
+
+type Issue = z.core.$ZodIssue;
+
+function schemaProblems(issues: readonly Issue[]): readonly string[] {
+  return issues.flatMap((issue) => {
+    const route = issue.path.map(String);
+    return innermost(issue).map(({ path, message }) => {
+      const place = [...route, ...path.map(String)].join(": ") || "the whole file";
+      return `${place}: ${message}.`;
+    });
+  });
+}
+
+type Told = Readonly<{ path: readonly PropertyKey[]; message: string }>;
+
+/** What an issue of a key, or of one thing out of several kinds, is made of: of the kinds, the one that was meant. */
+function innermost(issue: Issue): readonly Told[] {
+  if (issue.code === "invalid_key") return issue.issues.map(({ message }) => ({ path: [], message }));
+  if (issue.code !== "invalid_union") return [{ path: [], message: issue.message }];
+  return issue.errors.find((inner) => inner.some(({ path }) => path.length > 0)) ?? issue.errors[0] ?? [];
+}
+
+function offerProblems(offer: RouteOffer, network: string): string[] {
+  const problems: string[] = [];
+  if (offer.network !== network) {
+    problems.push(`network: found "${offer.network}"; this server charges on "${network}" only (setting chain.id).`);
+  }
+  try {
+    priceToAmount(offer.price);
+  } catch (error) {
+    if (!(error instanceof PriceError)) throw error;
+    problems.push(`price: ${error.message}`);
+  }
+  return problems;
+}
