@@ -7,7 +7,7 @@ import { call, startTestGateway, until, type TestGateway } from "../testing/test
 /** Generated requests; a long run sets it to a million. */
 const runs = Number(process.env["GATEHOUSE_FUZZ_RUNS"] ?? 3_000);
 const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
-const atOnce = 40;
+const atOnce = 16;
 const shownEvery = 50_000;
 const batchItems = 20;
 

@@ -14,6 +14,9 @@ const messagesOfOne = 200;
 /** Statuses that a request which can't be read may be answered with. */
 const refusals: ReadonlySet<string> = new Set(["200", "400", "408", "413"]);
 const last = '{"jsonrpc":"2.0","id":"last","method":"eth_coinbase"}';
+const firstRequest = Buffer.from(
+  `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${last.length}\r\n\r\n${last}`,
+);
 
 /** Sends deliveries to one gateway, one after another. */
 export type MessageSender = AsyncDisposable &
@@ -31,9 +34,9 @@ export function makeMessageSender(url: string, batchItems: number): MessageSende
       const { body, way } = delivery;
       const expected = expectedAnswer(body, batchItems);
       if (way === "brokenChunks" || way === "wrongLength" || way === "cutOff") {
-        return wrongRefusal(
-          await rawExchange(url, brokenPieces(delivery), { expected: 1, quietMs: 2, patienceMs: 20 }),
-        );
+        // One that can be read comes first: when it is answered the connection is one that the gateway has taken.
+        const pieces = [firstRequest, ...brokenPieces(delivery)];
+        return wrongRefusal(await rawExchange(url, pieces, { expected: 1, quietMs: 4, patienceMs: answerMs }));
       }
       if (way === "webSocket" && expected !== undefined) {
         const texts = await overWebSocket(await sockets.open(), body, expected.kind === "nothing" ? 1 : 2);
@@ -74,9 +77,9 @@ async function overHttp(url: string, agent: Agent, delivery: Delivery) {
 
 /** What is wrong with the answer to a request that can't be read: it is one with a status, or the end of the connection. */
 function wrongRefusal(text: string): string | undefined {
-  if (text === "") return undefined;
-  const status = /^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1] ?? "";
-  return refusals.has(status) ? undefined : `status ${status} of what can't be read`;
+  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status ?? "");
+  const wrong = statuses.find((status) => !refusals.has(status));
+  return wrong === undefined ? undefined : `status ${wrong} of what can't be read`;
 }
 
 /** Opens WebSockets one after another: a new one when the present one has had its share, or is closed. */
