@@ -77,7 +77,8 @@ async function copyOwnership(file: FileHandle, path: string, { mode, uid, gid }:
   await chmod(path, mode & 0o7777);
 }
 
-async function syncDirectory(path: string): Promise<void> {
+/** Waits until the names in a directory are on the disk: what was made, renamed or removed there (fsync(2), Notes). */
+export async function syncDirectory(path: string): Promise<void> {
   await using directory = await open(path, "r");
   await directory.sync();
 }

@@ -7,7 +7,7 @@ import type { ImageBuilder } from "./image-builder.ts";
 /** How the images are come by: built here unless the configuration names them. */
 export type GatehouseImagesArgs = Pick<
   StackConfig,
-  "baseImage" | "gatehouseImage" | "devnetImage" | "nodeImage" | "postgresImage"
+  "baseImage" | "gatehouseImage" | "devnetImage" | "nodeImage" | "nodeUser" | "postgresImage"
 > &
   Readonly<{
     /** The repository's root: the build's context, where {@link installImageDependencies} has been. */
@@ -29,7 +29,12 @@ export class GatehouseImages extends ComponentResource {
     super("gatehouse:docker:GatehouseImages", name, {}, opts);
     this.#args = args;
     const built =
-      args.gatehouseImage === undefined ? this.#build("gatehouse", { BASE_IMAGE: args.baseImage }) : undefined;
+      args.gatehouseImage === undefined
+        ? this.#build("gatehouse", {
+            BASE_IMAGE: args.baseImage,
+            ...(args.nodeUser === undefined ? {} : { NODE_USER: String(args.nodeUser) }),
+          })
+        : undefined;
     this.gatehouse = built?.repoDigest ?? this.#pulled("gatehouse", args.gatehouseImage ?? "");
     this.devnet =
       args.devnetImage === undefined

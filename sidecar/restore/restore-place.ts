@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { replaceFile } from "#daemon/atomic-file.ts";
+import { replaceFile, syncDirectory } from "#daemon/atomic-file.ts";
 
 /**
  * Where a restore works: beside the data directory, on the same disk, so that the unpacked tree becomes the data directory by one
@@ -67,13 +67,15 @@ export async function clearTree({ tree }: RestorePlace): Promise<void> {
   await mkdir(tree, { recursive: true });
 }
 
-/** Makes the unpacked tree the data directory. */
+/** Makes the unpacked tree the data directory, and waits until the disk says so: the marker must not outlive a rename that was lost. */
 export async function takeTree({ tree, dataPath }: RestorePlace): Promise<void> {
   await rmdir(dataPath).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
   });
   await mkdir(dirname(dataPath), { recursive: true });
   await rename(tree, dataPath);
+  await syncDirectory(dirname(dataPath));
+  await syncDirectory(dirname(tree));
 }
 
 /** Says that the restore is done, and gives back the archive's room. */

@@ -6,14 +6,15 @@ import { downloadArchive, downloadedBytes, dropArchive, shown, type DownloadDepe
 import { RestoreError } from "./restore-error.ts";
 import { clearTree, finish, isEmpty, readMarker, restorePlace, takeTree, type RestorePlace } from "./restore-place.ts";
 import type { RestoreSettings } from "./settings.ts";
+import { syncTree } from "./sync-tree.ts";
 import { unpackArchive } from "./unpack-archive.ts";
 
 /** What came of it: done now, done by an earlier run, or nothing to do because there are data. */
 type RestoreOutcome = "restored" | "restored-before" | "not-empty";
 
 /**
- * Restores chain data before a node's first start: download (resumed where it ended), hash, unpack beside the data directory, one
- * rename, marker. A kill at any instant leaves the old state or one that the next run goes on from; a data directory that holds
+ * Restores chain data before a node's first start: download (resumed where it ended), hash, unpack beside the data directory, fsync
+ * of all of it, one rename, marker. A kill at any instant leaves the old state or one that the next run goes on from; a data directory that holds
  * anything is never touched.
  *
  * @throws {RestoreError} when it can't be done, with what to do.
@@ -39,6 +40,8 @@ export async function restore(settings: RestoreSettings, dependencies: DownloadD
   await clearTree(place);
   await refuseFullDisk(place);
   await unpackArchive(settings, place, dependencies);
+  log.info("unpacked; waiting until all of it is on the disk");
+  await syncTree(place.tree, dependencies.signal);
   await takeTree(place);
   await finish(place, sha256);
   log.info(`restored ${place.dataPath}`);

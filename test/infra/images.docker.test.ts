@@ -5,7 +5,7 @@ import { docker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { startContainer, uniqueName } from "../support/engine/container.ts";
 import { until } from "../support/until.ts";
-import { buildTestImages, testImages } from "./test-images.ts";
+import { buildTestImages, testImages, testNodeUser } from "./test-images.ts";
 
 const run = promisify(execFile);
 const found = await findEngine();
@@ -93,12 +93,22 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     ]);
   });
 
+  test("let the group of the service's user write where volumes begin, because a real node's user is another", async () => {
+    const program = `for (const path of ["/data", "/var/lib/gatehouse", "/run/gatehouse/files"]) console.log((fs.statSync(path).mode & 0o777).toString(8))`;
+    for (const image of [gatehouse, devnet]) {
+      const seen = await docker("run", "--rm", ...confined, "--entrypoint", "node", image, "--eval", program);
+      expect(seen.split("\n")).toEqual(["770", "770", "770"]);
+    }
+  });
+
   test("start from what Node compiled at the build", async () => {
     const told = ["--env", "NODE_DEBUG_NATIVE=COMPILE_CACHE", gatehouse, "sidecar", "--settings", "/nowhere"];
-    const { stderr } = await run("docker", ["run", "--rm", ...confined, ...told]).catch((error: unknown) => {
-      return error as { stderr: string };
-    });
-    expect(stderr).toContain("V8 code cache for ESM file:///app/sidecar/main.ts was accepted");
+    for (const user of ["10001:10001", `${testNodeUser}:10001`]) {
+      const { stderr } = await run("docker", ["run", "--rm", ...confined, "--user", user, ...told]).catch(
+        (error: unknown) => error as { stderr: string },
+      );
+      expect(stderr, user).toContain("V8 code cache for ESM file:///app/sidecar/main.ts was accepted");
+    }
   });
 
   test("hold no address of a registry in any of their layers", async () => {

@@ -14,6 +14,9 @@ export type TestImages = Readonly<{
   devnet: string;
 }>;
 
+/** The user of a real node's image, whom {@link TestImages.gatehouse} is built for too. */
+export const testNodeUser = 1_000;
+
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
 const buildDeadlineMs = 600_000;
@@ -35,7 +38,8 @@ export async function buildTestImages(name: string, nodeImage: string): Promise<
   const onFullBase = `${name}:gatehouse-full`;
   installImageDependencies(root);
   await build(images.bareBase, "test/infra/bare.Dockerfile", { FULL_IMAGE: nodeImage });
-  await build(images.gatehouse, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: images.bareBase });
+  const nodeUser = { NODE_USER: String(testNodeUser) };
+  await build(images.gatehouse, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: images.bareBase, ...nodeUser });
   await build(onFullBase, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: nodeImage });
   await build(images.devnet, "infra/images/devnet.Dockerfile", { GATEHOUSE_IMAGE: onFullBase });
   return images;

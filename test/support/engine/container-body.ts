@@ -53,6 +53,7 @@ const containerInputs = z.strictObject({
   uploads: z.array(z.strictObject({ file: z.string(), content: z.string(), permissions: z.string() })).default([]),
   // How the provider itself waits and removes; no part of what the engine is asked for.
   attach: z.boolean().default(false),
+  start: z.boolean().default(true),
   mustRun: z.boolean().default(true),
   wait: z.boolean().default(false),
   waitTimeout: z.int().default(60),

@@ -1,7 +1,7 @@
 import type { PolicyResource } from "#policies/rule.ts";
 import { until } from "../until.ts";
-import { archive } from "./archive.ts";
-import { containerBody, readContainerInputs, type ContainerInputs } from "./container-body.ts";
+import { readContainerInputs, type ContainerInputs } from "./container-body.ts";
+import { createContainer } from "./create-container.ts";
 import { engineApi, type EngineApi } from "./engine-api.ts";
 import { removeContainer } from "./remove-container.ts";
 
@@ -83,16 +83,8 @@ async function runContainer(
   inputs: ContainerInputs,
 ): Promise<void> {
   const { name } = inputs;
-  await api.call("POST", `/containers/create?name=${name}`, containerBody(inputs));
-  for (const { name: network, aliases } of inputs.networksAdvanced.slice(1)) {
-    await api.call("POST", `/networks/${network}/connect`, { Container: name, EndpointConfig: { Aliases: aliases } });
-  }
-  const files = inputs.uploads.map(({ file, content, permissions }) => ({
-    path: file.slice(1),
-    content,
-    mode: Number.parseInt(permissions, 8),
-  }));
-  if (files.length > 0) await api.putArchive(name, archive(files));
+  await createContainer(api, inputs);
+  if (!inputs.start) return;
   await api.call("POST", `/containers/${name}/start`);
   if (!inputs.mustRun) {
     const { StatusCode: status } = (await api.call("POST", `/containers/${name}/wait`)) as { StatusCode: number };

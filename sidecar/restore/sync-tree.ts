@@ -1,0 +1,30 @@
+import { open, opendir } from "node:fs/promises";
+import { join } from "node:path";
+import { syncDirectory } from "#daemon/atomic-file.ts";
+
+/** How many files are waited for at a time; the disk orders their writes. */
+const concurrentFiles = 16;
+
+/**
+ * Waits until every file and every name of a tree is on the disk (fsync(2)), from the leaves to the root, so that a machine that loses
+ * power afterwards has all of it.
+ *
+ * @throws the file system's own error, or the signal's reason.
+ */
+export async function syncTree(directory: string, signal: AbortSignal): Promise<void> {
+  const files: string[] = [];
+  for await (const entry of await opendir(directory)) {
+    signal.throwIfAborted();
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) await syncTree(path, signal);
+    else files.push(path);
+    if (files.length >= concurrentFiles) await Promise.all(files.splice(0).map(syncFile));
+  }
+  await Promise.all(files.map(syncFile));
+  await syncDirectory(directory);
+}
+
+async function syncFile(path: string): Promise<void> {
+  await using file = await open(path, "r");
+  await file.sync();
+}

@@ -1,0 +1,167 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create } from "tar";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { tokenAddress } from "#devnet/token/address.ts";
+import type { PolicyResource } from "#policies/rule.ts";
+import { readContainerInputs } from "../support/engine/container-body.ts";
+import { uniqueName } from "../support/engine/container.ts";
+import { createContainer } from "../support/engine/create-container.ts";
+import { docker } from "../support/engine/docker.ts";
+import { runOnEngine, type EngineStack } from "../support/engine/engine-stack.ts";
+import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+import { until } from "../support/until.ts";
+import { deployedResources } from "./deployed-resources.ts";
+import { buildTestImages, testNodeUser } from "./test-images.ts";
+
+const found = await findEngine();
+const payload = randomBytes(6_000_000);
+const bytesPerSecond = 1_000_000;
+const serverPort = 8_080;
+const legacyConf = "node/domain/client/bin/node.conf";
+let directory = "";
+let sha256 = "";
+
+/** What prepares a real node's workspace, and a server of the snapshot on the network that reaches the outside. */
+type Preparation = AsyncDisposable &
+  Readonly<{ prefix: string; stack: EngineStack; resources: readonly PolicyResource[] }>;
+
+async function prepare(checksum: string): Promise<Preparation> {
+  if (!found.ok) throw new Error(found.message);
+  const images = await buildTestImages(inject("testImagesName"), found.nodeImage);
+  const prefix = uniqueName("restore");
+  const config = {
+    dockerEngine: found.url,
+    tokenAddress,
+    signerPrivateKey: `0x${"17".repeat(32)}`,
+    payTo: `0x${"01".repeat(20)}`,
+    gatehouseImage: images.gatehouse,
+    // Any image: its container is only made. It runs as another user than Gatehouse's, and its layout is the old one.
+    nodeImage: found.nodeImage,
+    nodeUser: String(testNodeUser),
+    nodeVersion: "0.10.3",
+    hostIp: "203.0.113.10",
+    restore: JSON.stringify({ url: `http://snapshots:${serverPort}/chain.tar?signature=hush`, sha256: checksum }),
+    settings: JSON.stringify({ restore: { progressMs: 200, retryMs: 100 } }),
+  };
+  const resources = await deployedResources(config, prefix);
+  const first = new Set(["edge", "node-workspace", "node-prime"].map((part) => `${prefix}-${part}`));
+  const stack = await runOnEngine(
+    resources.filter(({ type, name }) => type.startsWith("docker:") && first.has(name)),
+    { url: found.url, prefix },
+  );
+  const program = ["node", "/server/archive-server.mjs", "/srv/chain.tar", String(serverPort), String(bytesPerSecond)];
+  const mounts = ["--volume", `${directory}:/srv:ro`, "--volume", `${import.meta.dirname}:/server:ro`];
+  const network = ["--network", `${prefix}-edge`, "--network-alias", "snapshots"];
+  const labels = ["--label", `io.gatehouse.stack=${prefix}`];
+  await docker(
+    "run",
+    "--detach",
+    "--name",
+    `${prefix}-snapshots`,
+    ...labels,
+    ...network,
+    ...mounts,
+    found.nodeImage,
+    ...program,
+  );
+  return { prefix, stack, resources, [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose]() };
+}
+
+/** Makes one of the preparing containers, in the place of an earlier one, and starts it; `end` waits for its end. */
+async function start({ prefix, stack, resources }: Preparation, step: "restore" | "conf") {
+  const name = `${prefix}-node-${step}`;
+  const made = resources.find((resource) => resource.name === name && resource.type.endsWith(":Container"));
+  await docker("rm", "--force", name).catch(() => "");
+  await createContainer(stack.api, readContainerInputs(made?.props ?? {}));
+  await docker("start", name);
+  return {
+    name,
+    end: async () => Number(await docker("wait", name)),
+    printed: async () => (await stack.api.read(`/containers/${name}/logs?stdout=true&stderr=true`)).toString(),
+  };
+}
+
+/** The ranges that the server of the snapshot was asked for. */
+const asked = async ({ prefix }: Preparation) =>
+  (await docker("logs", `${prefix}-snapshots`)).split("\n").filter((line) => line.startsWith("asked for"));
+
+/** Every file and directory of the workspace's volume with its owner, seen by root. */
+async function filesOf({ prefix }: Preparation): Promise<readonly string[]> {
+  if (!found.ok) return [];
+  const list = ["find", "/data", "-mindepth", "1", "-printf", "%u:%g %P\\n"];
+  const printed = await docker("run", "--rm", "--volume", `${prefix}-node-workspace:/data`, found.nodeImage, ...list);
+  return printed
+    .split("\n")
+    .filter((line) => line !== "")
+    .toSorted();
+}
+
+const contentOf = ({ prefix }: Preparation, command: readonly string[]) =>
+  docker("run", "--rm", "--volume", `${prefix}-node-workspace:/data:ro`, found.ok ? found.nodeImage : "", ...command);
+
+describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason(found)}`, () => {
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "gatehouse-snapshot-"));
+    await writeFile(join(directory, "blocks"), payload);
+    await create({ cwd: directory, file: join(directory, "chain.tar") }, ["blocks"]);
+    sha256 = createHash("sha256")
+      .update(await readFile(join(directory, "chain.tar")))
+      .digest("hex");
+    if (found.ok) await buildTestImages(inject("testImagesName"), found.nodeImage);
+  }, 900_000);
+
+  afterAll(() => rm(directory, { recursive: true }));
+
+  test("goes on where a killed one ended, tells how far it is, and is done once", async () => {
+    await using place = await prepare(sha256);
+    const killed = await start(place, "restore");
+    await until("a part is downloaded", 60_000, async () => /download: .* \(\d/.test(await killed.printed()));
+    await docker("kill", "--signal", "KILL", killed.name);
+    expect(await killed.end()).toBe(137);
+    expect((await filesOf(place)).filter((line) => / data(\/|$)/.test(line))).toEqual([]);
+
+    const resumed = await start(place, "restore");
+    expect(await resumed.end(), await resumed.printed()).toBe(0);
+    const [first, second, ...others] = await asked(place);
+    expect([first, others]).toEqual(["asked for whole", []]);
+    const from = Number(/bytes=(\d+)-$/.exec(second ?? "")?.[1]);
+    expect(from).toBeGreaterThan(0);
+    expect(await resumed.printed()).not.toContain("hush");
+    const [sum = ""] = (await contentOf(place, ["sha256sum", "/data/data/blocks"])).split(" ");
+    expect(sum).toBe(createHash("sha256").update(payload).digest("hex"));
+    expect(await filesOf(place)).toContain(`${testNodeUser}:10001 data/blocks`);
+
+    await docker("start", resumed.name);
+    expect(await resumed.end()).toBe(0);
+    expect(await resumed.printed()).toContain("was restored at");
+    expect(await asked(place)).toHaveLength(2);
+  });
+
+  test("leaves nothing that the node would start on when the checksum is another, and says what was found", async () => {
+    await using place = await prepare("0".repeat(64));
+    const refused = await start(place, "restore");
+    expect(await refused.end()).toBe(1);
+    expect(await refused.printed()).toContain(
+      `has the SHA-256 ${sha256}, expected ${"0".repeat(64)}; nothing was unpacked.`,
+    );
+    expect((await filesOf(place)).filter((line) => /data|blocks|archive/.test(line))).toEqual([]);
+  });
+
+  test("is followed by the node's first configuration, in the layout of its version, and never written over", async () => {
+    await using place = await prepare(sha256);
+    const seeded = await start(place, "conf");
+    expect(await seeded.end(), await seeded.printed()).toBe(0);
+    expect(await filesOf(place)).toContain(`${testNodeUser}:10001 ${legacyConf}`);
+    const written = await contentOf(place, ["cat", `/data/${legacyConf}`]);
+    expect(JSON.parse(written)).toMatchObject({
+      chain: { startup_config: { init_config: { host_ip: "203.0.113.10" } } },
+    });
+    expect(written).toContain("pamir_cetina_push_address");
+    const again = await start(place, "conf");
+    expect([await again.end(), await again.printed()]).toEqual([0, expect.stringContaining("is there; left as it is")]);
+    expect(await contentOf(place, ["cat", `/data/${legacyConf}`])).toBe(written);
+  });
+});
