@@ -1,4 +1,5 @@
 import type * as docker from "@pulumi/docker";
+import { secret } from "@pulumi/pulumi";
 import { filesDirectory, type ServiceSpec } from "../spec/service-spec.ts";
 import { oneShot, type OneShotPlacement } from "./one-shot.ts";
 
@@ -25,9 +26,9 @@ export function courierArgs(spec: ServiceSpec, placement: OneShotPlacement): doc
     ...oneShot(spec, placement),
     entrypoints: ["node"],
     command: [installProgram, "move", incomingDirectory, filesDirectory],
-    uploads: spec.files.map(({ name, content }) => ({
-      file: `${incomingDirectory}/${name}`,
-      content,
+    uploads: spec.files.map((file) => ({
+      file: `${incomingDirectory}/${file.name}`,
+      content: file.secret ? secret(file.content) : file.content,
       permissions: "0444",
     })),
   };

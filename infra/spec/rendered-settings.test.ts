@@ -23,6 +23,15 @@ describe("renderSettings", () => {
     expect(files).toEqual([{ name: "signer-privatekey", content: text, secret: true }]);
   });
 
+  it("gives a file for a secret that a stack wrote among its settings, too", () => {
+    const { environment, files } = renderSettings(facilitatorSettings, {
+      signer: { privateKey: text },
+      assets: [asset],
+    });
+    expect(JSON.stringify(environment)).not.toContain(text);
+    expect(files).toEqual([{ name: "signer-privatekey", content: text, secret: true }]);
+  });
+
   it("refuses what the service itself would refuse, in the service's words", () => {
     const { problems } = renderSettings(facilitatorSettings, { chain: { id: 0 }, assets: [asset] });
     expect(problems.map((problem) => problem.key)).toEqual([

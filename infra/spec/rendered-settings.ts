@@ -2,7 +2,7 @@ import { settingsLeaves, type SettingsLeaf } from "#daemon/settings-leaf.ts";
 import { SettingsError } from "#daemon/settings-problem.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings.ts";
 import type { ConfigProblem } from "./config-problem.ts";
-import { isDeploymentSecret } from "./deployment-secret.ts";
+import { isDeploymentSecret, type DeploymentSecret } from "./deployment-secret.ts";
 import { filesDirectory, type FileSpec } from "./service-spec.ts";
 import { leafPaths, valueAt, type SettingsTree } from "./settings-tree.ts";
 
@@ -25,11 +25,12 @@ export function renderSettings(definition: SettingsDefinition, tree: SettingsTre
   for (const leaf of leaves) {
     const value = valueAt(tree, leaf.path);
     if (value === undefined) continue;
-    if (isDeploymentSecret(value)) {
+    const hidden = secretOf(leaf, value);
+    if (hidden !== undefined) {
       const name = leaf.path.join("-").toLowerCase();
-      files.push({ name, content: value.value, secret: true });
+      files.push({ name, content: hidden.value, secret: true });
       environment[`${leaf.env}_FILE`] = `${filesDirectory}/${name}`;
-      checked[leaf.env] = value.check;
+      checked[leaf.env] = hidden.check;
     } else {
       environment[leaf.env] = encode(leaf, value);
       checked[leaf.env] = encode(leaf, value);
@@ -40,6 +41,14 @@ export function renderSettings(definition: SettingsDefinition, tree: SettingsTre
     files,
     problems: [...strangers(definition, leaves, tree), ...refusals(definition, leaves, checked)],
   };
+}
+
+/** A secret of the deployment's, or one that a stack wrote among its settings. */
+function secretOf(leaf: SettingsLeaf, value: unknown): Pick<DeploymentSecret, "check" | "value"> | undefined {
+  if (isDeploymentSecret(value)) return value;
+  if (!leaf.secret) return undefined;
+  const text = encode(leaf, value);
+  return { check: text, value: text };
 }
 
 function encode(leaf: SettingsLeaf, value: unknown): string {

@@ -1,11 +1,13 @@
+import { decodePaymentResponseHeader } from "@x402/core/http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { request } from "undici";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { uniqueName } from "../support/engine/container.ts";
 import { docker } from "../support/engine/docker.ts";
 import { findEngine } from "../support/engine/find-engine.ts";
 import { freePorts } from "../support/free-ports.ts";
+import { callRpc } from "../support/call-rpc.ts";
 import { clientFetch } from "../support/paying.ts";
+import { testAccount } from "../support/payment-chain.ts";
 import { findPulumi } from "../support/pulumi/find-pulumi.ts";
 import { pulumiStack, type PulumiResult, type PulumiStack } from "../support/pulumi/pulumi-stack.ts";
 import { removeStack } from "../support/pulumi/remove-stack.ts";
@@ -41,10 +43,22 @@ async function step(what: string, command: Promise<PulumiResult>, expected: "suc
 const up = (what: string, ...options: readonly string[]) =>
   step(what, stack.run("up", "--yes", "--skip-preview", ...options));
 
-async function pay(): Promise<void> {
+/** Pays for a request; gives the settlement's transaction. */
+async function pay(): Promise<string> {
   const answer = await clientFetch()(`${urls.resourceServer}/data`);
   expect(answer.status).toBe(200);
-  expect(answer.headers.get("payment-response")).toBeTruthy();
+  return decodePaymentResponseHeader(answer.headers.get("payment-response") ?? "").transaction;
+}
+
+/** Ids of the stack's containers by name. */
+async function containerIds(): Promise<Readonly<Record<string, string>>> {
+  const lines = (await labelled("ps", "--all", "--no-trunc", "--format", "{{.Names}} {{.ID}}")).split("\n");
+  return Object.fromEntries(lines.map((line) => line.split(" ") as [string, string]));
+}
+
+/** The account that sent a transaction. */
+async function senderOf(transaction: string): Promise<string | undefined> {
+  return (await callRpc<{ from: string }>(urls.gateway, "eth_getTransactionByHash", [transaction])).result?.from;
 }
 
 /** The seconds since 1970 at which the node's metrics last reached the Pushgateway. */
@@ -56,10 +70,8 @@ async function lastPush(): Promise<number> {
 }
 
 async function rangeOf(blocks: number): Promise<string | undefined> {
-  const params = [{ fromBlock: "0x0", toBlock: `0x${(blocks - 1).toString(16)}` }];
-  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getLogs", params });
-  const answer = await request(urls.gateway, { method: "POST", headers: { "content-type": "application/json" }, body });
-  return ((await answer.body.json()) as { error?: { message: string } }).error?.message;
+  const range = { fromBlock: "0x0", toBlock: `0x${(blocks - 1).toString(16)}` };
+  return (await callRpc(urls.gateway, "eth_getLogs", [range])).error?.message;
 }
 
 describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { timeout: stepDeadlineMs }, () => {
@@ -109,6 +121,16 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     times.push(`  node.conf broken and healed: ${Math.round(performance.now() - brokenAt) / 1_000} s`);
   });
 
+  test("warns at preview of a change that interrupts the node, and of no other", async () => {
+    await stack.configure({ ...config, settings: { sidecar: { gateway: { ranges: { logsBlocks: 70 } } } } });
+    const harmless = await step("preview of a change to the sidecar", stack.run("preview"));
+    expect(harmless).not.toContain("would be");
+    await stack.configure({ ...config, nodeVersion: "0.16.2" });
+    const printed = await step("preview of a change to the node", stack.run("preview"));
+    expect(printed).toContain(`warning: ${container("node")} would be replaced: the node stops`);
+    expect(printed.match(/^ *warning: .* would be/gm)).toHaveLength(1);
+  });
+
   test("migrates the metrics keys of a node that is upgraded, and metrics still arrive", async () => {
     expect(await readConf()).toContain("pamir_cetina_push_address");
     await stack.configure({ ...config, nodeVersion: "0.16.2" });
@@ -129,6 +151,18 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     await up("ranges.logsBlocks 50");
     expect(await rangeOf(60)).toContain("limited to 50 blocks");
     expect(await startedAt("node")).toBe(since);
+  });
+
+  test("hands a changed secret to the service that uses it, and leaves the others alone", async () => {
+    const before = await containerIds();
+    const signer = testAccount(3);
+    const settings = { facilitator: { signer: { privateKey: signer.privateKey } } };
+    await stack.configure({ ...config, settings: { ...(config["settings"] as object), ...settings } });
+    await up("another key of the facilitator's signer");
+    const after = await containerIds();
+    const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
+    expect(changed.toSorted()).toEqual([container("facilitator"), container("facilitator-files")]);
+    expect(await senderOf(await pay())).toBe(signer.account.address.toLowerCase());
   });
 
   test("is stopped by the policies at preview", async () => {

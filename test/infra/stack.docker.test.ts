@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { request } from "undici";
 import { docker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+import { callRpc } from "../support/call-rpc.ts";
 import { balanceOf, clientFetch, payee } from "../support/paying.ts";
 import { until } from "../support/until.ts";
 import { forbiddenCalls, type ForbiddenCall } from "./forbidden-engine-calls.ts";
@@ -25,14 +26,7 @@ const callProxy = async (calls: readonly ForbiddenCall[]): Promise<number[]> => 
   return JSON.parse(await stack.api.run(sidecar, command)) as number[];
 };
 const readConf = () => stack.api.run(node, print(`process.stdout.write(require("fs").readFileSync("${nodeConf}"))`));
-const rpc = async (method: string, params: unknown[]) => {
-  const answer = await request(urls.gateway, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-  });
-  return (await answer.body.json()) as { result?: unknown; error?: { code: number; message: string } };
-};
+const rpc = (method: string, params: unknown[]) => callRpc(urls.gateway, method, params);
 
 /** What the engine holds, apart from this stack's changes: nothing of it may be changed by a refused call. */
 const inventory = async () => ({

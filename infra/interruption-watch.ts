@@ -1,0 +1,75 @@
+import {
+  getOrganization,
+  log,
+  ResourceHook,
+  runtime,
+  StackReference,
+  type Resource,
+  type ResourceHookArgs,
+} from "@pulumi/pulumi";
+import { z } from "zod";
+import { interruptionByUpdate, removalOf, replacementOf, watchedAs, type Watched } from "./interruptions.ts";
+
+/** The output in which a stack names what is watched, for its next preview. */
+export const watchedOutput = "watchedAtPreview";
+
+/** The watch of one run of the program. */
+export type InterruptionWatch = Readonly<{
+  /** To be called when every resource is registered: calls out what is gone, and gives the value of {@link watchedOutput}. */
+  end: () => Promise<readonly string[]>;
+}>;
+
+const namesSchema = z.array(z.string());
+
+/**
+ * Has a plain `pulumi preview` call out, as a warning at the resource, what would interrupt the node or drop data. To be called before
+ * any resource is registered. Pulumi runs hooks in a preview too, and that before a creation for a replacement as well (Pulumi
+ * documentation, "Resource hooks"); whether there is such a resource already, which that hook is not told, the outputs of the stack's last
+ * update tell. A hook before the deletion would know, but `pulumi destroy` refuses a stack that has one unless it runs the program.
+ */
+export function watchInterruptions({
+  project,
+  stack,
+}: Readonly<{ project: string; stack: string }>): InterruptionWatch {
+  const reference = new StackReference(`${getOrganization()}/${project}/${stack}`);
+  const deployed = reference
+    .getOutputDetails(watchedOutput)
+    .then(({ value }) => namesSchema.safeParse(value).data ?? []);
+  const watched: string[] = [];
+  runtime.registerStackTransformation(({ resource, type, name, props, opts }) => {
+    const what = watchedAs(type, name);
+    if (what === undefined) return undefined;
+    watched.push(name);
+    return { props, opts: { ...opts, hooks: hooksOf({ what, resource, name, deployed }) } };
+  });
+  return {
+    end: async () => {
+      const gone = (await deployed).filter((name) => !watched.includes(name));
+      if (runtime.isDryRun()) for (const name of gone) await log.warn(removalOf(name));
+      return watched.toSorted();
+    },
+  };
+}
+
+type Subject = Readonly<{ what: Watched; resource: Resource; name: string; deployed: Promise<readonly string[]> }>;
+
+function hooksOf({ what, resource, name, deployed }: Subject) {
+  const hook = (moment: string, finding: (args: ResourceHookArgs) => Promise<string | undefined>) => {
+    const tell = async (args: ResourceHookArgs) => {
+      const found = runtime.isDryRun() ? await finding(args) : undefined;
+      // Not waited for: it waits until the resource is registered, which waits for this hook.
+      if (found !== undefined) void log.warn(found, resource);
+    };
+    return new ResourceHook(`${name}-${moment}`, tell, { onDryRun: true, ignoreErrors: true });
+  };
+  return {
+    beforeCreate: [
+      hook("creation", async () => ((await deployed).includes(name) ? replacementOf(what, name) : undefined)),
+    ],
+    beforeUpdate: [
+      hook("update", async ({ type, oldInputs, newInputs }) =>
+        interruptionByUpdate(type, name, { before: oldInputs, after: newInputs }),
+      ),
+    ],
+  };
+}
