@@ -161,7 +161,8 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     const api = await apiOf("delete-pod", "volume-snapshot");
     const list = `/apis/snapshot.storage.k8s.io/v1/namespaces/${stacks["delete-pod"]}/volumesnapshots`;
     const metadata = { name: "by-hand", namespace: stacks["delete-pod"] };
-    const byHand = { apiVersion: "snapshot.storage.k8s.io/v1", kind: "VolumeSnapshot", metadata };
+    const spec = { source: { persistentVolumeClaimName: "node-workspace" } };
+    const byHand = { apiVersion: "snapshot.storage.k8s.io/v1", kind: "VolumeSnapshot", metadata, spec };
     expect(await cluster.apply(byHand)).toBeUndefined();
     const settings = { claim: "node-workspace", keep: 3 };
     for (const second of [1, 2, 3, 4, 5]) {
