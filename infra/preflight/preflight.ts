@@ -6,6 +6,7 @@ import { engineQuestion } from "./engine-question.ts";
 import { contextProblems } from "./kubernetes-context.ts";
 import { missingValues } from "./missing-values.ts";
 import { probePort } from "./port-probe.ts";
+import { registryProblems } from "./registry-images.ts";
 
 /** What the program looks at beside its configuration. */
 export type Surroundings = Readonly<{ prefix: string; environment: Readonly<Record<string, string | undefined>> }>;
@@ -27,11 +28,12 @@ async function targetProblems(
 ): Promise<readonly ConfigProblem[]> {
   if (config.target === "kubernetes") {
     if (config.renderTo !== undefined) return [];
-    return contextProblems(config.kubernetesContext, {
+    const context = contextProblems(config.kubernetesContext, {
       kubeconfig: environment["KUBECONFIG"],
       home: homedir(),
       inCluster: environment["KUBERNETES_SERVICE_HOST"] !== undefined,
     });
+    return [...context, ...(await registryProblems(config, { fetch }))];
   }
   const ask = engineQuestion(config.dockerEngine, environment["DOCKER_CERT_PATH"] !== undefined);
   if (ask === undefined) return [];

@@ -1,0 +1,92 @@
+import { z } from "zod";
+import type { StackConfig } from "../config-schema.ts";
+import type { ConfigProblem } from "../spec/config-problem.ts";
+
+/** How registries are asked. */
+export type RegistryLook = Readonly<{ fetch: typeof globalThis.fetch }>;
+
+/** How long one registry may take over all questions; one that takes longer is left to the cluster. */
+const askTimeoutMs = 3_000;
+
+const imageKeys = ["gatehouseImage", "devnetImage", "nodeImage"] as const;
+
+/** Forms of a manifest that a registry may have (OCI image specification; Docker image manifest, version 2, schema 2). */
+const manifestTypes = [
+  "application/vnd.oci.image.index.v1+json",
+  "application/vnd.oci.image.manifest.v1+json",
+  "application/vnd.docker.distribution.manifest.list.v2+json",
+  "application/vnd.docker.distribution.manifest.v2+json",
+].join(", ");
+
+const tokenAnswer = z.object({ token: z.string() });
+
+/**
+ * The images of a stack that are certainly nowhere: their registry shows the repository to everybody, and has no such tag or digest in it
+ * (OCI distribution specification, "Pulling manifests" and "Listing tags"). Pods would wait for such an image without end. What a registry
+ * shows only to those whom it knows, or not from here, is left to the cluster, which has its own credentials.
+ */
+export async function registryProblems(config: StackConfig, look: RegistryLook): Promise<readonly ConfigProblem[]> {
+  const problems = await Promise.all(
+    imageKeys.map(async (key): Promise<readonly ConfigProblem[]> => {
+      const reference = config[key];
+      const place = reference === undefined ? undefined : placeOf(reference);
+      if (place === undefined || !(await isMissing(place, look))) return [];
+      const message = `found ${reference}, but ${place.registry} has no ${place.version} in ${place.repository}. Push it, or correct it with \`pulumi config set ${key} …\`.`;
+      return [{ key, message }];
+    }),
+  );
+  return problems.flat();
+}
+
+type Place = Readonly<{ registry: string; repository: string; version: string }>;
+
+/** Where an image is; `undefined` where the reference names no registry, which is for the cluster's machines to choose. */
+function placeOf(reference: string): Place | undefined {
+  const [named = "", digest] = reference.split("@");
+  const match = /^(?<registry>[^/]+[.:][^/]*)\/(?<repository>[^:]+)(:(?<tag>[^:/]+))?$/.exec(named);
+  const { registry, repository, tag = "latest" } = match?.groups ?? {};
+  return registry === undefined || repository === undefined
+    ? undefined
+    : { registry, repository, version: digest ?? tag };
+}
+
+async function isMissing({ registry, repository, version }: Place, { fetch }: RegistryLook): Promise<boolean> {
+  const signal = AbortSignal.timeout(askTimeoutMs);
+  const ask = async (path: string, token?: string) => {
+    const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+    const url = `https://${registry}/v2/${repository}/${path}`;
+    const answer = await fetch(url, { signal, headers: { Accept: manifestTypes, ...authorization } });
+    // An answer that nobody reads would hold its connection, and the program with it.
+    await answer.body?.cancel();
+    return answer;
+  };
+  try {
+    const first = await ask("tags/list?n=1");
+    const token = first.status === 401 ? await anonymousToken(first, signal, { fetch }) : undefined;
+    const listed = token === undefined ? first : await ask("tags/list?n=1", token);
+    if (listed.status !== 200) return false;
+    return (await ask(`manifests/${version}`, token)).status === 404;
+  } catch {
+    // Out of reach from here, or no registry: the cluster may see more of it.
+    return false;
+  }
+}
+
+/** The token that a registry gives to everybody (Docker Registry token authentication); `undefined` where it gives none. */
+async function anonymousToken(
+  refusal: Response,
+  signal: AbortSignal,
+  { fetch }: RegistryLook,
+): Promise<string | undefined> {
+  const challenge = refusal.headers.get("www-authenticate") ?? "";
+  const field = (name: string) => new RegExp(`${name}="([^"]*)"`).exec(challenge)?.[1];
+  const realm = field("realm");
+  if (!challenge.startsWith("Bearer ") || realm?.startsWith("https://") !== true) return undefined;
+  const url = new URL(realm);
+  for (const name of ["service", "scope"]) {
+    const value = field(name);
+    if (value !== undefined) url.searchParams.set(name, value);
+  }
+  const answer = await fetch(url, { signal });
+  return answer.ok ? tokenAnswer.safeParse(await answer.json()).data?.token : undefined;
+}
