@@ -71,7 +71,9 @@ const callersSection = section({
 
 const jwtSection = section({
   jwksUrl: httpUrl.optional().describe("URL of the key set that signs callers' tokens"),
-  jwksPath: filePath.optional().describe("File with the key set that signs callers' tokens"),
+  jwksPath: filePath
+    .optional()
+    .describe("File with the key set that signs callers' tokens; read again whenever it changes"),
   issuer: z.string().min(1).optional().describe("Issuer that tokens must name").meta({ expected: "a token issuer" }),
   audience: z
     .string()

@@ -1,21 +1,30 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLog } from "#daemon/log.ts";
 import { startFakeNode, type FakeNode } from "../testing/fake-node.ts";
+import { connectTestClient } from "../testing/test-client.ts";
 import { call, post, startTestGateway, until, type TestGateway } from "../testing/test-gateway.ts";
 
 const key = "a-key-of-the-operator";
 const entry = { name: "ops", sha256: createHash("sha256").update(key).digest("hex"), tier: "paid" };
 const chainId = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}';
 
+/** The methods that an answer of rpc.discover names. */
+function namesOf({ text }: Readonly<{ text: string }>): readonly string[] {
+  const { result } = JSON.parse(text) as { result: { methods: readonly { name: string }[] } };
+  return result.methods.map(({ name }) => name);
+}
+
 describe("callers", () => {
   let node: FakeNode;
   let gateway: TestGateway;
   let folder: string;
   let token: (claims: object, expires: string) => Promise<string>;
+  const lines: string[] = [];
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "gatehouse-callers-"));
     const { publicKey, privateKey } = await generateKeyPair("ES256");
@@ -29,13 +38,15 @@ describe("callers", () => {
         .setExpirationTime(expires)
         .sign(privateKey);
     node = await startFakeNode();
-    gateway = await startTestGateway(node, {
+    const settings = {
       private: { enabled: true },
       internal: { enabled: true },
       callers: { keysPath: join(folder, "keys.json5") },
       jwt: { jwksPath: join(folder, "jwks.json") },
       policyPath: join(folder, "policy.json5"),
-    });
+    };
+    const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
+    gateway = await startTestGateway(node, settings, log);
   });
   afterAll(async () => {
     await gateway[Symbol.asyncDispose]();
@@ -128,17 +139,81 @@ describe("callers", () => {
     ).toContain("403");
   });
 
+  /** What the log says of a file that has turned bad, as soon as it says it. */
+  const toldWrong = async (setting: string, problem: string) => {
+    const wanted = (line: string) => line.includes(`${setting}: `) && line.includes(problem);
+    await until(`${setting} is told to be wrong`, () => lines.some(wanted));
+    const told = lines.find(wanted) ?? "";
+    lines.length = 0;
+    expect(told).toContain("what was read before stays in force");
+    expect(told).not.toContain(entry.sha256.slice(0, 8));
+  };
+
   it("come and go with the key file, and keep their keys when it turns bad", async () => {
     await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys: [{ ...entry, sha256: "0".repeat(64) }] }));
     await until("the key is gone", async () => (await privately(`Bearer ${key}`)).status === 401);
     await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys: [entry] }));
     await until("the key is back", async () => (await privately(`Bearer ${key}`)).status === 200);
+    for (const [content, problem] of [
+      [JSON.stringify({ keys: [{ ...entry, tier: "Paid!" }] }), "keys.0.tier"],
+      [JSON.stringify({ keys: [entry, { ...entry, name: "other" }] }), "the same hash"],
+      ["{ keys: [", "keys.json5"],
+    ] as const) {
+      await writeFile(join(folder, "keys.json5"), content);
+      await toldWrong("gateway.callers.keysPath", problem);
+      expect((await privately(`Bearer ${key}`)).status).toBe(200);
+    }
+  });
+
+  it("come and go with the key set's file, and keep their tokens when it turns bad", async () => {
+    const path = join(folder, "jwks.json");
+    const before = await readFile(path, "utf8");
+    const good = await token({ tier: "paid" }, "1h");
+    expect((await privately(`Bearer ${good}`)).status).toBe(200);
+    await writeFile(path, '{"keys":5}');
+    await toldWrong("gateway.jwt.jwksPath", "no key set");
+    expect((await privately(`Bearer ${good}`)).status).toBe(200);
+    const { publicKey } = await generateKeyPair("ES256");
+    await writeFile(path, JSON.stringify({ keys: [await exportJWK(publicKey)] }));
+    await until("the token is refused", async () => (await privately(`Bearer ${good}`)).status === 401);
+    await writeFile(path, before);
+    await until("the token is good again", async () => (await privately(`Bearer ${good}`)).status === 200);
+  });
+
+  it("are told by rpc.discover what their listener has", async () => {
+    const discover = '{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}';
+    const publicNames = namesOf(await post(gateway.urls["public"]!, discover));
+    const privateNames = namesOf(await privately(`Bearer ${key}`, discover));
+    const internalNames = namesOf(await post(gateway.urls["internal"]!, discover));
+    expect(publicNames).toEqual(expect.arrayContaining(["eth_call", "eth_subscribe", "rpc.discover"]));
+    expect(publicNames).not.toContain("net_listening");
+    expect(privateNames).toContain("net_listening");
+    expect(privateNames).not.toContain("debug_getBlockReadStates");
+    expect(internalNames).toContain("debug_getBlockReadStates");
+    expect(internalNames).not.toContain("eth_batchGetBlockByNumber");
+  });
+
+  it("may open a WebSocket with a key or a token, and not without", async () => {
+    const url = gateway.urls["private"]!;
+    await expect(connectTestClient(url)).rejects.toThrow("401");
+    await expect(connectTestClient(url, { Authorization: "Bearer wrong" })).rejects.toThrow("401");
+    for (const credential of [key, await token({ tier: "paid" }, "1h")]) {
+      await using client = await connectTestClient(url, { Authorization: `Bearer ${credential}` });
+      expect(await client.ask(chainId.replace("eth_chainId", "net_listening"))).toContain("result");
+    }
   });
 
   it("keep their limits when the policy file is wrong, and a listener never lacks its tier", async () => {
-    await writeFile(join(folder, "policy.json5"), "{ tiers: {}, ranges: { logsBlocks: 1 } }");
-    await writeFile(join(folder, "policy.json5"), "{ tiers: {}, ranges: { logsBlocks: 3 ");
-    expect((await call(gateway.urls["public"]!, "eth_coinbase")).result).toBe("0x0");
+    const range = [{ fromBlock: "0x1", toBlock: "0x5" }];
+    for (const [content, problem] of [
+      ["{ tiers: {}, ranges: { logsBlocks: 1 } }", "none of the tiers"],
+      ["{ ranges: { logsBlocks: 3 ", "policy.json5"],
+      ['{ ranges: { logsBlocks: 3 }, limits: { batchItems: "many" } }', "limits.batchItems"],
+    ] as const) {
+      await writeFile(join(folder, "policy.json5"), content);
+      await toldWrong("gateway.policyPath", problem);
+      expect((await call(gateway.urls["public"]!, "eth_getLogs", range)).error).toBeUndefined();
+    }
     await expect(startTestGateway(node, { public: { tier: "gone" } })).rejects.toThrow(
       'gateway.public.tier is "gone", which is none of the tiers (public, paid, internal)',
     );

@@ -71,7 +71,7 @@ export async function startListeners(
   if (settings.public.enabled) await start("public", identifyByAddress("public", settings.public.tier, address));
   if (settings.private.enabled) {
     const keys = starting.use(watchApiKeys(settings.callers.keysPath, log));
-    const tokens = makeTokens(settings.jwt, { log, wallClock: Date.now });
+    const tokens = starting.use(makeTokens(settings.jwt, { log, wallClock: Date.now }));
     await start("private", identifyByCredential({ apiKeys: keys.current, tokens, policy }));
   }
   if (settings.internal.enabled)

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { watch } from "chokidar";
 import type { Logger } from "#daemon/log.ts";
 import { readJson5File } from "#daemon/json5-file.ts";
@@ -10,12 +11,14 @@ export type WatchedFileOptions<Value> = Readonly<{
   setting: string;
   /** Reads the parsed JSON5; a string says what is wrong with it. */
   read: (content: unknown) => Value | string;
-  /** Takes every value that differs in text from the one before, the first one included. */
+  /** Takes what was read, the first time included. */
   take: (value: Value) => void;
 }>;
 
 /** Time in which a file that is being written has to stay the same before it is read. */
 const settleMs = 100;
+/** Time between two looks at whether a change has been missed: watches are lost on some file systems, and when they run out. */
+const lookAgainMs = 30_000;
 
 /**
  * Reads a JSON5 file now and whenever it changes. A file that turns bad later leaves in force what was, and the log says so.
@@ -27,7 +30,9 @@ export function watchFile<Value extends object>(
   { log }: Readonly<{ log: Logger }>,
 ): AsyncDisposable {
   const problem = (message: string) => `${setting}: ${path}: ${message}`;
+  const state = { stamp: "" };
   const load = (): string | undefined => {
+    state.stamp = stampOf(path);
     const file = readJson5File(path);
     if (!file.ok) return problem(file.message);
     const value = read(file.value);
@@ -42,12 +47,29 @@ export function watchFile<Value extends object>(
     if (wrong === undefined) log.info({ path }, `${setting} was read again`);
     else log.error({ path }, `${wrong}; what was read before stays in force`);
   };
+  const lookAgain = () => {
+    if (stampOf(path) !== state.stamp) reload();
+  };
   const watcher = watch(path, {
     ignoreInitial: true,
     awaitWriteFinish: { stabilityThreshold: settleMs, pollInterval: 20 },
   });
+  // What changes before the watch is there is no event.
+  watcher.on("ready", lookAgain);
+  const timer = setInterval(lookAgain, lookAgainMs).unref();
   watcher.on("add", reload);
   watcher.on("change", reload);
   watcher.on("error", (error) => log.error({ err: error, path }, `${setting} can't be watched`));
-  return { [Symbol.asyncDispose]: () => watcher.close() };
+  return {
+    [Symbol.asyncDispose]: async () => {
+      clearInterval(timer);
+      await watcher.close();
+    },
+  };
+}
+
+/** What tells whether a file was written or replaced, without reading it; empty when there is none. */
+function stampOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? "" : `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
 }
