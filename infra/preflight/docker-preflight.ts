@@ -3,6 +3,7 @@ import type { StackConfig } from "../config-schema.ts";
 import type { ConfigProblem } from "../spec/config-problem.ts";
 import { peerPort } from "../spec/peers.ts";
 import type { AskEngine } from "./engine-question.ts";
+import { programsMissing } from "./image-contents.ts";
 import type { PortProbe } from "./port-probe.ts";
 
 /** What looks at a Docker host are made with. */
@@ -112,7 +113,7 @@ async function imageProblems(config: StackConfig, { ask }: DockerLook): Promise<
       const name = config[key];
       if (name === undefined) return [];
       const here = await ask(`/images/${encodeURI(name)}/json`);
-      if (here.status === 200) return key === "baseImage" ? nodeProblem(name, here.body) : [];
+      if (here.status === 200) return key === "baseImage" ? baseProblems(config, here.body, ask) : [];
       const there = await ask(`/distribution/${encodeURI(name)}/json`);
       // A registry that wants to know who asks is answered by the engine's own client, later.
       if ([200, 401, 403].includes(there.status)) return [];
@@ -124,11 +125,27 @@ async function imageProblems(config: StackConfig, { ask }: DockerLook): Promise<
   return found.flat();
 }
 
-/** Images of Node say their version in a variable; of others nothing is known before the build. */
-function nodeProblem(name: string, body: unknown): readonly ConfigProblem[] {
-  const variables = image.safeParse(body).data?.Config?.Env ?? [];
-  const version = variables.find((line) => line.startsWith("NODE_VERSION="))?.slice("NODE_VERSION=".length);
-  if (version === undefined || Number.parseInt(version, 10) >= oldestNode) return [];
-  const wanted = `expected an image with Node ${oldestNode} or later. Correct it with \`pulumi config set baseImage …\`.`;
-  return [{ key: "baseImage", message: `found ${name}, which has Node ${version}; ${wanted}` }];
+/** Images of Node say their version in a variable; others are looked into. */
+async function baseProblems(
+  { baseImage: name, devnetImage }: StackConfig,
+  body: unknown,
+  ask: AskEngine,
+): Promise<readonly ConfigProblem[]> {
+  const environment = image.safeParse(body).data?.Config?.Env ?? [];
+  const version = environment.find((line) => line.startsWith("NODE_VERSION="))?.slice("NODE_VERSION=".length);
+  const problem = (found: string, expected: string) => [
+    {
+      key: "baseImage",
+      message: `found ${name}, which ${found}; expected an image with ${expected}. Correct it with \`pulumi config set baseImage …\`.`,
+    },
+  ];
+  if (version !== undefined) {
+    const isOld = Number.parseInt(version, 10) < oldestNode;
+    return isOld ? problem(`has Node ${version}`, `Node ${oldestNode} or later`) : [];
+  }
+  const programs = devnetImage === undefined ? ["node", "/bin/sh"] : ["node"];
+  const missing = await programsMissing(ask, name, { programs, environment });
+  if (missing.length === 0) return [];
+  const shell = devnetImage === undefined ? ", and with a shell for the devnet's" : "";
+  return problem(`has no ${missing.join(" and no ")}`, `Node ${oldestNode} or later on its PATH${shell}`);
 }

@@ -3,8 +3,11 @@ import { request, type IncomingHttpHeaders, type RequestOptions } from "node:htt
 /** An engine's answer to a question of the Engine API. */
 export type EngineAnswer = Readonly<{ status: number; headers: IncomingHttpHeaders; body: unknown }>;
 
+/** How an engine is asked: GET without a body, unless told otherwise. */
+export type EngineRequest = Readonly<{ method?: "GET" | "HEAD" | "POST" | "DELETE"; body?: unknown }>;
+
 /** Asks an engine; `path` begins with a slash. Rejects when it does not answer in time. */
-export type AskEngine = (path: string) => Promise<EngineAnswer>;
+export type AskEngine = (path: string, how?: EngineRequest) => Promise<EngineAnswer>;
 
 /** How long an engine may take; it asks a registry for an image that it does not have. */
 const deadlineMs = 10_000;
@@ -14,15 +17,21 @@ const answerLimitBytes = 8_388_608;
 /** The way to ask an engine from here; `undefined` where only its own client knows the way (ssh, named pipes, TLS). */
 export function engineQuestion(dockerEngine: string, hasCertificates: boolean): AskEngine | undefined {
   const { protocol, hostname, port, pathname } = new URL(dockerEngine);
-  if (protocol === "unix:") return (path) => ask({ socketPath: pathname, path });
+  if (protocol === "unix:") return (path, how) => ask({ socketPath: pathname, path }, how);
   if (protocol !== "tcp:" || hasCertificates) return undefined;
-  return (path) => ask({ hostname, port: port === "" ? 2375 : Number(port), path });
+  return (path, how) => ask({ hostname, port: port === "" ? 2375 : Number(port), path }, how);
 }
 
-function ask(target: Pick<RequestOptions, "socketPath" | "hostname" | "port" | "path">): Promise<EngineAnswer> {
+function ask(
+  target: Pick<RequestOptions, "socketPath" | "hostname" | "port" | "path">,
+  { method = "GET", body }: EngineRequest = {},
+): Promise<EngineAnswer> {
+  const sent = body === undefined ? "" : JSON.stringify(body);
+  const described =
+    sent === "" ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(sent) };
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(deadlineMs);
-    const outgoing = request({ ...target, agent: false, signal }, (response) => {
+    const outgoing = request({ ...target, method, headers: described, agent: false, signal }, (response) => {
       const chunks: Buffer[] = [];
       let length = 0;
       response.on("data", (chunk: Buffer) => {
@@ -36,7 +45,7 @@ function ask(target: Pick<RequestOptions, "socketPath" | "hostname" | "port" | "
         resolve({ status: statusCode, headers, body: parse(Buffer.concat(chunks)) });
       });
     });
-    outgoing.once("error", reject).end();
+    outgoing.once("error", reject).end(sent);
   });
 }
 

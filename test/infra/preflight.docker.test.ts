@@ -1,13 +1,15 @@
 import { createServer, type Server } from "node:http";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { create } from "tar";
 import { describe, expect, test } from "vitest";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { parseConfig } from "#infra/config.ts";
 import { preflight } from "#infra/preflight/preflight.ts";
 import { ConfigError } from "#infra/spec/config-problem.ts";
-import { startContainer } from "../support/engine/container.ts";
+import { startContainer, uniqueName } from "../support/engine/container.ts";
+import { docker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { freePorts } from "../support/free-ports.ts";
 
@@ -73,6 +75,26 @@ describe.skipIf(!found.ok)(`what the engine is asked before anything is made${sk
         /^gatehouseImage: found 127\.0\.0\.1:1\/gatehouse:none, which the engine does not have and can't pull \(.+\); correct it with/,
       ),
     ]);
+  });
+
+  test("names a base image without Node or a shell, looks into one that has both, and leaves no container", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "gatehouse-base-image-"));
+    const empty = `${uniqueName("base")}:empty`;
+    const looks = ["ps", "--all", "--quiet", "--filter", "label=io.gatehouse.look"];
+    try {
+      await writeFile(join(directory, "file"), "");
+      await create({ cwd: directory, file: join(directory, "image.tar") }, ["file"]);
+      await docker("import", join(directory, "image.tar"), empty);
+      const builds = { gatehouseImage: "", devnetImage: "" };
+      expect(await problems({ ...builds, baseImage: empty })).toEqual([
+        `baseImage: found ${empty}, which has no node and no /bin/sh; expected an image with Node 24 or later on its PATH, and with a shell for the devnet's. Correct it with \`pulumi config set baseImage …\`.`,
+      ]);
+      expect(await problems({ ...builds, baseImage: image })).toEqual([]);
+      expect(await docker(...looks)).toBe("");
+    } finally {
+      await docker("image", "rm", empty);
+      await rm(directory, { recursive: true });
+    }
   });
 
   test("names an engine that does not answer, and one that is too old", async () => {
