@@ -1,14 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readFile, readdir, stat, writeFile, chmod } from "node:fs/promises";
+import { mkdtemp, readFile, readdir, rm, stat, writeFile, chmod } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { removeTemporaries, replaceFile } from "./atomic-file.ts";
 
 let directory: string;
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "gatehouse-atomic-"));
 });
+afterEach(() => rm(directory, { recursive: true }));
 
 describe("replaceFile", () => {
   it("makes a file that was not there, readable by its owner alone", async () => {

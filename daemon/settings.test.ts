@@ -1,8 +1,8 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { secret } from "./secret.ts";
 import { address, httpUrl, milliseconds, port, privateKey } from "./setting-types.ts";
@@ -20,7 +20,9 @@ const key = `0x${"11".repeat(32)}`;
 const right = { GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: key, GATEHOUSE_TILL_CHAIN_RPC_URL: "http://127.0.0.1:18100" };
 
 function temporaryFile(content: string): string {
-  const path = join(mkdtempSync(join(tmpdir(), "gatehouse-settings-")), "settings.json5");
+  const folder = mkdtempSync(join(tmpdir(), "gatehouse-settings-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "settings.json5");
   writeFileSync(path, content);
   return path;
 }

@@ -1,15 +1,21 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSqlite } from "./sqlite.ts";
 
 const first = "CREATE TABLE payment (id TEXT PRIMARY KEY) STRICT";
 const second = "ALTER TABLE payment ADD COLUMN state TEXT";
 
 describe("openSqlite", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "gatehouse-sqlite-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
   it("runs each migration once and keeps the rows", () => {
-    const path = join(mkdtempSync(join(tmpdir(), "gatehouse-sqlite-")), "deep", "ledger.db");
+    const path = join(folder, "deep", "ledger.db");
     const before = openSqlite(path, [first]);
     before.exec("INSERT INTO payment VALUES ('a')");
     before.close();
@@ -24,7 +30,7 @@ describe("openSqlite", () => {
   });
 
   it("refuses a database that a newer version made", () => {
-    const path = join(mkdtempSync(join(tmpdir(), "gatehouse-sqlite-")), "ledger.db");
+    const path = join(folder, "ledger.db");
     openSqlite(path, [first, second]).close();
     expect(() => openSqlite(path, [first])).toThrow(
       /has schema version 2, this program knows 1; run the newer version/,

@@ -98,6 +98,15 @@ test("a used nonce without a receipt is lost after a while, not at once", () => 
   expect(decide(lostSince(nowMs - 3_000), seen({ nextNonce: 6 }), options)).toEqual({ kind: "examine", cause: "lost" });
 });
 
+test("what an examination left open is looked into again when it is due, and at once for another cause", () => {
+  const examined = (cause: string, againAtMs: number) =>
+    entry([attempt()], { sentAtMs: nowMs, lostSinceMs: 0, examined: { cause, times: 1, againAtMs } });
+  expect(decide(examined("lost", nowMs + 1), seen({ nextNonce: 6 }), options)).toEqual({ kind: "wait" });
+  for (const due of [examined("lost", nowMs), examined("reverted", nowMs + 1)]) {
+    expect(decide(due, seen({ nextNonce: 6 }), options)).toEqual({ kind: "examine", cause: "lost" });
+  }
+});
+
 test("past its end an authorization is looked into", () => {
   const late = { number: 100, timestamp: Number(settlement.validBefore) + 31, baseFeePerGas: 1n };
   expect(decide(entry(), seen({ head: late }), options)).toEqual({ kind: "examine", cause: "expired" });

@@ -59,14 +59,14 @@ export function decide(entry: InFlight, seen: Observation, options: DecisionOpti
   const mayStillSettle = entry.attempts.some((attempt) => isOpen(attempt, seen));
   const reverted = receipts.at(-1);
   if (reverted !== undefined && !mayStillSettle) {
-    return isConfirmed(reverted, seen, options) ? { kind: "examine", cause: "reverted" } : wait;
+    return isConfirmed(reverted, seen, options) ? examination(entry, "reverted", seen) : wait;
   }
   if (BigInt(seen.head.timestamp) > entry.settlement.validBefore + expiryMarginSeconds) {
-    return { kind: "examine", cause: "expired" };
+    return examination(entry, "expired", seen);
   }
   if (!mayStillSettle) {
     const lostForMs = entry.lostSinceMs === undefined ? 0 : seen.nowMs - entry.lostSinceMs;
-    return lostForMs >= lostAfterMs ? { kind: "examine", cause: "lost" } : wait;
+    return lostForMs >= lostAfterMs ? examination(entry, "lost", seen) : wait;
   }
   // Comes before `replace`, so that a fee that can't be had just now does not keep the node from getting the bytes again.
   if (seen.nowMs - entry.sentAtMs >= resendAfterMs) return { kind: "resend" };
@@ -74,6 +74,11 @@ export function decide(entry: InFlight, seen: Observation, options: DecisionOpti
   const isOld = seen.nowMs - newest.signedAtMs >= options.bumpAfterMs;
   const isReplaced = isNextInLine && isOld && entry.attempts.length < attemptsMax && canPayMore(newest, options);
   return isReplaced ? { kind: "replace" } : wait;
+}
+
+/** An examination, unless the last one for the same cause found nothing certain and it is too early for another. */
+function examination({ examined }: InFlight, cause: Cause, { nowMs }: Observation): Decision {
+  return examined?.cause === cause && nowMs < examined.againAtMs ? wait : { kind: "examine", cause };
 }
 
 function canPayMore(newest: Attempt, { bumpPercent, maxFeePerGasGwei }: DecisionOptions): boolean {

@@ -21,6 +21,8 @@ export type InFlight = {
   abandoned: boolean;
   /** Since when its transactions look lost, that is: their nonces are used and they have no receipt. */
   lostSinceMs: number | undefined;
+  /** The last examination that left it open, while its cause lasts: how often there was one, and when the next is due. */
+  examined: Readonly<{ cause: string; times: number; againAtMs: number }> | undefined;
 };
 
 /** The settlements under way, by payment and by what they would use up. */
@@ -53,6 +55,7 @@ export function createInFlightBook(): InFlightBook {
         queued: false,
         abandoned: false,
         lostSinceMs: undefined,
+        examined: undefined,
       };
       byId.set(settlement.id, entry);
       idByAuthorization.set(authorizationKey(settlement), settlement.id);

@@ -41,6 +41,7 @@ export function createSendBatch(
       job.entry.attempts = [...job.entry.attempts, attempt];
       job.entry.sentAtMs = clock();
       job.entry.lostSinceMs = undefined;
+      job.entry.examined = undefined;
     }
     const outcomes = await Promise.all(signed.map(({ attempt }) => send(chain, attempt.rawTransaction)));
     const again: SignedJob[] = [];

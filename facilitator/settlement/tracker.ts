@@ -30,6 +30,10 @@ export type Tracker = Readonly<{
 /** Nonces below ours that nobody fills: time until ours are signed anew. Shorter than that, ours may just have been faster. */
 const gapAfterMs = 1_000;
 
+/** Time from an examination that found nothing certain to the next one: at first, doubled each time, and at most. */
+const examineAgainMs = 1_000;
+const examineAgainMaxMs = 30_000;
+
 /** Makes the tracker of one signing account's transactions. */
 export function createTracker(options: DecisionOptions, dependencies: TrackerDependencies): Tracker {
   const { chain, book, nonces, signer, clock, log } = dependencies;
@@ -76,6 +80,7 @@ async function receiptsOf(
 function markLost(entry: InFlight, seen: Observation): void {
   const isLost = entry.attempts.every((attempt) => !isOpen(attempt, seen) && !seen.receipts.has(attempt.hash));
   entry.lostSinceMs = isLost ? (entry.lostSinceMs ?? seen.nowMs) : undefined;
+  if (!isLost && entry.examined?.cause === "lost") entry.examined = undefined;
 }
 
 async function carryOut(
@@ -100,10 +105,13 @@ async function carryOut(
 async function resolveByExamination(
   entry: InFlight,
   cause: Cause,
-  { head }: Observation,
+  { head, nowMs }: Observation,
   { chain, ledger, book, submitter, log }: TrackerDependencies,
 ): Promise<void> {
-  log.warn({ settlement: entry.settlement.id, cause }, "looking for what became of a settlement");
+  const times = entry.examined?.cause === cause ? entry.examined.times : 0;
+  if (times === 0) log.warn({ settlement: entry.settlement.id, cause }, "looking for what became of a settlement");
+  const waitMs = Math.min(examineAgainMs * 2 ** times, examineAgainMaxMs);
+  entry.examined = { cause, times: times + 1, againAtMs: nowMs + waitMs };
   const finding = await examine(entry, cause, head.number, { chain });
   if (finding.kind === "outcome") await finish(new Map([[entry, finding.outcome]]), { ledger, book });
   if (finding.kind === "send_anew") submitter.submit(entry);

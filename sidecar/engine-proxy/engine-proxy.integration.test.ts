@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, request, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,6 +60,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
   await new Promise((resolve) => engine.close(resolve));
+  rmSync(directory, { recursive: true });
 });
 
 describe("the engine proxy", () => {

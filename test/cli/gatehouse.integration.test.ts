@@ -1,10 +1,10 @@
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { runGatehouse } from "../support/run-command.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
@@ -146,7 +146,9 @@ describe("gatehouse pay", () => {
 describe("gatehouse plan and gatehouse lint", () => {
   const conf = `{ "chain": { "monitor_config": { "enable_pamir_cetina": true } } }\n`;
   const confFile = async () => {
-    const path = join(await mkdtemp(join(tmpdir(), "gatehouse-conf-")), "node.conf");
+    const folder = await mkdtemp(join(tmpdir(), "gatehouse-conf-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const path = join(folder, "node.conf");
     await writeFile(path, conf);
     return path;
   };
