@@ -1,7 +1,14 @@
 import type * as docker from "@pulumi/docker";
 import type { Input } from "@pulumi/pulumi";
 import { engineCpus, engineDuration } from "./engine-values.ts";
-import { filesDirectory, portNamed, type HealthSpec, type PortSpec, type ServiceSpec } from "../spec/service-spec.ts";
+import {
+  filesDirectory,
+  portNamed,
+  type HealthSpec,
+  type PortHealth,
+  type PortSpec,
+  type ServiceSpec,
+} from "../spec/service-spec.ts";
 
 /** Where a service's container is put on a Docker host. */
 export type Placement = Readonly<{
@@ -33,7 +40,8 @@ const scratchOptions = "rw,noexec,nosuid,nodev,size=64m,mode=1777";
  * are written as the engine reports them, so that a second `pulumi up` changes nothing.
  */
 export function containerArgs(spec: ServiceSpec, placement: Placement): docker.ContainerArgs {
-  const health = spec.health === undefined ? undefined : healthcheck(spec, spec.health);
+  // An engine asks from within the container only.
+  const health = spec.health === undefined || spec.health.kind === "port" ? undefined : healthcheck(spec, spec.health);
   return {
     name: placement.containerName,
     image: placement.image,
@@ -100,9 +108,11 @@ function publication(port: PortSpec, placement: Placement): readonly docker.type
 }
 
 /** The program in the image that asks the service; it needs no shell. */
+type AskedHealth = Exclude<HealthSpec, PortHealth>;
+
 const healthCheckProgram = ["node", "/app/infra/images/health-check.mjs"] as const;
 
-function healthcheck(spec: ServiceSpec, health: HealthSpec): docker.types.input.ContainerHealthcheck {
+function healthcheck(spec: ServiceSpec, health: AskedHealth): docker.types.input.ContainerHealthcheck {
   return {
     tests: ["CMD", ...healthCommand(spec, health)],
     interval: "2s",
@@ -112,7 +122,7 @@ function healthcheck(spec: ServiceSpec, health: HealthSpec): docker.types.input.
   };
 }
 
-function healthCommand(spec: ServiceSpec, health: HealthSpec): readonly string[] {
+function healthCommand(spec: ServiceSpec, health: AskedHealth): readonly string[] {
   if (health.kind === "command") return health.command;
   if (health.kind === "socket") return [...healthCheckProgram, health.kind, health.socketPath];
   const { number } = portNamed(spec, health.port);

@@ -45,18 +45,18 @@ function probes(
 ): Pick<Container, "startupProbe" | "readinessProbe" | "livenessProbe"> {
   if (health.kind === "socket" || health.kind === "command") return {};
   const { number } = portNamed(spec, health.port);
-  const ask = (path: string): Probe =>
+  const ask = (path: "startupPath" | "readyPath" | "livePath"): Probe =>
     health.kind === "http"
-      ? { httpGet: { path, port: number }, timeoutSeconds: 5 }
+      ? { httpGet: { path: health[path], port: number }, timeoutSeconds: 5 }
       : { tcpSocket: { port: number }, timeoutSeconds: 5 };
   const startPeriodSeconds = 2;
   return {
     startupProbe: {
-      ...ask(health.startupPath),
+      ...ask("startupPath"),
       periodSeconds: startPeriodSeconds,
       failureThreshold: Math.ceil(health.startWithinSeconds / startPeriodSeconds),
     },
-    readinessProbe: { ...ask(health.readyPath), periodSeconds: 5, failureThreshold: 3 },
-    livenessProbe: { ...ask(health.livePath), periodSeconds: 10, failureThreshold: 6 },
+    readinessProbe: { ...ask("readyPath"), periodSeconds: 5, failureThreshold: 3 },
+    livenessProbe: { ...ask("livePath"), periodSeconds: 10, failureThreshold: 6 },
   };
 }

@@ -28,9 +28,14 @@ export function nodeServices(
   return [
     service({ ...shared, name: "node", ports: inner, type: "ClusterIP" }),
     service({ ...shared, name: "gateway", ports: rpc, type: "ClusterIP" }),
-    service({ ...shared, name: "sidecar-status", ports: status, type: "ClusterIP" }),
+    evenUnready(service({ ...shared, name: "sidecar-status", ports: status, type: "ClusterIP" })),
     ...(outside ? [service({ ...shared, name: "node-peers", ports: peers, type: exposed })] : []),
   ];
+}
+
+/** Whoever asks how the pod is wants an answer above all while the pod is not ready. */
+function evenUnready(made: Service): Service {
+  return { ...made, spec: { ...made.spec, publishNotReadyAddresses: true } };
 }
 
 function service({

@@ -75,7 +75,10 @@ function devnetNode(args: NodeArgs): BuiltService {
   );
 }
 
-/** The operator's image starts by its own entry point; it brings nothing that the engine could ask for its health. */
+/** A node that replays its log answers late; one that is ended meanwhile would have to begin again. */
+const replayMaxSeconds = 86_400;
+
+/** The operator's image starts by its own entry point; it brings nothing that could be run in it to ask for its health. */
 function realNode(args: NodeArgs, uid: number): BuiltService {
   const spec: ServiceSpec = {
     name: "node",
@@ -86,7 +89,7 @@ function realNode(args: NodeArgs, uid: number): BuiltService {
     ports: [...ports, { name: "peers", number: args.conf.peerPort, audience: "peers" }],
     volumes: [workspace],
     edges: [...edges, { to: "internet" }],
-    health: undefined,
+    health: { kind: "port", port: "http", startWithinSeconds: replayMaxSeconds },
     limits: args.limits ?? { cpus: 8, memoryMebibytes: 32_768 },
     user: nodeUser(uid),
     stopGraceSeconds: nodeStopGraceSeconds,

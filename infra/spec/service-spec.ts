@@ -61,7 +61,7 @@ export type Edge =
 export type HostEdge = Readonly<{ to: "host"; port: number; cidr: string | undefined }>;
 
 /** How one asks a service whether it is well; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
-export type HealthSpec = NetworkHealth | SocketHealth | CommandHealth;
+export type HealthSpec = NetworkHealth | PortHealth | SocketHealth | CommandHealth;
 
 /** A service on a port. */
 export type NetworkHealth = Readonly<{
@@ -73,6 +73,9 @@ export type NetworkHealth = Readonly<{
   /** How long the first start may take before the service counts as failed. */
   startWithinSeconds: number;
 }>;
+
+/** A service of which one can only see, and only from outside its container, whether its port is open. */
+export type PortHealth = Readonly<{ kind: "port"; port: string; startWithinSeconds: number }>;
 
 /** A service on a Unix socket. */
 type SocketHealth = Readonly<{ kind: "socket"; socketPath: string; startWithinSeconds: number }>;
@@ -98,7 +101,7 @@ export type ServiceSpec = Readonly<{
   edges: readonly Edge[];
   /** A configuration that has to be there before the first start; the node's. */
   seed?: SeedSpec;
-  /** Absent where the image brings no way to ask. */
+  /** Absent where there is nobody to ask. */
   health: HealthSpec | undefined;
   limits: ResourceLimits;
   user: Readonly<{ uid: number; gid: number }>;

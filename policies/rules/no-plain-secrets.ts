@@ -9,12 +9,12 @@ const secretName =
 /** Names that speak of tokens and are no secrets: the payment token's contract and name, who signs access tokens and for whom. */
 const harmless = /(_FILE$|_PATH$|TOKEN_(ADDRESS|NAME|VERSION)$|TOKENS_(ISSUER|AUDIENCE)$)/i;
 
+/** Names of checksums, which look like keys of 32 bytes. */
+const checksumName = /_SHA256$/i;
+
 /** Values that are secrets whatever their variable is called: a 32-byte key, a URL with a password, a PEM key. */
-const secretValue = [
-  /^(0x)?[0-9a-f]{64}$/i,
-  /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i,
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
-];
+const keyValue = /^(0x)?[0-9a-f]{64}$/i;
+const secretValue = [/^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i, /-----BEGIN [A-Z ]*PRIVATE KEY-----/];
 
 /** Rule 13: secrets reach containers as files. */
 export const noPlainSecrets: ResourceRule = {
@@ -34,6 +34,7 @@ export const noPlainSecrets: ResourceRule = {
 
 function isSecret({ name, value }: Variable): boolean {
   if (value === undefined || value === "") return false;
+  if (keyValue.test(value) && !checksumName.test(name)) return true;
   if (secretValue.some((pattern) => pattern.test(value))) return true;
   return secretName.test(name) && !harmless.test(name);
 }

@@ -172,6 +172,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ["a key under another name", dockerContainer({ envs: [`SEED=0x${"1f".repeat(32)}`] }), /variable SEED/],
     ["a URL with a password", env("LEDGER", "postgres://u:p@db/x"), /variable LEDGER/],
     ["the token's address", env("GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS", `0x${"ab".repeat(20)}`), undefined],
+    ["a checksum", env("GATEHOUSE_RESTORE_ARCHIVE_SHA256", "1f".repeat(32)), undefined],
     ["a reference", statefulSet({ env: [{ name: "API_KEY", valueFrom: { secretKeyRef: {} } }] }), undefined],
     ["variables of the wrong type", dockerContainer({ envs: { API_KEY: "x" } }), undefined],
   ],

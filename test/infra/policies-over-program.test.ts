@@ -25,6 +25,29 @@ const stacks: Readonly<Record<string, Record<string, string>>> = {
     devnetImage: `registry.example/devnet@${digest}`,
     ingress: JSON.stringify({ gatewayHost: "rpc.example", resourceServerHost: "paid.example", tlsSecret: "tls" }),
   },
+  "kubernetes with a real node": {
+    tokenAddress,
+    target: "kubernetes",
+    gatehouseImage: `registry.example/gatehouse@${digest}`,
+    devnetImage: `registry.example/devnet@${digest}`,
+    nodeImage: `registry.example/node:0.16.2@${digest}`,
+    nodeUser: "1000",
+    signerPrivateKey: `0x${"17".repeat(32)}`,
+    payTo: `0x${"01".repeat(20)}`,
+    databaseUrl: "postgresql://gatehouse:hidden-password@db.example/gatehouse",
+    facilitatorReplicas: '{"min": 2, "max": 3}',
+    peers: "node-port",
+    nodeRestart: "signal",
+    volumeGrowth: '{"ceilingGibibytes": 4000}',
+    volumeSnapshots: '{"schedule": "0 3 * * *"}',
+    restore: JSON.stringify({ url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32) }),
+    gatewayApi: JSON.stringify({
+      name: "public",
+      namespace: "gateways",
+      gatewayHost: "rpc.example",
+      resourceServerHost: "paid.example",
+    }),
+  },
 };
 
 function findings(resources: readonly PolicyResource[]): string[] {
