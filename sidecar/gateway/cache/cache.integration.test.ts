@@ -145,11 +145,9 @@ describe("saved reads", () => {
     await read(1, "eth_chainId");
     await node[Symbol.asyncDispose]();
     expect(await read(1, "eth_chainId")).toMatchObject({ source: "cache" });
-    const started = performance.now();
     expect((await read(1, "eth_gasPrice")).text).toBe(
       '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the node does not answer; try again later"}}',
     );
-    expect(performance.now() - started).toBeLessThan(1_000);
     expect(gateway.readiness()).toMatchObject({ ok: false });
   });
 });

@@ -96,6 +96,7 @@ describe("the metrics of the gateway", () => {
     expect((await post(gateway.url, body("eth_maxPriorityFeePerGas"))).status).toBe(429);
     stuck.abort();
     await waiting.catch(() => undefined);
+    await until("it is let go", async () => (await valueOf(gateway, "gatehouse_gateway_calls_in_flight")) === 0);
     await using client = await connectTestClient(gateway.url);
     await expect(connectTestClient(gateway.url)).rejects.toThrow("429");
     await client.ask(body("eth_subscribe", ["newHeads"]));
