@@ -27,7 +27,7 @@ describe("what a preview watches over", () => {
 describe("what it says", () => {
   it("of a replacement: what ends, what is kept, what to do", () => {
     expect(replacementOf("node", "gh-node")).toMatch(
-      /^gh-node would be replaced: the node stops.*Its volume is kept\..*undo that change/,
+      /^gh-node would be replaced: the node stops.*Its data stay on their volume.*undo that change/,
     );
     expect(replacementOf("data", "gh-node-workspace")).toMatch(
       /^gh-node-workspace would be replaced: .*would be dropped\. .*save the data first/,

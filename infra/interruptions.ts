@@ -20,7 +20,7 @@ export function watchedAs(type: string, name: string): Watched | undefined {
 export function replacementOf(what: Watched, name: string): string {
   return what === "node"
     ? `${name} would be replaced: the node stops, for which it is given 300 s, and is started anew; until then the gateway has no node to ask. ` +
-        "Its volume is kept. Which properties force it, Pulumi shows beside `replace`; undo that change, or choose a time for it."
+        "Its data stay on their volume, unless that is named here too. Which properties force it, Pulumi shows beside `replace`; undo that change, or choose a time for it."
     : `${name} would be replaced: what it holds, chain data or a ledger, would be dropped. Undo the change that Pulumi shows beside ` +
         "`replace`, or save the data first.";
 }
@@ -28,7 +28,7 @@ export function replacementOf(what: Watched, name: string): string {
 /** What it means that a resource of the stack is not in the program any more. */
 export function removalOf(name: string): string {
   return watchedNode(name)
-    ? `${name} would be removed: the node stops and does not come back. Its volume is kept while it is protected (protectData).`
+    ? `${name} would be removed: the node stops and does not come back. Its data stay on their volume, unless that is named here too.`
     : `${name} would be removed, and what it holds, chain data or a ledger, dropped, unless it is protected (protectData). Save the data first.`;
 }
 
@@ -44,7 +44,7 @@ export function interruptionByUpdate(
   const more = changed.length > shownPaths ? ` and ${changed.length - shownPaths} more` : "";
   return (
     `${name} would make its pod anew because of ${changed.slice(0, shownPaths).join(", ")}${more}: the node stops, for which it is given ` +
-    "300 s, and is started again; until then the gateway has no node to ask. Its volume is kept. Undo that change, or choose a time for it."
+    "300 s, and is started again; until then the gateway has no node to ask. Its data stay on their volume. Undo that change, or choose a time for it."
   );
 }
 

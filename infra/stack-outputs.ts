@@ -5,6 +5,7 @@ import { urlAuthority } from "#daemon/url-authority.ts";
 import type { StackConfig } from "./config-schema.ts";
 import { publicHosts } from "./public-way.ts";
 import { devAccounts } from "./spec/dev-accounts.ts";
+import { valueAt } from "./spec/settings-tree.ts";
 
 /** What `pulumi up` prints when it is done, for people: URLs by audience, what to try, whom to fund. */
 export type StackOutputs = Readonly<{
@@ -63,13 +64,16 @@ export function kubernetesOutputs(config: StackConfig): StackOutputs {
 
 /** Whom the facilitator's gas is charged to, and how to see to it that there is some. */
 export function signerOutput(config: StackConfig): StackOutputs["signer"] {
-  const key = config.signerPrivateKey;
+  // A stack's own setting of the service wins, as it does in the service.
+  const set = valueAt(config.settings.facilitator ?? {}, ["signer", "privateKey"]);
+  const key = typeof set === "string" ? set : config.signerPrivateKey;
   const address = key === undefined ? devAccounts.signer.address : addressOf(key);
   return {
     address,
-    howToFund: config.devAccounts
-      ? "The devnet funds this account; nothing to do."
-      : `Send native currency of chain ${config.chainId} to ${address}: every settlement pays its gas from it.`,
+    howToFund:
+      address === devAccounts.signer.address
+        ? "The devnet funds this account; nothing to do."
+        : `Send native currency of chain ${config.chainId} to ${address}: every settlement pays its gas from it.`,
   };
 }
 

@@ -13,7 +13,8 @@ export function dockerWorkload({ type, name, props }: PolicyResource): Workload 
     service: () =>
       items(props["labels"])
         .map(fields)
-        .flatMap(({ label, value }) => (label === dockerServiceLabel ? (text(value) ?? []) : []))
+        // Another label's value may be unknown at preview, and is not read.
+        .flatMap((entry) => (entry["label"] === dockerServiceLabel ? (text(entry["value"]) ?? []) : []))
         .at(0),
     hostNamespaces: () =>
       [

@@ -35,6 +35,8 @@ function sidecarOf(resource: PolicyResource): readonly Sidecar[] {
   if (workload === undefined) return [];
   const variables = workload
     .containers()
+    // What ends after one task is no sidecar; one that is replaced has an environment that is unknown at preview.
+    .filter((container) => !container.oneShot())
     .map((container) => container.variables())
     .find((all) => all.some(({ name }) => name.startsWith("GATEHOUSE_SIDECAR_")));
   return variables === undefined ? [] : [{ resource: resource.name, variables }];
@@ -74,5 +76,7 @@ function renderedConfigurations({ type, props }: PolicyResource): readonly strin
   if (type !== "docker:index/container:Container") return [];
   return items(props["uploads"])
     .map(fields)
-    .flatMap(({ file, content }) => (text(file)?.endsWith("/node.conf") === true ? (text(content) ?? []) : []));
+    .flatMap((upload) =>
+      text(upload["file"])?.endsWith("/node.conf") === true ? (text(upload["content"]) ?? []) : [],
+    );
 }

@@ -3,6 +3,7 @@ import { unknownValue } from "@pulumi/pulumi/runtime/rpc.js";
 import { describe, expect, it } from "vitest";
 import type { PolicyResource, Rule } from "../rule.ts";
 import { dockerContainer, resource, statefulSet } from "../testing/sample-resources.ts";
+import { workloadOf } from "../workload-of.ts";
 import { allRules } from "./all-rules.ts";
 
 /** The policy SDK's own wrapper of properties at preview; its type declarations leave it out. */
@@ -93,5 +94,22 @@ describe.each(allRules.map((rule) => [rule.name, rule] as const))("%s, at previe
   it("tells what it knows already, whatever else is unknown", () => {
     const { broken } = cases[name]!;
     expect(findings(rule, atPreview(broken))).toBeGreaterThan(0);
+  });
+});
+
+describe("a stack in which a secret changes, at preview", () => {
+  const courier = dockerContainer({ envs: unknownValue, restart: "no", mustRun: false, attach: true });
+  const service = dockerContainer({}, "facilitator");
+  const labels = [...(service.props["labels"] as unknown[]), { label: "io.gatehouse.files", value: unknownValue }];
+  const replaced = { ...service, props: { ...service.props, labels } };
+
+  it("is held to the node's configuration all the same", () => {
+    const stack = [courier, replaced, sidecar("GATEHOUSE_SIDECAR_PRUNE_ENABLED=false")].map(atPreview);
+    const [rule] = allRules.filter(({ name }) => name === "node-configuration");
+    expect(rule?.scope === "stack" ? rule.check(stack) : []).toHaveLength(1);
+  });
+
+  it("is read by service, whatever another label says", () => {
+    expect(workloadOf(atPreview(replaced))?.service()).toBe("facilitator");
   });
 });

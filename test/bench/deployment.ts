@@ -66,7 +66,7 @@ async function healthRows(url: string, images: TestImages): Promise<readonly Row
 
 /** The second `up` is measured: images are built and their layers are in the engine's cache. */
 async function pulumiRows(dockerEngine: string, baseImage: string): Promise<readonly Row[]> {
-  const pulumi = await findPulumi();
+  const pulumi = await findPulumi("docker");
   if (!pulumi.ok) return [{ "not measured": pulumi.message }];
   await using stack = await pulumiStack(uniqueName("bench").replace("gatehouse-test-", ""));
   const [gatewayPort = 0, privateGatewayPort = 0, resourceServerPort = 0, statusPort = 0] = await freePorts(4);

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import pulumiDocker from "@pulumi/docker/package.json" with { type: "json" };
+import pulumiKubernetes from "@pulumi/kubernetes/package.json" with { type: "json" };
 
 const run = promisify(execFile);
 const deadlineMs = 30_000;
@@ -8,19 +9,19 @@ const deadlineMs = 30_000;
 /** A Pulumi command line with what the program needs, or what is lacking and what to do. */
 export type TestPulumi = Readonly<{ ok: true; version: string } | { ok: false; message: string }>;
 
-/** Looks for Pulumi's command line and for the Docker provider of the version that the program uses. */
-export async function findPulumi(): Promise<TestPulumi> {
-  const { version } = pulumiDocker;
+/** Looks for Pulumi's command line and for the target's provider in the version that the program uses. */
+export async function findPulumi(target: "docker" | "kubernetes"): Promise<TestPulumi> {
+  const { version } = target === "docker" ? pulumiDocker : pulumiKubernetes;
   try {
     const { stdout: found } = await run("pulumi", ["version"], { timeout: deadlineMs });
     const { stdout: plugins } = await run("pulumi", ["plugin", "ls", "--json"], { timeout: deadlineMs });
     const installed = (JSON.parse(plugins) as { name: string; version: string }[]).some(
-      (plugin) => plugin.name === "docker" && plugin.version === version,
+      (plugin) => plugin.name === target && plugin.version === version,
     );
     if (installed) return { ok: true, version: found.trim() };
     return {
       ok: false,
-      message: `no Docker provider ${version}; run pulumi plugin install resource docker v${version}`,
+      message: `no Pulumi provider ${target} ${version}; run pulumi plugin install resource ${target} v${version}`,
     };
   } catch (error) {
     const { code, message } = error as { code?: unknown; message: string };

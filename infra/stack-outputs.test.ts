@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { parseConfig } from "./config.ts";
+import { dockerOutputs, kubernetesOutputs } from "./stack-outputs.ts";
+
+const tokenAddress = "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2";
+const dev = { devAccounts: "true", tokenAddress };
+/** The test mnemonic's fourth account, whose key everyone knows. */
+const key = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6";
+const address = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
+
+describe("what a stack on Docker tells when it is up", () => {
+  it("names URLs by audience, and commands that ask them", () => {
+    const { urls, tryThis } = dockerOutputs(parseConfig({ ...dev, gatewayPort: "18545", publishAddress: "192.0.2.1" }));
+    expect(urls.public).toMatchObject({
+      gateway: "http://192.0.2.1:18545",
+      gatewayWebSocket: "ws://192.0.2.1:18545",
+      resourceServer: "http://192.0.2.1:4021",
+    });
+    expect(urls.tokenHolders).toEqual({ privateGateway: "http://127.0.0.1:8547" });
+    expect(urls.operations).toMatchObject({ status: "http://127.0.0.1:9600/status" });
+    expect(tryThis[0]).toMatch(/^curl -s http:\/\/192\.0\.2\.1:18545 .*eth_blockNumber/);
+  });
+
+  it("says whom to fund by the address that signs, and no key", () => {
+    expect(dockerOutputs(parseConfig(dev)).signer).toEqual({
+      address: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+      howToFund: "The devnet funds this account; nothing to do.",
+    });
+    const own = { tokenAddress, payTo: address, signerPrivateKey: key };
+    const among = { ...dev, settings: JSON.stringify({ facilitator: { signer: { privateKey: key } } }) };
+    for (const config of [own, among]) {
+      const outputs = dockerOutputs(parseConfig(config));
+      expect(outputs.signer).toEqual({
+        address,
+        howToFund: `Send native currency of chain 1672 to ${address}: every settlement pays its gas from it.`,
+      });
+      expect(JSON.stringify(outputs)).not.toContain(key.slice(2));
+    }
+  });
+});
+
+describe("what a stack on Kubernetes tells", () => {
+  const cluster = { ...dev, target: "kubernetes", gatehouseImage: "x", devnetImage: "y" };
+
+  it("names the public hosts, or how to reach the services without any", () => {
+    const ingress = JSON.stringify({
+      gatewayHost: "rpc.example",
+      resourceServerHost: "paid.example",
+      tlsSecret: "tls",
+    });
+    expect(kubernetesOutputs(parseConfig({ ...cluster, ingress })).urls.public).toEqual({
+      gateway: "https://rpc.example",
+      gatewayWebSocket: "wss://rpc.example",
+      resourceServer: "https://paid.example",
+    });
+    expect(kubernetesOutputs(parseConfig(cluster)).tryThis[0]).toMatch(
+      /^kubectl -n \S+ port-forward service\/gateway 8545/,
+    );
+  });
+});

@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { tokenAddress } from "#devnet/token/address.ts";
+import { findPulumi } from "../support/pulumi/find-pulumi.ts";
+import { pulumiStack, type PulumiStack } from "../support/pulumi/pulumi-stack.ts";
+
+const pulumi = await findPulumi("kubernetes");
+const skipped = pulumi.ok ? "" : ` (skipped: ${pulumi.message})`;
+const stepDeadlineMs = 300_000;
+const digest = `sha256:${"a".repeat(64)}`;
+
+let stack: PulumiStack;
+let rendered = "";
+let config: Readonly<Record<string, unknown>> = {};
+
+/** What a preview of that change to the configuration calls out, each warning once. */
+async function calledOut(change: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
+  await stack.configure({ ...config, ...change });
+  const { status, output } = await stack.run("preview");
+  if (status !== 0) throw new Error(output);
+  const found = output.matchAll(/^ *warning: (.* would .*)$/gm);
+  return [...new Set([...found].map(([, text = ""]) => text))].toSorted();
+}
+
+/** Pulumi writes the objects to a directory, so that no cluster is needed. */
+describe.skipIf(!pulumi.ok)(`a preview of the stack on Kubernetes${skipped}`, { timeout: stepDeadlineMs }, () => {
+  beforeAll(async () => {
+    rendered = await mkdtemp(join(tmpdir(), "gatehouse-rendered-"));
+    stack = await pulumiStack("preview");
+    config = {
+      target: "kubernetes",
+      renderTo: rendered,
+      gatehouseImage: `registry.example/gatehouse@${digest}`,
+      devnetImage: `registry.example/devnet@${digest}`,
+      devAccounts: true,
+      tokenAddress,
+      nodeVersion: "0.15.0",
+      protectData: false,
+    };
+    expect(await calledOut({})).toEqual([]);
+    const { status, output } = await stack.run("up", "--yes", "--skip-preview");
+    if (status !== 0) throw new Error(output);
+  }, stepDeadlineMs);
+
+  afterAll(async () => {
+    await stack?.[Symbol.asyncDispose]();
+    await rm(rendered, { recursive: true });
+  });
+
+  test("warns of a change that makes the node's pod anew, with what changes in it", async () => {
+    expect(await calledOut({ nodeVersion: "0.16.2" })).toEqual([
+      expect.stringMatching(
+        /^gatehouse-preview-node would make its pod anew because of spec\.template\.spec\..*: the node stops/,
+      ),
+    ]);
+  });
+
+  test("warns of every volume and of the node when the namespace is another", async () => {
+    const names = (await calledOut({ namespace: "other" })).map((text) => text.split(" ")[0]);
+    expect(names).toEqual(
+      ["facilitator-ledger", "namespace-namespace", "node", "node-workspace", "resource-server-ledger"].map(
+        (name) => `gatehouse-preview-${name}`,
+      ),
+    );
+  });
+
+  test("says nothing of a change to another service", async () => {
+    expect(await calledOut({ settings: { facilitator: { log: { level: "debug" } } } })).toEqual([]);
+  });
+});
