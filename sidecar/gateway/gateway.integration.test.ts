@@ -140,6 +140,21 @@ describe("envelope over HTTP", () => {
     expect((await post(gateway.url, `"${"x".repeat(5_242_870)}"`)).status).toBe(200);
   });
 
+  it("passes what the node wrote on byte for byte, whatever it is", async () => {
+    for (const text of [
+      '{ "id" : 1,\t"jsonrpc":"2.0", "result" : 1.50e+0 , "extra":[ ] }\n',
+      '{"jsonrpc":"2.0","id":1,"result":"\\u00e9é\\/"}',
+      "no JSON at all",
+    ]) {
+      node.answer((_, response) => {
+        response.end(text);
+        return byHand;
+      });
+      const answer = await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}');
+      expect([answer.status, answer.text]).toEqual([200, text]);
+    }
+  });
+
   it("streams a large answer through unchanged", async () => {
     const big = "z".repeat(3_000_000);
     node.answer(() => big);

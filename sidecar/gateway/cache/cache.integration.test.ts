@@ -56,6 +56,32 @@ describe("saved reads", () => {
     }
   });
 
+  it("are asked for again after an error, of the node's or for want of it", async () => {
+    node.answer(({ id }, response) => {
+      response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":-32000,"message":"header not found"}}`);
+      return byHand;
+    });
+    for (const method of ["eth_gasPrice", "eth_chainId"]) {
+      const before = node.requests.length;
+      for (let asked = 0; asked < 2; asked += 1) expect((await read(1, method)).text).toContain("header not found");
+      expect(node.requests.length).toBe(before + 2);
+      node.answer((_, response) => {
+        response.statusCode = 503;
+        response.end("busy");
+        return byHand;
+      });
+      expect((await read(1, method)).text).toContain("the node does not answer");
+      node.answer(() => "0x5");
+      expect(await read(1, method)).toMatchObject({ source: "node", text: expect.stringContaining("0x5") as string });
+      node.answer(({ id }, response) => {
+        response.end(
+          `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":-32000,"message":"header not found"}}`,
+        );
+        return byHand;
+      });
+    }
+  });
+
   it("are told of in the header of a batch, which names the one place that they all came from, or that they did not", async () => {
     node.answer(() => "0x1");
     const chainId = body(1, "eth_chainId");

@@ -154,6 +154,12 @@ describe("what clients match on", () => {
     const alone = await post(limited.url, call("eth_mining"));
     expect([alone.status, alone.headers.get("retry-after")]).toEqual([429, "1000"]);
     expect(alone.text).toBe(error("1", -32005, "rate limit exceeded; try again in 1000 s"));
+    const offFastPath = await post(limited.url, call("eth_mining"), { "X-Other": "1" });
+    expect([offFastPath.status, offFastPath.headers.get("retry-after"), offFastPath.text]).toEqual([
+      429,
+      "1000",
+      alone.text,
+    ]);
     await using socket = await connectTestClient(limited.url);
     expect(await socket.ask(call("eth_mining"))).toBe(error("1", -32005, "rate limit exceeded; try again in 1000 s"));
   });
