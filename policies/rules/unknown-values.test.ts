@@ -105,7 +105,7 @@ describe("a stack in which a secret changes, at preview", () => {
 
   it("is held to the node's configuration all the same", () => {
     const stack = [courier, replaced, sidecar("GATEHOUSE_SIDECAR_PRUNE_ENABLED=false")].map(atPreview);
-    const [rule] = allRules.filter(({ name }) => name === "node-configuration");
+    const rule = allRules.find(({ name }) => name === "node-configuration");
     expect(rule?.scope === "stack" ? rule.check(stack) : []).toHaveLength(1);
   });
 
