@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { deployedStack, manifestsOf } from "#infra/testing/deployed-stack.ts";
-import { apiServerMissing, startApiServer, type ApiServer } from "../support/kubernetes/api-server.ts";
+import { apiServerMissing, preparationMs, startApiServer, type ApiServer } from "../support/kubernetes/api-server.ts";
 import { applyStack, defaultAccount, podsOf } from "../support/kubernetes/apply-stack.ts";
 import type { ClusterObject } from "../support/kubernetes/cluster-client.ts";
 import { define, httpRoutes } from "../support/kubernetes/stand-in-definitions.ts";
@@ -45,7 +45,7 @@ describe.skipIf(missing !== undefined)(`the program's objects on an API server${
   beforeAll(async () => {
     cluster = await startApiServer();
     await define(cluster, httpRoutes);
-  });
+  }, preparationMs);
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
   it.each(stacks)("are taken without a word in strict mode, and their pods let in: %s", async (namespace, config) => {

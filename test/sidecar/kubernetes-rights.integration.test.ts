@@ -7,7 +7,7 @@ import { kubernetesDriver } from "#sidecar/upkeep/drivers/kubernetes-driver.ts";
 import { kubernetesNodeCli } from "#sidecar/upkeep/drivers/kubernetes-node-cli.ts";
 import { volumeClaim } from "#sidecar/volume/volume-claim.ts";
 import { takeSnapshot } from "#sidecar/volume-snapshot/volume-snapshots.ts";
-import { apiServerMissing, startApiServer, type ApiServer } from "../support/kubernetes/api-server.ts";
+import { apiServerMissing, preparationMs, startApiServer, type ApiServer } from "../support/kubernetes/api-server.ts";
 import { applyStack, podsOf } from "../support/kubernetes/apply-stack.ts";
 import type { ClusterObject } from "../support/kubernetes/cluster-client.ts";
 import { define, volumeSnapshots } from "../support/kubernetes/stand-in-definitions.ts";
@@ -50,7 +50,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     const provisioned = { ...growing, provisioner: "example.com/disk", allowVolumeExpansion: true };
     expect(await cluster.apply(provisioned)).toBeUndefined();
     nodePod = { "delete-pod": await deploy("delete-pod"), signal: await deploy("signal") };
-  });
+  }, preparationMs);
   afterAll(() => resources.disposeAsync());
 
   /** Applies the stack's objects and makes the node's pod, as the controllers of a cluster would; returns that pod. */
