@@ -1,36 +1,18 @@
 import { expect, test } from "vitest";
 import type { Receipt } from "../chain/chain.ts";
 import { addressTopic, transferTopic } from "../chain/token.ts";
-import { integerWord, type Hex } from "../payment/hex.ts";
+import { integerWord } from "../payment/hex.ts";
+import { sampleAttempt, sampleMs, sampleSettlement } from "../testing/sample-settlement.ts";
 import { decide, type Observation } from "./decision.ts";
 import { createInFlightBook } from "./in-flight.ts";
-import type { Attempt, Settlement } from "./settlement.ts";
+import type { Attempt } from "./settlement.ts";
 
-const signer: Hex = `0x${"51".repeat(20)}`;
-const nowMs = 1_800_000_000_000;
-
-const settlement: Settlement = {
-  id: `0x${"1d".repeat(32)}`,
-  asset: `0x${"a5".repeat(20)}`,
-  payer: `0x${"01".repeat(20)}`,
-  payTo: `0x${"02".repeat(20)}`,
-  amount: 10_000n,
-  authorizationNonce: `0x${"0c".repeat(32)}`,
-  validBefore: BigInt(nowMs / 1_000 + 300),
-  callData: "0xe3ee160e",
-};
+const { signer } = sampleAttempt;
+const nowMs = sampleMs;
+const settlement = sampleSettlement;
 
 function attempt(changes: Partial<Attempt> = {}): Attempt {
-  return {
-    hash: `0x${"aa".repeat(32)}`,
-    signer,
-    nonce: 5,
-    rawTransaction: "0x02",
-    maxFeePerGas: 2n,
-    maxPriorityFeePerGas: 1n,
-    signedAtMs: nowMs - 1_000,
-    ...changes,
-  };
+  return { ...sampleAttempt, ...changes };
 }
 
 function receipt(changes: Partial<Receipt> = {}): Receipt {

@@ -1,30 +1,9 @@
 import { expect, test } from "vitest";
 import { createLog } from "#daemon/log.ts";
+import { sampleAttempt, sampleSettlement } from "../testing/sample-settlement.ts";
 import { createInFlightBook } from "./in-flight.ts";
 import type { SentBatch } from "./send-batch.ts";
-import type { Settlement } from "./settlement.ts";
 import { createSubmitter } from "./submitter.ts";
-
-const settlement: Settlement = {
-  id: `0x${"1d".repeat(32)}`,
-  asset: `0x${"a5".repeat(20)}`,
-  payer: `0x${"01".repeat(20)}`,
-  payTo: `0x${"02".repeat(20)}`,
-  amount: 10_000n,
-  authorizationNonce: `0x${"0c".repeat(32)}`,
-  validBefore: 1_800_000_300n,
-  callData: "0xe3ee160e",
-};
-
-const attempt = {
-  hash: `0x${"aa".repeat(32)}`,
-  signer: `0x${"51".repeat(20)}`,
-  nonce: 5,
-  rawTransaction: "0x02",
-  maxFeePerGas: 2n,
-  maxPriorityFeePerGas: 1n,
-  signedAtMs: 0,
-} as const;
 
 /** A submitter with one settlement that was sent before, and what came of each of its batches. */
 function submitterWith(sendBatch: () => Promise<SentBatch>) {
@@ -33,7 +12,7 @@ function submitterWith(sendBatch: () => Promise<SentBatch>) {
   const book = createInFlightBook();
   let wakes = 0;
   const submitter = createSubmitter({ batchMax: 8 }, { book, log, sendBatch, onSent: () => (wakes += 1) });
-  const entry = book.add(settlement, [attempt]);
+  const entry = book.add(sampleSettlement, [sampleAttempt]);
   const replace = async () => {
     submitter.replace(entry);
     await submitter.idle();

@@ -1,43 +1,23 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import type { Chain } from "../chain/chain.ts";
-import { integerWord, type Hex } from "../payment/hex.ts";
+import { integerWord } from "../payment/hex.ts";
+import { sampleAttempt, sampleMs, sampleSettlement } from "../testing/sample-settlement.ts";
 import { createInFlightBook } from "./in-flight.ts";
 import { createNonces } from "./nonces.ts";
-import type { Attempt, Settlement } from "./settlement.ts";
 import { createTracker, type TrackerDependencies } from "./tracker.ts";
 
-const signer: Hex = `0x${"51".repeat(20)}`;
-const startedMs = 1_800_000_000_000;
 const lookEveryMs = 500;
 const options = { confirmations: 1, bumpAfterMs: 15_000, bumpPercent: 25, maxFeePerGasGwei: 1 };
 
-const settlement: Settlement = {
-  id: `0x${"1d".repeat(32)}`,
-  asset: `0x${"a5".repeat(20)}`,
-  payer: `0x${"01".repeat(20)}`,
-  payTo: `0x${"02".repeat(20)}`,
-  amount: 10_000n,
-  authorizationNonce: `0x${"0c".repeat(32)}`,
-  validBefore: BigInt(startedMs / 1_000 + 3_600),
-  callData: "0xe3ee160e",
-};
-
-const attempt: Attempt = {
-  hash: `0x${"aa".repeat(32)}`,
-  signer,
-  nonce: 5,
-  rawTransaction: "0x02",
-  maxFeePerGas: 2n,
-  maxPriorityFeePerGas: 1n,
-  signedAtMs: startedMs,
-};
+/** Lasts longer than any of these looks. */
+const settlement = { ...sampleSettlement, validBefore: sampleSettlement.validBefore + 3_600n };
 
 /** A settlement whose nonce another transaction has used, and that can't be sent anew: nothing is ever signed. */
 function startLost() {
-  const state = { nowMs: startedMs, nextNonce: 6, submits: [] as number[], lines: [] as string[] };
+  const state = { nowMs: sampleMs, nextNonce: 6, submits: [] as number[], lines: [] as string[] };
   const book = createInFlightBook();
-  const entry = book.add(settlement, [attempt]);
+  const entry = book.add(settlement, [sampleAttempt]);
   const chain = {
     head: async () => ({ number: 100, timestamp: Math.floor(state.nowMs / 1_000), baseFeePerGas: 1n }),
     transactionCount: async () => state.nextNonce,
@@ -48,10 +28,10 @@ function startLost() {
   const tracker = createTracker(options, {
     chain,
     book,
-    signer,
+    signer: sampleAttempt.signer,
     ledger: {} as TrackerDependencies["ledger"],
     nonces: createNonces(),
-    submitter: { submit: () => state.submits.push(state.nowMs - startedMs), replace: () => undefined },
+    submitter: { submit: () => state.submits.push(state.nowMs - sampleMs), replace: () => undefined },
     clock: () => state.nowMs,
     log: pino({ level: "info" }, { write: (line: string) => void state.lines.push(line) }),
   });
@@ -72,12 +52,12 @@ test("a lost transaction that can't be sent anew is looked for ever less often, 
 test("one that is lost again, after it was not, is told of again and looked for at once", async () => {
   const { state, entry, lookFor } = startLost();
   await lookFor(60_000);
-  entry.attempts = [...entry.attempts, { ...attempt, hash: `0x${"bb".repeat(32)}`, nonce: 6 }];
+  entry.attempts = [...entry.attempts, { ...sampleAttempt, hash: `0x${"bb".repeat(32)}`, nonce: 6 }];
   entry.sentAtMs = state.nowMs;
   await lookFor(2_000);
   state.submits.length = 0;
   state.nextNonce = 7;
-  const lostAtMs = state.nowMs - startedMs;
+  const lostAtMs = state.nowMs - sampleMs;
   await lookFor(4_500);
   expect(state.submits).toEqual([lostAtMs + 3_000, lostAtMs + 4_000]);
   expect(state.lines).toHaveLength(2);

@@ -2,20 +2,13 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { byHand, startFakeNode } from "./testing/fake-node.ts";
+import { limitlessTier } from "./testing/limitless-tier.ts";
 import { call, startTestGateway, until } from "./testing/test-gateway.ts";
-
-const roomy = {
-  requestsPerSecond: 1e6,
-  requestBurst: 1e6,
-  computeUnitsPerSecond: 1e8,
-  computeUnitBurst: 1e8,
-  concurrency: 4_096,
-};
 
 describe("a gateway that stops", () => {
   it("answers the 1,000 calls under way and those that still come, and fails none", async () => {
     await using node = await startFakeNode();
-    const gateway = await startTestGateway(node, { tiers: { public: roomy } });
+    const gateway = await startTestGateway(node, { tiers: { public: limitlessTier } });
     const waiting: (() => void)[] = [];
     node.answer(({ id }, response) => {
       waiting.push(() => {

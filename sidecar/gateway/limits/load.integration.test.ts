@@ -1,15 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { byHand, startFakeNode } from "../testing/fake-node.ts";
 import { connectTestClient } from "../testing/test-client.ts";
+import { limitlessTier } from "../testing/limitless-tier.ts";
 import { call, post, startTestGateway, until } from "../testing/test-gateway.ts";
 
-const tier = {
-  requestsPerSecond: 1e6,
-  requestBurst: 1e6,
-  computeUnitsPerSecond: 1e9,
-  computeUnitBurst: 1e9,
-  concurrency: 1_000,
-};
 const trace = (at: number) =>
   JSON.stringify({
     jsonrpc: "2.0",
@@ -22,7 +16,7 @@ describe("overload", () => {
   it("leaves cheap reads alone and refuses heavy ones, with when to come again", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, {
-      tiers: { public: tier },
+      tiers: { public: limitlessTier },
       overload: { heavyParallel: 2, retryAfterSeconds: 7 },
     });
     const finish: (() => void)[] = [];
@@ -56,7 +50,10 @@ describe("overload", () => {
 
   it("refuses all calls to the node from a number on, but answers what it knows by itself", async () => {
     await using node = await startFakeNode();
-    await using gateway = await startTestGateway(node, { tiers: { public: tier }, overload: { callsInFlight: 3 } });
+    await using gateway = await startTestGateway(node, {
+      tiers: { public: limitlessTier },
+      overload: { callsInFlight: 3 },
+    });
     const finish: (() => void)[] = [];
     node.answer(({ id }, response) => {
       finish.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
@@ -78,7 +75,7 @@ describe("overload", () => {
 describe("a listener's bound of WebSockets", () => {
   it("holds for all its clients together", async () => {
     await using node = await startFakeNode();
-    await using gateway = await startTestGateway(node, { tiers: { public: tier }, webSocket: { clients: 2 } });
+    await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, webSocket: { clients: 2 } });
     await using first = await connectTestClient(gateway.url);
     await using second = await connectTestClient(gateway.url);
     await expect(connectTestClient(gateway.url)).rejects.toThrow("503");
@@ -101,8 +98,8 @@ describe("a tier's bounds of WebSockets", () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, {
       tiers: {
-        public: { ...tier, webSockets: 1, subscriptions: 1, messageBytes: 1_000 },
-        internal: { ...tier, webSockets: 2, subscriptions: 2 },
+        public: { ...limitlessTier, webSockets: 1, subscriptions: 1, messageBytes: 1_000 },
+        internal: { ...limitlessTier, webSockets: 2, subscriptions: 2 },
       },
       internal: { enabled: true },
     });

@@ -7,15 +7,9 @@ import { WebSocket } from "ws";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "../testing/fake-node.ts";
 import { rawExchange } from "../testing/raw-exchange.ts";
+import { limitlessTier } from "../testing/limitless-tier.ts";
 import { call, post, startTestGateway, until, type TestGateway } from "../testing/test-gateway.ts";
 
-const tier = {
-  requestsPerSecond: 1e6,
-  requestBurst: 1e6,
-  computeUnitsPerSecond: 1e9,
-  computeUnitBurst: 1e9,
-  concurrency: 1_000,
-};
 const key = "a-key-for-attacks";
 const coinbase = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
 const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
@@ -33,9 +27,9 @@ describe("attacks on the listeners", () => {
     node = await startFakeNode();
     gateway = await startTestGateway(node, {
       tiers: {
-        public: { ...tier, methods: ["eth_getLogs", "eth_getBlockReceipts", "eth_syncing", "eth_coinbase"] },
-        wide: { ...tier, logsBlocks: 5_000, splitBlocks: 50_000 },
-        internal: { ...tier, logsBlocks: 10_000 },
+        public: { ...limitlessTier, methods: ["eth_getLogs", "eth_getBlockReceipts", "eth_syncing", "eth_coinbase"] },
+        wide: { ...limitlessTier, logsBlocks: 5_000, splitBlocks: 50_000 },
+        internal: { ...limitlessTier, logsBlocks: 10_000 },
       },
       private: { enabled: true },
       internal: { enabled: true },
@@ -110,7 +104,7 @@ describe("attacks on the listeners", () => {
   });
 
   it("a spoofed address makes no new caller", async () => {
-    const few = { ...tier, requestsPerSecond: 0.001, requestBurst: 3 };
+    const few = { ...limitlessTier, requestsPerSecond: 0.001, requestBurst: 3 };
     await using limited = await startTestGateway(node, { tiers: { public: few } });
     const statuses: number[] = [];
     for (let at = 0; at < 6; at += 1) {
@@ -121,7 +115,7 @@ describe("attacks on the listeners", () => {
   });
 
   it("a batch costs as much as its calls would alone, whatever is in it", async () => {
-    const few = { ...tier, requestsPerSecond: 0.001, requestBurst: 10 };
+    const few = { ...limitlessTier, requestsPerSecond: 0.001, requestBurst: 10 };
     await using limited = await startTestGateway(node, { tiers: { public: few } });
     const asked = node.requests.length;
     node.answer(() => "0x1");

@@ -3,6 +3,7 @@ import { compareStreams } from "../testing/compared-streams.ts";
 import { startFakeNode, type FakeNode } from "../testing/fake-node.ts";
 import { rawExchange } from "../testing/raw-exchange.ts";
 import { bytesOf } from "../testing/request-streams.ts";
+import { limitlessTier } from "../testing/limitless-tier.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
 
 /** Generated streams; a long run sets it to a million. */
@@ -10,21 +11,13 @@ const runs = Number(process.env["GATEHOUSE_FUZZ_RUNS"] ?? 240);
 const atOnce = 60;
 const shownEvery = 10_000;
 
-const limitless = {
-  requestsPerSecond: 1e7,
-  requestBurst: 1e7,
-  computeUnitsPerSecond: 1e9,
-  computeUnitBurst: 1e9,
-  concurrency: 4_096,
-};
-
 describe("the fast path", () => {
   let node: FakeNode;
   let fast: TestGateway;
   let slow: TestGateway;
   beforeAll(async () => {
     node = await startFakeNode();
-    const settings = { tiers: { public: limitless }, cache: { enabled: false } };
+    const settings = { tiers: { public: limitlessTier }, cache: { enabled: false } };
     fast = await startTestGateway(node, settings);
     slow = await startTestGateway(node, { ...settings, listener: { fastPath: false } });
   });

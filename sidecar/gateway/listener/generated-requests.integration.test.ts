@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "../testing/fake-node.ts";
 import { deliveriesFrom } from "../testing/message-deliveries.ts";
 import { makeMessageSender } from "../testing/message-sender.ts";
+import { limitlessTier } from "../testing/limitless-tier.ts";
 import { call, startTestGateway, until, type TestGateway } from "../testing/test-gateway.ts";
 
 /** Generated requests; a long run sets it to a million. */
@@ -11,15 +12,7 @@ const atOnce = 16;
 const shownEvery = 50_000;
 const batchItems = 20;
 
-const limitless = {
-  requestsPerSecond: 1e7,
-  requestBurst: 1e7,
-  computeUnitsPerSecond: 1e9,
-  computeUnitBurst: 1e9,
-  concurrency: 4_096,
-  webSockets: 4_096,
-  splitBlocks: 500,
-};
+const tier = { ...limitlessTier, webSockets: 4_096, splitBlocks: 500 };
 
 /** What nodes answer: results of several kinds, and errors. */
 const answers = [
@@ -43,7 +36,7 @@ describe("generated requests", () => {
       node.requests.length = 0;
       return byHand;
     });
-    gateway = await startTestGateway(node, { tiers: { public: limitless }, limits: { batchItems } });
+    gateway = await startTestGateway(node, { tiers: { public: tier }, limits: { batchItems } });
   });
   afterAll(async () => {
     await gateway[Symbol.asyncDispose]();

@@ -1,15 +1,9 @@
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "../testing/fake-node.ts";
+import { limitlessTier } from "../testing/limitless-tier.ts";
 import { post, startTestGateway, until, type TestGateway } from "../testing/test-gateway.ts";
 
-const limitless = {
-  requestsPerSecond: 1e7,
-  requestBurst: 1e7,
-  computeUnitsPerSecond: 1e9,
-  computeUnitBurst: 1e9,
-  concurrency: 4_096,
-};
 const requests = 300;
 const resultBytes = 200_000;
 const body = '{"jsonrpc":"2.0","id":1,"method":"eth_gasPrice"}';
@@ -53,7 +47,7 @@ describe("a client that sends requests and reads no answers", () => {
   afterAll(() => node[Symbol.asyncDispose]());
 
   it("is not served further until it reads, and then gets every answer", async () => {
-    await using gateway = await startTestGateway(node, { tiers: { public: limitless } });
+    await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier } });
     await post(gateway.url, body);
     const socket = connectDeafly(gateway.url);
     expect(await untilQuiet(gateway)).toBeLessThan(requests / 2);
@@ -67,7 +61,7 @@ describe("a client that sends requests and reads no answers", () => {
 
   it("is let go when it takes nothing for too long", async () => {
     await using gateway = await startTestGateway(node, {
-      tiers: { public: limitless },
+      tiers: { public: limitlessTier },
       listener: { slowReaderTimeoutMs: 500, connections: 1 },
     });
     const socket = connectDeafly(gateway.url);

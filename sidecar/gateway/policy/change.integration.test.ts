@@ -5,20 +5,13 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { byHand, startFakeNode } from "../testing/fake-node.ts";
 import { connectTestClient } from "../testing/test-client.ts";
+import { limitlessTier } from "../testing/limitless-tier.ts";
 import { call, post, startTestGateway, until } from "../testing/test-gateway.ts";
-
-const tier = {
-  requestsPerSecond: 1e6,
-  requestBurst: 1e6,
-  computeUnitsPerSecond: 1e9,
-  computeUnitBurst: 1e9,
-  concurrency: 2_000,
-};
 
 it("a change of settings fails none of the 1,000 calls under way, and holds for those that come after it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-policy-"));
   const path = join(folder, "policy.json5");
-  await writeFile(path, JSON.stringify({ tiers: { public: tier } }));
+  await writeFile(path, JSON.stringify({ tiers: { public: limitlessTier } }));
   await using node = await startFakeNode();
   await using gateway = await startTestGateway(node, { policyPath: path });
   const finish: (() => void)[] = [];
@@ -30,7 +23,7 @@ it("a change of settings fails none of the 1,000 calls under way, and holds for 
   await until("1,000 calls are under way", async () =>
     (await gateway.metrics.metrics()).includes("gatehouse_gateway_calls_in_flight 1000"),
   );
-  const strict = { ...tier, concurrency: 1, methods: ["eth_coinbase"] };
+  const strict = { ...limitlessTier, concurrency: 1, methods: ["eth_coinbase"] };
   await writeFile(path, JSON.stringify({ tiers: { public: strict }, overload: { callsInFlight: 1 } }));
   await until("the change holds", async () => (await call(gateway.url, "eth_mining")).error?.code === -32601);
   const pump = setInterval(() => finish.splice(0).forEach((end) => end()), 1);
@@ -52,16 +45,16 @@ const refused = (text: string, limit: string) => text.includes(limit);
 
 const changes: Readonly<Record<string, Change>> = {
   "requests a second": {
-    content: { tiers: { public: { ...tier, requestsPerSecond: 0.001, requestBurst: 1 } } },
+    content: { tiers: { public: { ...limitlessTier, requestsPerSecond: 0.001, requestBurst: 1 } } },
     holds: async (url) => (await post(url, body("eth_coinbase"))).status === 429,
   },
   "compute units a second": {
-    content: { tiers: { public: { ...tier, computeUnitsPerSecond: 0.001, computeUnitBurst: 1 } } },
+    content: { tiers: { public: { ...limitlessTier, computeUnitsPerSecond: 0.001, computeUnitBurst: 1 } } },
     holds: async (url) => (await post(url, body("eth_coinbase"))).status === 429,
   },
   "a method's cost": {
     content: {
-      tiers: { public: { ...tier, computeUnitsPerSecond: 1, computeUnitBurst: 1_000 } },
+      tiers: { public: { ...limitlessTier, computeUnitsPerSecond: 1, computeUnitBurst: 1_000 } },
       methods: { eth_coinbase: { costUnits: 900 } },
     },
     holds: async (url) => (await post(url, body("eth_coinbase"))).status === 429,
@@ -102,7 +95,7 @@ const changes: Readonly<Record<string, Change>> = {
     },
   },
   "the range of a tier's logs": {
-    content: { tiers: { public: { ...tier, logsBlocks: 4 } } },
+    content: { tiers: { public: { ...limitlessTier, logsBlocks: 4 } } },
     holds: async (url) =>
       refused(await textOf(url, body("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x5" }])), "limited to 4 blocks"),
   },
@@ -121,18 +114,18 @@ const changes: Readonly<Record<string, Change>> = {
     },
   },
   "WebSockets of a client": {
-    content: { tiers: { public: { ...tier, webSockets: 0 } } },
+    content: { tiers: { public: { ...limitlessTier, webSockets: 0 } } },
     holds: (url) => connectTestClient(url).then(closed, (error: Error) => error.message.includes("429")),
   },
   "subscriptions of a client": {
-    content: { tiers: { public: { ...tier, subscriptions: 0 } } },
+    content: { tiers: { public: { ...limitlessTier, subscriptions: 0 } } },
     holds: async (url) => {
       await using client = await connectTestClient(url);
       return refused(await client.ask(body("eth_subscribe", ["newHeads"])), "-32005");
     },
   },
   "a message's bytes": {
-    content: { tiers: { public: { ...tier, messageBytes: 100 } } },
+    content: { tiers: { public: { ...limitlessTier, messageBytes: 100 } } },
     holds: async (url) => {
       await using client = await connectTestClient(url);
       client.socket.send(body("eth_coinbase", ["x".repeat(200)]));
@@ -152,7 +145,7 @@ describe("a change of settings holds at once for", () => {
     const { content, holds } = changes[name]!;
     const folder = await mkdtemp(join(tmpdir(), "gatehouse-policy-"));
     const path = join(folder, "policy.json5");
-    const others = { tiers: { public: tier }, methods: { eth_getProof: { timeoutMs: 500 } } };
+    const others = { tiers: { public: limitlessTier }, methods: { eth_getProof: { timeoutMs: 500 } } };
     await writeFile(path, JSON.stringify(others));
     await using node = await startFakeNode();
     node.answer(({ method }) => (method === "eth_getProof" ? byHand : "z".repeat(200)));

@@ -1,24 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "../testing/fake-node.ts";
 import { connectTestClient } from "../testing/test-client.ts";
+import { limitlessTier } from "../testing/limitless-tier.ts";
 import { startTestGateway, until, type TestGateway } from "../testing/test-gateway.ts";
 
 const request = (id: unknown, method: string, params: unknown = []) =>
   JSON.stringify({ jsonrpc: "2.0", id, method, params });
 
-const tier = {
-  requestsPerSecond: 1e6,
-  requestBurst: 1e6,
-  computeUnitsPerSecond: 1e9,
-  computeUnitBurst: 1e9,
-  concurrency: 1_000,
-};
-
 describe("answers over WebSocket", () => {
   let node: FakeNode;
   let gateway: TestGateway;
   const start = async (given: Record<string, object> = {}) => {
-    gateway = await startTestGateway(node, { tiers: { public: tier }, ...given });
+    gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, ...given });
     await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
   };
   beforeEach(async () => {

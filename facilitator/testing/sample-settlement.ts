@@ -1,0 +1,27 @@
+import type { Attempt, Settlement } from "../settlement/settlement.ts";
+
+/** The time of samples, in milliseconds since 1970. */
+export const sampleMs = 1_800_000_000_000;
+
+/** A settlement whose authorization lasts for five minutes of the samples' time. */
+export const sampleSettlement: Settlement = {
+  id: `0x${"1d".repeat(32)}`,
+  asset: `0x${"a5".repeat(20)}`,
+  payer: `0x${"01".repeat(20)}`,
+  payTo: `0x${"02".repeat(20)}`,
+  amount: 10_000n,
+  authorizationNonce: `0x${"0c".repeat(32)}`,
+  validBefore: BigInt(sampleMs / 1_000 + 300),
+  callData: "0xe3ee160e",
+};
+
+/** A transaction of it, as it was signed a second ago. */
+export const sampleAttempt: Attempt = {
+  hash: `0x${"aa".repeat(32)}`,
+  signer: `0x${"51".repeat(20)}`,
+  nonce: 5,
+  rawTransaction: "0x02",
+  maxFeePerGas: 2n,
+  maxPriorityFeePerGas: 1n,
+  signedAtMs: sampleMs - 1_000,
+};
