@@ -89,6 +89,12 @@ export const configSchema = z.strictObject({
     .max(2_147_483_647)
     .optional()
     .meta({ expected: "the number of the user that the node's image runs as" }),
+  nodeHealthCommand: z
+    .array(z.string().min(1).max(1_000))
+    .min(1)
+    .max(50)
+    .optional()
+    .meta({ expected: 'a command that nodeImage has, such as ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"]' }),
   nodeVersion: z
     .string()
     .regex(/^v?\d+\.\d+(\.\d+)?([-+][0-9A-Za-z.+-]+)?$/)

@@ -27,6 +27,7 @@ export function parseConfig(raw: Readonly<Record<string, string>>): StackConfig 
 /** Defaults in `Pulumi.yaml` that mean "not set", beside empty text: Pulumi knows no optional keys. */
 const notSet: Readonly<Record<string, string>> = {
   nodeUser: "0",
+  nodeHealthCommand: "[]",
   dockerSocketGroup: "-1",
   peerPort: "0",
   ingress: "{}",

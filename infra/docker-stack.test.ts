@@ -114,7 +114,9 @@ describe("the stack on Docker", () => {
 
 describe("a real node on Docker", () => {
   const nodeImage = `registry.example/node:0.16.2@sha256:${"a".repeat(64)}`;
-  const own = { nodeImage, nodeUser: "1000", devAccounts: "false", signerPrivateKey: `0x${"17".repeat(32)}` };
+  const signerPrivateKey = `0x${"17".repeat(32)}`;
+  const nodeHealthCommand = '["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"]';
+  const own = { nodeImage, nodeUser: "1000", nodeHealthCommand, devAccounts: "false", signerPrivateKey };
 
   beforeAll(async () => {
     const payTo = `0x${"01".repeat(20)}`;
@@ -132,6 +134,14 @@ describe("a real node on Docker", () => {
     expect(JSON.parse((container("node-conf")["uploads"] as { content: string }[])[0]?.content ?? "")).toMatchObject({
       chain: { startup_config: { init_config: { host_ip: "203.0.113.10", tcp_port: "19000" } } },
     });
+  });
+
+  it("is asked by the engine with the command that its image has, and not waited for while it replays its log", () => {
+    expect(container("node")).toMatchObject({
+      healthcheck: { tests: ["CMD", "bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"], startPeriod: "24h0m0s" },
+      mustRun: true,
+    });
+    expect(container("node")["wait"]).toBeUndefined();
   });
 
   it("lets the image's own files into the empty workspace first, without running the node", () => {

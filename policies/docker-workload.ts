@@ -60,7 +60,8 @@ function dockerContainer(name: string, props: PolicyResource["props"]): Containe
         return { number: whole(internal) ?? 0, address: text(ip) ?? "0.0.0.0" };
       }),
     ],
-    oneShot: () => props["mustRun"] === false && props["attach"] === true && props["restart"] === "no",
+    oneShot: () =>
+      props["start"] === false || (props["mustRun"] === false && props["attach"] === true && props["restart"] === "no"),
   };
 }
 

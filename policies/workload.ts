@@ -30,7 +30,7 @@ export type Container = Readonly<{
   probes: () => Readonly<{ ready: boolean; live: boolean }>;
   mounts: () => readonly Mount[];
   exposed: () => readonly ExposedPort[];
-  /** Runs once and ends: no probes, no restarts. */
+  /** Runs once and ends, or never: no probes, no restarts. */
   oneShot: () => boolean;
 }>;
 

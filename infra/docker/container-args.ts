@@ -40,8 +40,6 @@ const scratchOptions = "rw,noexec,nosuid,nodev,size=64m,mode=1777";
  * are written as the engine reports them, so that a second `pulumi up` changes nothing.
  */
 export function containerArgs(spec: ServiceSpec, placement: Placement): docker.ContainerArgs {
-  // An engine asks from within the container only.
-  const health = spec.health === undefined || spec.health.kind === "port" ? undefined : healthcheck(spec, spec.health);
   return {
     name: placement.containerName,
     image: placement.image,
@@ -67,10 +65,23 @@ export function containerArgs(spec: ServiceSpec, placement: Placement): docker.C
     volumes: volumes(spec, placement),
     ...network(spec, placement),
     ports: spec.ports.flatMap((port) => publication(port, placement)),
-    ...(health === undefined
-      ? { mustRun: true }
-      : { healthcheck: health, wait: true, waitTimeout: spec.health?.startWithinSeconds ?? 60 }),
+    ...watched(spec),
   };
+}
+
+type Watched = Pick<docker.ContainerArgs, "mustRun" | "healthcheck" | "wait" | "waitTimeout">;
+
+/** An engine asks from within the container only. What may take hours to start is not waited for. */
+function watched(spec: ServiceSpec): Watched {
+  const { health } = spec;
+  if (health === undefined) return { mustRun: true };
+  if (health.kind !== "port") {
+    return { healthcheck: healthcheck(spec, health), wait: true, waitTimeout: health.startWithinSeconds };
+  }
+  const { command, startWithinSeconds } = health;
+  return command === undefined
+    ? { mustRun: true }
+    : { mustRun: true, healthcheck: healthcheck(spec, { kind: "command", command, startWithinSeconds }) };
 }
 
 function labels(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["labels"] {

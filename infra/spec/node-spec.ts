@@ -13,6 +13,8 @@ export type NodeArgs = CommonArgs &
     version: string;
     /** User that the node's own image runs as; absent for the devnet, which is one of Gatehouse's images. */
     imageUser: number | undefined;
+    /** Command of the node's own image that tells whether the node is well. */
+    healthCommand: readonly string[] | undefined;
     /** The node's first configuration; its peers' port is the one that is exposed. */
     conf: Omit<NodeConfArgs, "version">;
     /** Words whose accounts a new devnet chain funds. */
@@ -78,7 +80,7 @@ function devnetNode(args: NodeArgs): BuiltService {
 /** A node that replays its log answers late; one that is ended meanwhile would have to begin again. */
 const replayMaxSeconds = 86_400;
 
-/** The operator's image starts by its own entry point; it brings nothing that could be run in it to ask for its health. */
+/** The operator's image starts by its own entry point; what could be run in it to ask for its health, only the operator knows. */
 function realNode(args: NodeArgs, uid: number): BuiltService {
   const spec: ServiceSpec = {
     name: "node",
@@ -89,7 +91,7 @@ function realNode(args: NodeArgs, uid: number): BuiltService {
     ports: [...ports, { name: "peers", number: args.conf.peerPort, audience: "peers" }],
     volumes: [workspace],
     edges: [...edges, { to: "internet" }],
-    health: { kind: "port", port: "http", startWithinSeconds: replayMaxSeconds },
+    health: { kind: "port", port: "http", command: args.healthCommand, startWithinSeconds: replayMaxSeconds },
     limits: args.limits ?? { cpus: 8, memoryMebibytes: 32_768 },
     user: nodeUser(uid),
     stopGraceSeconds: nodeStopGraceSeconds,

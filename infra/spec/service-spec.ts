@@ -74,8 +74,14 @@ export type NetworkHealth = Readonly<{
   startWithinSeconds: number;
 }>;
 
-/** A service of which one can only see, and only from outside its container, whether its port is open. */
-export type PortHealth = Readonly<{ kind: "port"; port: string; startWithinSeconds: number }>;
+/** A service of which one can see from outside its container only whether its port is open. */
+export type PortHealth = Readonly<{
+  kind: "port";
+  port: string;
+  /** What its image can be asked with from within, where whoever made the image says so. */
+  command: readonly string[] | undefined;
+  startWithinSeconds: number;
+}>;
 
 /** A service on a Unix socket. */
 type SocketHealth = Readonly<{ kind: "socket"; socketPath: string; startWithinSeconds: number }>;

@@ -61,21 +61,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const tokens = accessTokensOf(signer, context);
   const sample = Object.keys(config.routes).length === 0;
   return {
-    node: {
-      chainId: config.chainId,
-      version: config.nodeVersion,
-      imageUser,
-      conf: {
-        host: hostAddress(config),
-        peerPort: peerPort(config),
-        jobName,
-        pushAddress: addresses.pushgateway,
-        pushPort: pushgatewayPort,
-        pushIntervalSeconds: config.metricsPushIntervalSeconds,
-      },
-      mnemonic: config.devAccounts ? context.secret(devnetMnemonic) : undefined,
-      ...common(config, "node"),
-    },
+    node: nodeArgs(config, context, { imageUser, jobName }),
     sidecar: {
       chainId: config.chainId,
       nodeVersion: config.nodeVersion,
@@ -117,6 +103,29 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       ...common(config, "resource-server"),
     },
     upstream: sample ? common(config, "upstream") : undefined,
+  };
+}
+
+function nodeArgs(
+  config: StackConfig,
+  { addresses, secret }: StackContext,
+  { imageUser, jobName }: Readonly<{ imageUser: number | undefined; jobName: string }>,
+): NodeArgs {
+  return {
+    chainId: config.chainId,
+    version: config.nodeVersion,
+    imageUser,
+    healthCommand: config.nodeHealthCommand,
+    conf: {
+      host: hostAddress(config),
+      peerPort: peerPort(config),
+      jobName,
+      pushAddress: addresses.pushgateway,
+      pushPort: pushgatewayPort,
+      pushIntervalSeconds: config.metricsPushIntervalSeconds,
+    },
+    mnemonic: config.devAccounts ? secret(devnetMnemonic) : undefined,
+    ...common(config, "node"),
   };
 }
 

@@ -7,7 +7,8 @@ export const probes: ResourceRule = {
   name: "probes",
   severity: "medium",
   why: "Without a probe a service that hangs keeps getting requests.",
-  remedy: "Docker: a health check. Kubernetes: a readiness and a liveness probe. One-shot containers need none.",
+  remedy:
+    "Docker: a health check; for a node's own image nodeHealthCommand. Kubernetes: a readiness and a liveness probe. One-shot containers need none.",
   check: (resource) =>
     checkContainers(resource, (container, workload) => {
       if (container.oneShot()) return [];

@@ -114,6 +114,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ["a health check", dockerContainer(), undefined],
     ["none", dockerContainer({ healthcheck: undefined }), /no health check/],
     ["the wrong type", dockerContainer({ healthcheck: "curl" }), /no health check/],
+    ["one that is never started", dockerContainer({ healthcheck: undefined, start: false }), undefined],
     ["a pod with probes", statefulSet(), undefined],
     ["a pod without a liveness probe", statefulSet({ livenessProbe: undefined }), /no liveness probe/],
     ["an init container", statefulSet({}, { initContainers: [{ name: "once" }] }), undefined],

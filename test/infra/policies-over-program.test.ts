@@ -18,6 +18,17 @@ const stacks: Readonly<Record<string, Record<string, string>>> = {
     postgresImage: `postgres:17-bookworm@${digest}`,
     postgresPassword: "hidden-password-of-the-ledgers",
   },
+  "docker with a real node": {
+    tokenAddress,
+    dockerEngine: "tcp://engine.example:2376",
+    nodeImage: `registry.example/node:0.16.2@${digest}`,
+    nodeUser: "1000",
+    nodeHealthCommand: '["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"]',
+    hostIp: "203.0.113.10",
+    signerPrivateKey: `0x${"17".repeat(32)}`,
+    payTo: `0x${"01".repeat(20)}`,
+    restore: JSON.stringify({ url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32) }),
+  },
   kubernetes: {
     ...shared,
     target: "kubernetes",
