@@ -35,8 +35,8 @@ export function tellWhenBusy(
 }
 
 /**
- * Lets V8 compile for speed again, which `cli/gatehouse.js` keeps a sidecar from. Its heap goes on growing by little: collecting more
- * often costs a busy gateway next to nothing, and its memory stays the same however long it is busy.
+ * Lets V8 compile for speed again and make room for young objects, which `cli/gatehouse.js` keeps a sidecar from. The rest of its heap goes
+ * on growing by little: that costs a busy gateway nothing, and its memory stays the same however long it is busy.
  */
 export function preferSpeed(): void {
   for (const flag of v8Flags.speed) setFlagsFromString(flag);
