@@ -13,19 +13,20 @@ import { webSocketClients } from "./gateway/websocket-clients.ts";
 
 /**
  * Measures the gateway against nginx and HAProxy as proxies, all in front of the same native responder, and against bare anvil.
- * Needs nginx, haproxy and wrk on PATH. `--seconds` of each run; `--only` parts, separated by commas; `--requests` of the run
+ * Needs nginx, haproxy and wrk on PATH. `--seconds` of each run, `--rounds` of the runs that are compared; `--only` parts, separated by commas; `--requests` of the run
  * that watches memory, which is made only when it is named; `--clients` of the WebSocket part.
  */
 const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "4" },
+    rounds: { type: "string", default: "3" },
     only: { type: "string", default: "small,large,anvil,stream,cost,websocket" },
     requests: { type: "string", default: "10000000" },
     clients: { type: "string", default: "5000" },
   },
 });
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-bench-"));
-const surroundings = { folder, seconds: Number(values.seconds), connections: 64 };
+const surroundings = { folder, seconds: Number(values.seconds), rounds: Number(values.rounds), connections: 64 };
 const parts = new Map<string, () => Promise<void> | void>([
   ["small", () => passThrough("40 B", 42, surroundings)],
   ["large", () => passThrough("2 KB", 2_048, surroundings)],

@@ -30,7 +30,7 @@ export async function againstAnvil(surroundings: Surroundings): Promise<void> {
   const { anvil, gateway } = both;
   const mixed = ({ url, pid }: BenchProcess) => drive({ url, pid, script: mixScript, ...surroundings });
   await measure(gateway, balance, surroundings);
-  const hot = await inRounds({
+  const hot = await inRounds(surroundings.rounds, {
     bare: () => measure(anvil, balance, surroundings),
     fronted: () => measure(gateway, balance, surroundings),
   });
@@ -40,7 +40,7 @@ export async function againstAnvil(surroundings: Surroundings): Promise<void> {
     verdict("hot read: req/s against bare anvil", ratio(hot("fronted"), hot("bare"), rate), { least: 1.3 }),
   ]);
   await mixed(gateway);
-  const mix = await inRounds({ bare: () => mixed(anvil), fronted: () => mixed(gateway) });
+  const mix = await inRounds(surroundings.rounds, { bare: () => mixed(anvil), fronted: () => mixed(gateway) });
   print("realistic mix", [
     ...mix("bare").map((result) => row("bare anvil", result)),
     ...mix("fronted").map((result) => row("gateway in front of it", result)),

@@ -21,7 +21,7 @@ export async function passThrough(name: string, answerBytes: number, surrounding
   const gateway = scope.use(await startGatewayProcess(gatewayPort, node.url));
   await measure(gateway, pass, surroundings);
   await measure(gateway, hot, surroundings);
-  const many = await inRounds({
+  const many = await inRounds(surroundings.rounds, {
     nginx: () => measure(nginx, pass, surroundings),
     haproxy: () => measure(haproxy, pass, surroundings),
     gateway: () => measure(gateway, pass, surroundings),
@@ -36,7 +36,7 @@ export async function passThrough(name: string, answerBytes: number, surrounding
     verdict("gateway: req/s against nginx", ratio(many("gateway"), many("nginx"), rate), { least: 0.8 }),
     verdict("hot read: CPU against nginx", ratio(many("hot"), many("nginx"), cpu), { most: 0.8 }),
   ]);
-  const one = await inRounds({
+  const one = await inRounds(surroundings.rounds, {
     responder: () => measure(node, pass, alone),
     nginx: () => measure(nginx, pass, alone),
     gateway: () => measure(gateway, pass, alone),

@@ -1,11 +1,9 @@
 import { quantile } from "../upkeep/measurement.ts";
 import type { LoadResult } from "./wrk.ts";
 
-/** Times that everything is measured. */
-const rounds = 3;
-
-/** Measures things in turn, round after round, so that what disturbs the machine disturbs all; gives what each came to, by round. */
+/** Measures things in turn, so many rounds, so that what disturbs the machine disturbs all; gives what each came to, by round. */
 export async function inRounds<Name extends string>(
+  rounds: number,
   measurements: Readonly<Record<Name, () => Promise<LoadResult>>>,
 ): Promise<(name: Name) => readonly LoadResult[]> {
   const results = new Map<string, LoadResult[]>();

@@ -3,7 +3,7 @@ import { start } from "./proxies.ts";
 import { drive, posting, type LoadResult } from "./wrk.ts";
 
 /** What every measurement is made with. */
-export type Surroundings = Readonly<{ folder: string; seconds: number; connections: number }>;
+export type Surroundings = Readonly<{ folder: string; seconds: number; rounds: number; connections: number }>;
 
 const gatewayMain = new URL("gateway-process.main.ts", import.meta.url).pathname;
 
