@@ -116,12 +116,11 @@ test.skipIf(!isRoot)(
     await using node = await createFakeNode();
     for (const path of [node.workspace, node.binDirectory]) await chown(path, 65_534, 65_534);
     const words = await asNobody(async () => {
-      await using upkeep = await runUpkeep(node, {
-        ...onlyWords,
-        GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
-        GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
-        GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "state"),
-      });
+      await using upkeep = await runUpkeep(
+        node,
+        { ...onlyWords, GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2", GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" },
+        { stateDirectory: join(node.workspace, "state") },
+      );
       return (await upkeep.reason("ConfigCurrent", "NotWritten")).message;
     });
     expect(words.replace(node.configPath, "node.conf")).toBe(
