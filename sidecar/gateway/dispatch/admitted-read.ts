@@ -14,9 +14,7 @@ export function readOne(work: Work, method: Method, params: string): AnswerFlow 
   const { id, sink, context, dependencies } = work;
   const { reads, gate } = dependencies;
   const unfit = whyUnfit(work, method);
-  // A method whose cache was turned off may have answers there from before.
-  const look = unfit === undefined ? reads.cached : reads.lasting;
-  const cached = method.cache.kind === "none" ? undefined : look(method.name, params);
+  const cached = unfit === undefined ? reads.cached(method, params) : reads.lasting(method, params);
   if (cached !== undefined) {
     ended(work, "cache");
     sink.text(resultText(id, cached), "cache");

@@ -31,10 +31,10 @@ export type NodeReadsOptions = Readonly<{
 
 /** Answers calls from the cache, from an equal call under way, or from the node. */
 export type NodeReads = Readonly<{
-  /** The cached result of a call, as JSON text. */
-  cached: (method: string, params: string) => string | undefined;
+  /** The cached result of a call, as JSON text; none of a method whose cache is off, whatever it has from before. */
+  cached: (method: Method, params: string) => string | undefined;
   /** The same, of what can't change with the head. */
-  lasting: (method: string, params: string) => string | undefined;
+  lasting: (method: Method, params: string) => string | undefined;
   read: (read: NodeRead, reader: Reader) => AnswerFlow;
 }>;
 
@@ -56,6 +56,7 @@ export function makeNodeReads(
 ): NodeReads {
   const underWay = new Map<string, Readonly<{ shared: SharedRead; generation: number }>>();
 
+  const isCached = (method: Method) => options.cache && method.cache.kind !== "none";
   const alone = ({ method, params, traceContext }: NodeRead, reader: Reader): AnswerFlow => {
     const plain = plainId.test(reader.id);
     const flow = pool.send({
@@ -109,8 +110,9 @@ export function makeNodeReads(
     return started.flow;
   };
   return {
-    cached: (method, params) => (options.cache ? cache.get(`${method} ${params}`, head.generation()) : undefined),
-    lasting: (method, params) => (options.cache ? cache.getLasting(`${method} ${params}`) : undefined),
+    cached: (method, params) =>
+      isCached(method) ? cache.get(`${method.name} ${params}`, head.generation()) : undefined,
+    lasting: (method, params) => (isCached(method) ? cache.getLasting(`${method.name} ${params}`) : undefined),
     read: (read, reader) => {
       const scope = cacheScope(read.method, read.params, head.known());
       if (scope === "none" || !plainId.test(reader.id) || !(options.cache || options.coalesce)) {

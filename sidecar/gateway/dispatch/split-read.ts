@@ -65,7 +65,7 @@ export function readSplit(
       if (!state.isOver) take(place, answer);
     });
     const params = pieces[place] ?? "[]";
-    const cached = method.cache.kind === "none" ? undefined : reads.cached(method.name, params);
+    const cached = reads.cached(method, params);
     if (cached !== undefined) {
       take(place, { text: resultText(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
       return;
