@@ -18,10 +18,17 @@ const yesOrNo = z.boolean().meta({ expected: "true or false" });
 const networks = z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()])).max(64);
 
 /** Loopback, and what is no part of the public Internet (RFC 1918, 3927, 4193, 4291, 6598): pod networks lie in it. */
-const privateNetworks =
-  "127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 169.254.0.0/16 ::1/128 fc00::/7 fe80::/10".split(
-    " ",
-  );
+const privateNetworks = [
+  "127.0.0.0/8",
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "100.64.0.0/10",
+  "169.254.0.0/16",
+  "::1/128",
+  "fc00::/7",
+  "fe80::/10",
+];
 
 const publicSection = section({
   enabled: yesOrNo.default(true).describe("Whether the anonymous, limited listener runs"),

@@ -1,5 +1,5 @@
 import type { Server } from "node:http";
-import type { Socket } from "node:net";
+import { putBefore } from "./put-before.ts";
 
 const message = "this address may not call here; gateway.internal.networks names those that may\n";
 const refusal = `HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${message.length}\r\nConnection: close\r\n\r\n${message}`;
@@ -11,11 +11,9 @@ const refusalMs = 1_000;
  * sends is read. Call it last of all, before the server listens.
  */
 export function admitPeers(server: Server, mayCall: (address: string) => boolean): void {
-  const behind = server.listeners("connection");
-  server.removeAllListeners("connection");
-  server.on("connection", (socket: Socket) => {
+  putBefore(server, (behind) => (socket) => {
     if (mayCall(socket.remoteAddress ?? "")) {
-      for (const listener of behind) Reflect.apply(listener, server, [socket]);
+      behind(socket);
       return;
     }
     // Followed by "close".

@@ -4,6 +4,7 @@ import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import { makeOutbox } from "../wire/outbox.ts";
+import { putBefore } from "./put-before.ts";
 import { makeFastAnswerHeads } from "./fast-answer.ts";
 import { FastConnection, type FastConnectionWaits } from "./fast-connection.ts";
 
@@ -41,8 +42,6 @@ export function serveFastConnections(
     Math.min(sweepMs, waits.idleTimeoutMs / 2, waits.slowReaderTimeoutMs / 2),
   );
   sweep.unref();
-  const byServer = server.listeners("connection");
-  server.removeAllListeners("connection");
   const dependencies = {
     heads: makeFastAnswerHeads(waits.idleTimeoutMs, Date.now),
     outbox: makeOutbox(),
@@ -53,14 +52,15 @@ export function serveFastConnections(
     isDraining,
     waits,
     clock: () => now,
-    handOver: (socket: Socket, unread: Buffer) => {
-      socket.unshift(unread);
-      for (const listener of byServer) Reflect.apply(listener, server, [socket]);
-    },
     closed: (connection: FastConnection) => connections.delete(connection),
   };
-  server.on("connection", (socket: Socket) => {
-    connections.add(new FastConnection(socket, dependencies));
+  putBefore(server, (behind) => {
+    const handOver = (socket: Socket, unread: Buffer) => {
+      socket.unshift(unread);
+      behind(socket);
+    };
+    const complete = { ...dependencies, handOver };
+    return (socket) => void connections.add(new FastConnection(socket, complete));
   });
   return {
     closeIdle: () => {
