@@ -1,122 +1,167 @@
+import type { AnswerFlow, AnswerSource } from "../dispatch/answer-sink.ts";
+import { CollectedAnswer, type CollectedTaker } from "../dispatch/collected-answer.ts";
+import type { NodeRead } from "../dispatch/node-read.ts";
+import { PassThrough } from "../dispatch/pass-through.ts";
+import type { NodeOutcome, Reader } from "../dispatch/reader.ts";
 import { callText, errorText, resultText } from "../envelope/answer-text.ts";
 import { readAnswer, type NodeAnswer } from "../envelope/read-answer.ts";
-import type { AnswerFlow, AnswerSink, AnswerSource } from "../dispatch/answer-sink.ts";
-import { collectAnswer } from "../dispatch/collected-answer.ts";
-import { passThrough, type NodeOutcome } from "../dispatch/pass-through.ts";
 import { failureError } from "../upstream/failure-error.ts";
-import type { NodeFailure } from "../upstream/node-call.ts";
-import type { NodeFlow, NodePool } from "../upstream/node-pool.ts";
-import type { TraceContext } from "../observe/trace-context.ts";
+import type { NodeFailure, NodeFlow, NodeSink } from "../upstream/node-call.ts";
+import type { NodePool } from "../upstream/node-pool.ts";
+import type { CacheScope } from "./cache-scope.ts";
 
-/** One client's part in a read. */
-export type Reader = Readonly<{
-  id: string;
-  sink: AnswerSink;
-  /** Called once, when nothing more comes. */
-  done: (outcome: NodeOutcome) => void;
-}>;
+/** For how long a read's answer may be used again, and what was known of the head and of the node when it was asked for. */
+export type ReadMoment = Readonly<{ scope: CacheScope; generation: number; epoch: number }>;
 
-/** A read that several clients may share. */
-export type SharedReadOptions = Readonly<{
-  method: string;
-  params: string;
-  timeoutMs: number;
+/** What all shared reads need, and tell. */
+export type SharedReadOwner = Readonly<{
+  pool: NodePool;
   /** Largest answer that is shared. */
   limitBytes: number;
-  traceContext: TraceContext | undefined;
-}>;
-
-/** What a shared read tells its owner. */
-export type SharedReadEvents = Readonly<{
   /** Nobody can join any more. */
-  closed: () => void;
+  closed: (shared: SharedRead) => void;
   /** The node's result, for the cache. */
-  result: (json: string) => void;
+  result: (shared: SharedRead, json: string) => void;
   /** Serves a reader by a call of its own, because the answer is too long to be shared. */
-  alone: (reader: Reader) => AnswerFlow;
+  alone: (read: NodeRead, reader: Reader) => AnswerFlow;
 }>;
-
-/** One call to the node that answers several equal reads. */
-export type SharedRead = Readonly<{ join: (reader: Reader) => AnswerFlow }>;
 
 /**
- * Starts a read for its first reader. Each reader gets its own id; the first one gets the node's bytes as they are, and
- * streamed when they are more than can be shared. The call ends when its last reader goes.
+ * One call to the node that answers several equal reads. Each reader gets its own id; the first one gets the node's bytes as they
+ * are, and streamed when they are more than can be shared. The call ends when its last reader goes. It is the flow of its first
+ * reader's answer.
  */
-export function startSharedRead(
-  options: SharedReadOptions,
-  first: Reader,
-  { pool, events }: Readonly<{ pool: NodePool; events: SharedReadEvents }>,
-): SharedRead & Readonly<{ flow: AnswerFlow }> {
-  const readers = new Set<Reader>();
-  const ownFlows = new Map<Reader, AnswerFlow>();
-  const carriedId = first.id;
-  let streamsTo: Reader | undefined;
-  let flow: NodeFlow | undefined;
+export class SharedRead implements AnswerFlow, CollectedTaker {
+  readonly read: NodeRead;
+  readonly moment: ReadMoment;
+  readonly #first: Reader;
+  readonly #owner: SharedReadOwner;
+  #hasFirst = true;
+  #isStreaming = false;
+  /** Made with the first that joins: most reads have one reader. */
+  #joined: Set<JoinedReader> | undefined;
+  #flow: NodeFlow | undefined;
 
-  const close = () => {
-    events.closed();
-    const all = [...readers];
-    readers.clear();
-    return all;
-  };
-  const whole = (text: string) => {
-    const read = readAnswer(text, carriedId);
-    if (read?.kind === "result") events.result(read.json);
-    for (const reader of close()) {
-      if (reader === first) tell(reader, text, "answered", "node");
-      else tell(reader, retold(read, reader.id), "coalesced", "coalesced");
-    }
-  };
-  const fail = (failure: NodeFailure) => {
-    for (const reader of close()) tell(reader, errorText(reader.id, failureError(failure)), failure, "gateway");
-  };
-  const tooLong = (sofar: readonly Buffer[], lengthBytes: number | undefined) => {
-    const all = close();
-    for (const reader of all) if (reader !== first) ownFlows.set(reader, events.alone(reader));
-    if (!all.includes(first)) {
-      flow?.cancel();
+  constructor(
+    read: NodeRead,
+    moment: ReadMoment,
+    { first, owner }: Readonly<{ first: Reader; owner: SharedReadOwner }>,
+  ) {
+    this.read = read;
+    this.moment = moment;
+    this.#first = first;
+    this.#owner = owner;
+  }
+
+  /** Asks the node; to be called once, when others may join. */
+  start(): void {
+    const { method, params, traceContext } = this.read;
+    const { pool, limitBytes } = this.#owner;
+    this.#flow = pool.send({
+      body: callText(this.#first.id, method.name, params),
+      timeoutMs: method.timeoutMs,
+      repeatable: true,
+      traceContext,
+      sink: new CollectedAnswer(limitBytes, this),
+    });
+  }
+
+  join(reader: Reader): AnswerFlow {
+    const joined = new JoinedReader(reader, (gone) => this.#leave(gone));
+    this.#joined ??= new Set();
+    this.#joined.add(joined);
+    return joined;
+  }
+
+  resume(): void {
+    if (this.#isStreaming) this.#flow?.resume();
+  }
+
+  cancel(): void {
+    if (!this.#hasFirst && !this.#isStreaming) return;
+    this.#hasFirst = false;
+    this.#isStreaming = false;
+    this.#first.done("cancelled");
+    this.#endUnread();
+  }
+
+  whole(text: string): void {
+    const answer = readAnswer(text, this.#first.id);
+    if (answer?.kind === "result") this.#owner.result(this, answer.json);
+    const { first, joined } = this.#close();
+    if (first !== undefined) tell(first, text, "answered", "node");
+    for (const { reader } of joined) tell(reader, retold(answer, reader.id), "coalesced", "coalesced");
+  }
+
+  fail(failure: NodeFailure): void {
+    const { first, joined } = this.#close();
+    if (first !== undefined) tellFailure(first, failure);
+    for (const { reader } of joined) tellFailure(reader, failure);
+  }
+
+  tooLong(sofar: readonly Buffer[], lengthBytes: number | undefined): NodeSink | undefined {
+    const { first, joined } = this.#close();
+    for (const left of joined) left.own = this.#owner.alone(this.read, left.reader);
+    if (first === undefined) {
+      this.#flow?.cancel();
       return undefined;
     }
-    streamsTo = first;
-    const onward = passThrough(first.id, first.sink, first.done);
+    this.#isStreaming = true;
+    const onward = new PassThrough(first);
     onward.begin(lengthBytes);
     for (const bytes of sofar) onward.chunk(bytes);
     return onward;
-  };
-  const join = (reader: Reader): AnswerFlow => {
-    readers.add(reader);
-    return {
-      resume: () => {
-        ownFlows.get(reader)?.resume();
-        if (streamsTo === reader) flow?.resume();
-      },
-      cancel: () => {
-        ownFlows.get(reader)?.cancel();
-        if (!readers.delete(reader) && streamsTo !== reader) return;
-        streamsTo = undefined;
-        reader.done("cancelled");
-        if (readers.size > 0) return;
-        events.closed();
-        flow?.cancel();
-      },
-    };
-  };
+  }
 
-  const firstFlow = join(first);
-  flow = pool.send({
-    body: callText(carriedId, options.method, options.params),
-    timeoutMs: options.timeoutMs,
-    repeatable: true,
-    traceContext: options.traceContext,
-    sink: collectAnswer(options.limitBytes, { whole, fail, tooLong }),
-  });
-  return { join, flow: firstFlow };
+  #close(): Readonly<{ first: Reader | undefined; joined: Iterable<JoinedReader> }> {
+    this.#owner.closed(this);
+    const all = { first: this.#hasFirst ? this.#first : undefined, joined: this.#joined ?? [] };
+    this.#hasFirst = false;
+    this.#joined = undefined;
+    return all;
+  }
+
+  #leave(gone: JoinedReader): void {
+    if (this.#joined?.delete(gone) !== true) return;
+    gone.reader.done("cancelled");
+    this.#endUnread();
+  }
+
+  #endUnread(): void {
+    if (this.#hasFirst || (this.#joined?.size ?? 0) > 0) return;
+    this.#owner.closed(this);
+    this.#flow?.cancel();
+  }
 }
 
-function tell({ done, sink }: Reader, text: string, outcome: NodeOutcome, source: AnswerSource): void {
-  done(outcome);
-  sink.text(text, source);
+/** A reader beside the first. When the answer is too long to be shared, it has a call of its own. */
+class JoinedReader implements AnswerFlow {
+  readonly reader: Reader;
+  own: AnswerFlow | undefined;
+  readonly #leave: (joined: JoinedReader) => void;
+
+  constructor(reader: Reader, leave: (joined: JoinedReader) => void) {
+    this.reader = reader;
+    this.#leave = leave;
+  }
+
+  resume(): void {
+    this.own?.resume();
+  }
+
+  cancel(): void {
+    if (this.own === undefined) this.#leave(this);
+    else this.own.cancel();
+  }
+}
+
+function tell(reader: Reader, text: string, outcome: NodeOutcome, source: AnswerSource): void {
+  reader.done(outcome);
+  reader.sink.text(text, source);
+}
+
+function tellFailure(reader: Reader, failure: NodeFailure): void {
+  tell(reader, errorText(reader.id, failureError(failure)), failure, "gateway");
 }
 
 function retold(answer: NodeAnswer | undefined, id: string): string {

@@ -2,47 +2,64 @@ import type { Method } from "../catalogue/method.ts";
 import { resultText } from "../envelope/answer-text.ts";
 import { rpcErrors, type RpcError } from "../envelope/rpc-error.ts";
 import type { CallOutcome } from "../observe/meter.ts";
-import { finishedFlow, type AnswerFlow } from "./answer-sink.ts";
+import { finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
 import { ended, labelOf, limited, unanswered } from "./call-end.ts";
 import type { CallContext, Work } from "./call-work.ts";
-import type { NodeOutcome } from "./pass-through.ts";
+import type { NodeOutcome, Reader } from "./reader.ts";
 import { readSplit } from "./split-read.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
 
-/** Answers a checked call from the cache, or lets it to the node when there is room. */
-export function readOne(work: Work, method: Method, params: string): AnswerFlow {
-  const { id, sink, context, dependencies } = work;
+/** Answers a checked call from the cache, or lets it to the node when there is room. `key` is the `callKey` of the two. */
+export function readOne(work: Work, method: Method, params: string, key: string): AnswerFlow {
+  const { context, dependencies } = work;
   const { reads, gate } = dependencies;
   const unfit = whyUnfit(work, method);
-  const cached = unfit === undefined ? reads.cached(method, params) : reads.lasting(method, params);
+  const cached = unfit === undefined ? reads.cached(method, key) : reads.lasting(method, key);
   if (cached !== undefined) {
     ended(work, "cache");
-    sink.text(resultText(id, cached), "cache");
+    work.sink.text(resultText(work.id, cached), "cache");
     return finishedFlow;
   }
   if (unfit !== undefined) return unanswered(work, unfit);
   const { overload } = work.policy.settings;
-  const { key } = context.caller;
-  const refusal = gate.enter(key, work.tier, method.costUnits, overload);
+  const refusal = gate.enter(context.caller.key, work.tier, method.costUnits, overload);
   if (refusal === "concurrency") {
     return limited(work, `more than ${work.tier.concurrency} calls at a time; try again later`, 1, "concurrency");
   }
   if (refusal === "overload") {
     return limited(work, "too much load; try again later", overload.retryAfterSeconds, "overload");
   }
-  let isDone = false;
-  const askedAt = dependencies.now();
-  const done = (outcome: NodeOutcome) => {
-    if (isDone) return;
-    isDone = true;
-    gate.leave(key, method.costUnits, overload);
+  return reads.read({ method, params, key, traceContext: traceContextOf(context) }, new AdmittedRead(work, method));
+}
+
+/** A caller's part in a read that was let to the node. */
+class AdmittedRead implements Reader {
+  readonly id: string;
+  readonly sink: AnswerSink;
+  readonly #work: Work;
+  readonly #method: Method;
+  readonly #askedAt: number;
+  #isDone = false;
+
+  constructor(work: Work, method: Method) {
+    this.id = work.id;
+    this.sink = work.sink;
+    this.#work = work;
+    this.#method = method;
+    this.#askedAt = work.dependencies.now();
+  }
+
+  done(outcome: NodeOutcome): void {
+    if (this.#isDone) return;
+    this.#isDone = true;
+    const { dependencies, context, policy } = this.#work;
+    dependencies.gate.leave(context.caller.key, this.#method.costUnits, policy.settings.overload);
     // A reader that shared another's call has no time of the node's own, and one that went leaves it unknown.
     if (outcome !== "coalesced" && outcome !== "cancelled") {
-      dependencies.meter.node(labelOf(work), (dependencies.now() - askedAt) / 1_000);
+      dependencies.meter.node(labelOf(this.#work), (dependencies.now() - this.#askedAt) / 1_000);
     }
-    ended(work, callOutcome(outcome));
-  };
-  return reads.read({ method, params, traceContext: traceContextOf(context) }, { id, sink, done });
+    ended(this.#work, callOutcome(outcome));
+  }
 }
 
 /** Why the node is not to be asked; undefined when it is. */

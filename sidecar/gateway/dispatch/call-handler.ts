@@ -2,7 +2,7 @@ import type { Method } from "../catalogue/method.ts";
 import { goneTier } from "../callers/caller.ts";
 import { methodFor } from "../callers/method-for-caller.ts";
 import { resultText } from "../envelope/answer-text.ts";
-import { isBad, type BadCall, type Call } from "../envelope/call.ts";
+import { callKey, isBad, type BadCall, type Call } from "../envelope/call.ts";
 import { methodNotFound, rpcErrors } from "../envelope/rpc-error.ts";
 import { checkParams } from "../limits/check-params.ts";
 import { logsCap, traceCap } from "../policy/policy.ts";
@@ -45,7 +45,8 @@ function admit(work: Work): AnswerFlow {
   if (method.answeredBy === "gateway") {
     return answered(work, resultText(work.id, work.dependencies.openRpc(work.policy, work.context.caller.listener)));
   }
-  return method.limit === undefined ? readOne(work, method, params) : readWithin(work, method, params);
+  if (method.limit !== undefined) return readWithin(work, method, params);
+  return readOne(work, method, params, callKey(method.name, params));
 }
 
 /** Reads what the limits on a method's parameters let pass. */
@@ -65,7 +66,7 @@ function readWithin(work: Work, method: Method, params: string): AnswerFlow {
         readInPieces(work, method, checked.pieces),
       );
     case "pass":
-      return readOne(work, method, checked.params);
+      return readOne(work, method, checked.params, callKey(method.name, checked.params));
   }
 }
 

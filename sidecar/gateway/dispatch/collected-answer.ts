@@ -10,37 +10,53 @@ export type CollectedTaker = Readonly<{
 }>;
 
 /** Collects an answer of at most `limitBytes`. A longer one goes on to the sink that `tooLong` gives, or is let run dry. */
-export function collectAnswer(limitBytes: number, taker: CollectedTaker): NodeSink {
-  let parts: Buffer[] = [];
-  let size = 0;
-  let length: number | undefined;
-  let onward: NodeSink | undefined;
-  let spilled = false;
-  const spill = () => {
-    spilled = true;
-    onward = taker.tooLong(parts, length);
-    parts = [];
-  };
-  return {
-    whole: (body) => taker.whole(body.toString("latin1")),
-    begin: (lengthBytes) => {
-      length = lengthBytes;
-      if (lengthBytes !== undefined && lengthBytes > limitBytes) spill();
-    },
-    chunk: (bytes) => {
-      if (spilled) return onward?.chunk(bytes) ?? true;
-      parts.push(bytes);
-      size += bytes.length;
-      if (size > limitBytes) spill();
-      return true;
-    },
-    end: () => {
-      if (spilled) onward?.end();
-      else taker.whole(Buffer.concat(parts).toString("latin1"));
-    },
-    fail: (failure) => {
-      if (spilled) onward?.fail(failure);
-      else taker.fail(failure);
-    },
-  };
+export class CollectedAnswer implements NodeSink {
+  readonly #limitBytes: number;
+  readonly #taker: CollectedTaker;
+  /** Made with the first part: most answers come whole. */
+  #parts: Buffer[] | undefined;
+  #sizeBytes = 0;
+  #lengthBytes: number | undefined;
+  #isTooLong = false;
+  #onward: NodeSink | undefined;
+
+  constructor(limitBytes: number, taker: CollectedTaker) {
+    this.#limitBytes = limitBytes;
+    this.#taker = taker;
+  }
+
+  whole(body: Buffer): void {
+    this.#taker.whole(body.toString("latin1"));
+  }
+
+  begin(lengthBytes: number | undefined): void {
+    this.#lengthBytes = lengthBytes;
+    if (lengthBytes !== undefined && lengthBytes > this.#limitBytes) this.#goOn();
+  }
+
+  chunk(bytes: Buffer): boolean {
+    if (this.#isTooLong) return this.#onward?.chunk(bytes) ?? true;
+    this.#parts ??= [];
+    this.#parts.push(bytes);
+    this.#sizeBytes += bytes.length;
+    if (this.#sizeBytes > this.#limitBytes) this.#goOn();
+    return true;
+  }
+
+  end(): void {
+    if (this.#isTooLong) this.#onward?.end();
+    else this.#taker.whole(Buffer.concat(this.#parts ?? []).toString("latin1"));
+  }
+
+  fail(failure: NodeFailure): void {
+    if (this.#isTooLong) this.#onward?.fail(failure);
+    else this.#taker.fail(failure);
+  }
+
+  #goOn(): void {
+    const sofar = this.#parts ?? [];
+    this.#isTooLong = true;
+    this.#parts = undefined;
+    this.#onward = this.#taker.tooLong(sofar, this.#lengthBytes);
+  }
 }

@@ -36,9 +36,10 @@ function startHandler() {
     reads: {
       cached: () => undefined,
       lasting: () => undefined,
-      read: ({ method, params }, { id, sink, done }) => {
-        passed.push(`${method.name} ${params}`);
-        done("answered");
+      read: ({ key }, reader) => {
+        passed.push(key);
+        reader.done("answered");
+        const { id, sink } = reader;
         sink.text(`{"jsonrpc":"2.0","id":${id},"result":"0x1"}`, "node");
         return finishedFlow;
       },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { makeCatalogue } from "../catalogue/catalogue.ts";
-import type { Reader } from "../cache/shared-read.ts";
+import type { Reader } from "./reader.ts";
 import { finishedFlow, type AnswerSink } from "./answer-sink.ts";
 import { readSplit } from "./split-read.ts";
 

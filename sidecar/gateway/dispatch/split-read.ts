@@ -1,5 +1,6 @@
 import type { Method } from "../catalogue/method.ts";
 import { errorText, resultText } from "../envelope/answer-text.ts";
+import { callKey } from "../envelope/call.ts";
 import { readAnswer } from "../envelope/read-answer.ts";
 import { rpcErrors } from "../envelope/rpc-error.ts";
 import { failureError } from "../upstream/failure-error.ts";
@@ -65,13 +66,13 @@ export function readSplit(
       if (!state.isOver) take(place, answer);
     });
     const params = pieces[place] ?? "[]";
-    const cached = reads.cached(method, params);
+    const read = { method, params, key: callKey(method.name, params), traceContext };
+    const cached = reads.cached(method, read.key);
     if (cached !== undefined) {
       take(place, { text: resultText(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
       return;
     }
-    const reader = { id: pieceId, sink: pieceSink, done: () => undefined };
-    const flow = reads.read({ method, params, traceContext }, reader);
+    const flow = reads.read(read, { id: pieceId, sink: pieceSink, done: () => undefined });
     if (!settled.has(place) && !state.isOver) flows.set(place, flow);
   };
   const run = () => {

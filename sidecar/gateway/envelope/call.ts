@@ -21,3 +21,8 @@ export type Message =
 export function isBad(call: Call | BadCall): call is BadCall {
   return "error" in call;
 }
+
+/** By what equal calls are known; `params` is the JSON text of an array. */
+export function callKey(method: string, params: string): string {
+  return `${method} ${params}`;
+}

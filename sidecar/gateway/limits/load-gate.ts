@@ -16,16 +16,27 @@ export type LoadGate = Readonly<{
   callsInFlight: () => number;
 }>;
 
+/** Calls under way of one caller. */
+type Own = { calls: number };
+
+/**
+ * Callers without a call under way that are remembered; beyond that all of them are forgotten together. To forget each with its
+ * last call would change the map with every call.
+ */
+const restingCallers = 10_000;
+
 /** Makes a gate; `loopDelayMs` tells how late the process's own event loop runs. */
 export function makeLoadGate({ loopDelayMs }: Readonly<{ loopDelayMs: () => number }>): LoadGate {
-  const byCaller = new Map<string, number>();
+  let byCaller = new Map<string, Own>();
+  let resting = 0;
   let calls = 0;
   let heavyCalls = 0;
   return {
     callsInFlight: () => calls,
     enter: (caller, tier, costUnits, overload) => {
-      const own = byCaller.get(caller) ?? 0;
-      if (own >= tier.concurrency) return "concurrency";
+      const known = byCaller.get(caller);
+      const own = known ?? { calls: 0 };
+      if (own.calls >= tier.concurrency) return "concurrency";
       if (calls >= overload.callsInFlight) return "overload";
       if (costUnits >= overload.heavyCostUnits) {
         const loaded = calls >= overload.heavyCallsInFlight || heavyCalls >= overload.heavyParallel;
@@ -33,15 +44,22 @@ export function makeLoadGate({ loopDelayMs }: Readonly<{ loopDelayMs: () => numb
         heavyCalls += 1;
       }
       calls += 1;
-      byCaller.set(caller, own + 1);
+      own.calls += 1;
+      if (known === undefined) byCaller.set(caller, own);
+      else if (own.calls === 1) resting -= 1;
       return undefined;
     },
     leave: (caller, costUnits, overload) => {
       calls -= 1;
       if (costUnits >= overload.heavyCostUnits) heavyCalls -= 1;
-      const own = byCaller.get(caller) ?? 1;
-      if (own <= 1) byCaller.delete(caller);
-      else byCaller.set(caller, own - 1);
+      const own = byCaller.get(caller);
+      if (own === undefined) return;
+      own.calls -= 1;
+      if (own.calls > 0) return;
+      resting += 1;
+      if (resting <= restingCallers) return;
+      byCaller = new Map([...byCaller].filter(([, { calls: underWay }]) => underWay > 0));
+      resting = 0;
     },
   };
 }

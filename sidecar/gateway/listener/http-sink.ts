@@ -30,7 +30,7 @@ export function httpSink(response: ServerResponse, extra: AnswerHeaders): Answer
 /** Lets the response's reader steer the flow: a slow one pauses it, one that goes ends it. */
 export function steer(response: ServerResponse, flow: AnswerFlow): void {
   if (response.writableEnded) return;
-  response.on("drain", flow.resume);
+  response.on("drain", () => flow.resume());
   response.on("close", () => {
     if (!response.writableEnded) flow.cancel();
   });

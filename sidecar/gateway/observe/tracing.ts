@@ -61,7 +61,7 @@ export function tracedSink(sink: AnswerSink, trace: BatchTrace): AnswerSink {
 /** A flow whose cancelling ends a batch's trace. */
 export function tracedFlow(flow: AnswerFlow, trace: BatchTrace): AnswerFlow {
   return {
-    resume: flow.resume,
+    resume: () => flow.resume(),
     cancel: () => {
       flow.cancel();
       trace.end();

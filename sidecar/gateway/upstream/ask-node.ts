@@ -1,4 +1,4 @@
-import { collectAnswer } from "../dispatch/collected-answer.ts";
+import { CollectedAnswer } from "../dispatch/collected-answer.ts";
 import { callText } from "../envelope/answer-text.ts";
 import { readAnswer } from "../envelope/read-answer.ts";
 import type { NodePool } from "./node-pool.ts";
@@ -21,7 +21,7 @@ export function askNode(
       body: callText("1", question.method, question.params),
       timeoutMs: question.timeoutMs,
       repeatable: true,
-      sink: collectAnswer(answerBytes, { whole, fail: none, tooLong: () => void none() }),
+      sink: new CollectedAnswer(answerBytes, { whole, fail: none, tooLong: () => void none() }),
     });
   });
 }

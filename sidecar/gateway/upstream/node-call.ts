@@ -28,9 +28,5 @@ export type NodeCall = Readonly<{
   sink: NodeSink;
 }>;
 
-/** A call's place: in the queue until `waitsUntil`, then on a connection. */
-export type NodeTicket = {
-  readonly call: NodeCall;
-  waitsUntil: number;
-  connection: Readonly<{ resume: (ticket: NodeTicket) => void; cancel: (ticket: NodeTicket) => void }> | undefined;
-};
+/** Steers a call under way. */
+export type NodeFlow = Readonly<{ resume: () => void; cancel: () => void }>;

@@ -2,7 +2,8 @@ import type { Socket } from "node:net";
 import { traceHeaders } from "../observe/trace-context.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import type { NodeAddress } from "./node-address.ts";
-import type { NodeFailure, NodeTicket } from "./node-call.ts";
+import type { NodeFailure } from "./node-call.ts";
+import type { NodeTicket } from "./node-ticket.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import { openNodeSocket } from "./node-socket.ts";
 import { failureOf, responseHeadReader, type ResponseHead } from "./response-head.ts";
@@ -147,7 +148,7 @@ export class NodeConnection implements Disposable {
       const outcome = this.#chunks.push(bytes, (data) => this.#pass(ticket, data));
       if (this.#ticket !== ticket) return;
       if (outcome === "bad") this.#fail("badAnswer");
-      if (outcome === "done") this.#finish(head, ticket.call.sink.end);
+      if (outcome === "done") this.#finish(head, () => ticket.call.sink.end());
       return;
     }
     if (head.lengthBytes !== undefined && bytes.length > this.#leftBytes) {
@@ -156,7 +157,7 @@ export class NodeConnection implements Disposable {
     }
     this.#leftBytes -= bytes.length;
     this.#pass(ticket, bytes);
-    if (this.#leftBytes === 0 && this.#ticket === ticket) this.#finish(head, ticket.call.sink.end);
+    if (this.#leftBytes === 0 && this.#ticket === ticket) this.#finish(head, () => ticket.call.sink.end());
   }
 
   #pass(ticket: NodeTicket, bytes: Buffer): void {

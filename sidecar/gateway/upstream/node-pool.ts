@@ -1,7 +1,8 @@
-import type { NodeCall, NodeTicket } from "./node-call.ts";
+import type { NodeCall, NodeFlow } from "./node-call.ts";
 import { nodeAddress, type NodeAddress } from "./node-address.ts";
 import { makeOutbox } from "../wire/outbox.ts";
 import { NodeConnection } from "./node-connection.ts";
+import { NodeTicket } from "./node-ticket.ts";
 
 /** Bounds of the pool. */
 export type NodePoolOptions = Readonly<{
@@ -12,9 +13,6 @@ export type NodePoolOptions = Readonly<{
   idleTimeoutMs: number;
   responseBytes: () => number;
 }>;
-
-/** Steers a call under way. */
-export type NodeFlow = Readonly<{ resume: () => void; cancel: () => void }>;
 
 /** Time between two looks at what has taken too long; the coarseness of every timeout. */
 const sweepMs = 50;
@@ -55,7 +53,7 @@ export class NodePool implements Disposable {
   /** Calls the node; the answer or the failure goes to the call's sink. */
   send(call: NodeCall): NodeFlow {
     if (this.#sweepEveryMs !== sweepMs) this.#wake();
-    const ticket: NodeTicket = { call, connection: undefined, waitsUntil: 0 };
+    const ticket = new NodeTicket(call, this.#waiting);
     const connection = this.#idle.pop() ?? this.#connect();
     if (connection !== undefined) this.#start(ticket, connection);
     else if (this.#waiting.size >= this.#options.queuedCalls) call.sink.fail("queueFull");
@@ -63,13 +61,7 @@ export class NodePool implements Disposable {
       ticket.waitsUntil = this.#deadlineIn(call.timeoutMs);
       this.#waiting.add(ticket);
     }
-    return {
-      resume: () => ticket.connection?.resume(ticket),
-      cancel: () => {
-        this.#waiting.delete(ticket);
-        ticket.connection?.cancel(ticket);
-      },
-    };
+    return ticket;
   }
 
   [Symbol.dispose](): void {

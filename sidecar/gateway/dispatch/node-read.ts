@@ -1,0 +1,12 @@
+import type { Method } from "../catalogue/method.ts";
+import type { TraceContext } from "../observe/trace-context.ts";
+
+/** A call that the node has to answer, after every check. */
+export type NodeRead = Readonly<{
+  method: Method;
+  /** JSON text of an array. */
+  params: string;
+  /** The `callKey` of the two. */
+  key: string;
+  traceContext: TraceContext | undefined;
+}>;

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { limitlessTier } from "../testing/limitless-tier.ts";
+import { testSettings } from "../testing/test-gateway.ts";
+import { makeLoadGate } from "./load-gate.ts";
+
+const light = 1;
+const heavy = 75;
+
+/** A gate whose callers may have two calls under way each, with these bounds of the whole. */
+function startGate(bounds: Readonly<Record<string, number>> = {}, loopDelayMs = 0) {
+  const { overload, tiers } = testSettings({
+    tiers: { public: { ...limitlessTier, concurrency: 2 } },
+    overload: bounds,
+  });
+  const gate = makeLoadGate({ loopDelayMs: () => loopDelayMs });
+  return {
+    enter: (caller: string, costUnits = light) => gate.enter(caller, tiers["public"]!, costUnits, overload),
+    leave: (caller: string, costUnits = light) => gate.leave(caller, costUnits, overload),
+    callsInFlight: gate.callsInFlight,
+  };
+}
+
+describe("the load gate", () => {
+  it("lets each caller have as many calls under way as its tier allows, again and again", () => {
+    const { enter, leave } = startGate();
+    for (let round = 0; round < 3; round += 1) {
+      expect([enter("a"), enter("a"), enter("a")]).toEqual([undefined, undefined, "concurrency"]);
+      expect(enter("b")).toBeUndefined();
+      leave("a");
+      expect([enter("a"), enter("a")]).toEqual([undefined, "concurrency"]);
+      for (const caller of ["a", "a", "b"]) leave(caller);
+    }
+  });
+
+  it("refuses all beyond the calls that may be under way, and counts those that it refuses for none", () => {
+    const { enter, leave, callsInFlight } = startGate({ callsInFlight: 2 });
+    expect([enter("a"), enter("b"), enter("c"), enter("c"), enter("c")]).toEqual([
+      undefined,
+      undefined,
+      "overload",
+      "overload",
+      "overload",
+    ]);
+    expect(callsInFlight()).toBe(2);
+    leave("a");
+    leave("b");
+    expect(callsInFlight()).toBe(0);
+    expect([enter("c"), enter("c"), enter("c")]).toEqual([undefined, undefined, "concurrency"]);
+  });
+
+  it("refuses heavy calls beyond those that may be under way, while light ones go on", () => {
+    const { enter, leave } = startGate({ heavyParallel: 1 });
+    expect([enter("a", heavy), enter("b", heavy), enter("b", light)]).toEqual([undefined, "overload", undefined]);
+    leave("b", light);
+    expect(enter("b", heavy)).toBe("overload");
+    leave("a", heavy);
+    expect(enter("b", heavy)).toBeUndefined();
+  });
+
+  it("refuses heavy calls under load, while light ones go on", () => {
+    const { enter, leave } = startGate({ heavyCallsInFlight: 1 });
+    expect([enter("a"), enter("a", heavy), enter("b")]).toEqual([undefined, "overload", undefined]);
+    leave("a");
+    leave("b");
+    expect(enter("a", heavy)).toBeUndefined();
+  });
+
+  it("refuses heavy calls while the event loop runs late", () => {
+    const { enter } = startGate({ loopDelayMs: 200 }, 201);
+    expect([enter("a", heavy), enter("a")]).toEqual(["overload", undefined]);
+  });
+
+  it("keeps count of those with calls under way when it forgets those without", () => {
+    const { enter, leave, callsInFlight } = startGate();
+    enter("stays");
+    enter("stays");
+    enter("one of two");
+    enter("one of two");
+    leave("one of two");
+    for (let other = 0; other < 25_000; other += 1) {
+      expect(enter(`other ${other}`)).toBeUndefined();
+      leave(`other ${other}`);
+    }
+    expect(callsInFlight()).toBe(3);
+    expect(enter("stays")).toBe("concurrency");
+    expect([enter("one of two"), enter("one of two")]).toEqual([undefined, "concurrency"]);
+    leave("stays");
+    expect([enter("stays"), enter("stays")]).toEqual([undefined, "concurrency"]);
+    expect([enter("other 0"), enter("other 0"), enter("other 0")]).toEqual([undefined, undefined, "concurrency"]);
+  });
+});

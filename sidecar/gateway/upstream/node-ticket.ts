@@ -1,0 +1,27 @@
+import type { NodeCall, NodeFlow } from "./node-call.ts";
+
+/** What a ticket needs of the connection that it is on. */
+type TicketConnection = Readonly<{ resume: (ticket: NodeTicket) => void; cancel: (ticket: NodeTicket) => void }>;
+
+/** A call's place: in the queue until `waitsUntil`, then on a connection. Whoever made the call steers it by its ticket. */
+export class NodeTicket implements NodeFlow {
+  readonly call: NodeCall;
+  /** In the pool's clock. */
+  waitsUntil = 0;
+  connection: TicketConnection | undefined;
+  readonly #queue: Set<NodeTicket>;
+
+  constructor(call: NodeCall, queue: Set<NodeTicket>) {
+    this.call = call;
+    this.#queue = queue;
+  }
+
+  resume(): void {
+    this.connection?.resume(this);
+  }
+
+  cancel(): void {
+    this.#queue.delete(this);
+    this.connection?.cancel(this);
+  }
+}
