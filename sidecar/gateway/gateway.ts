@@ -1,3 +1,4 @@
+import { performance } from "node:perf_hooks";
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/readiness.ts";
@@ -8,6 +9,7 @@ import { makeCallHandler } from "./dispatch/call-handler.ts";
 import { makeMessageHandler } from "./dispatch/message-handler.ts";
 import { makeNodeReads } from "./dispatch/node-reads.ts";
 import { makeLoadGate } from "./limits/load-gate.ts";
+import { rememberChecks } from "./limits/remembered-checks.ts";
 import { startRateLimiter } from "./limits/start-rate-limiter.ts";
 import { withAccessLog } from "./observe/access-log.ts";
 import { gapCounter, prometheusMeter, registerGauges } from "./observe/call-metrics.ts";
@@ -66,6 +68,7 @@ export async function startGateway(
     limiter: starting.use(await startRateLimiter(settings.rateStore, { log, now })),
     gate,
     head,
+    checks: rememberChecks(),
     nodeFitness: node.fitness,
     reads: makeNodeReads(
       { ...settings.cache, cache: settings.cache.enabled, responseBytes: () => policy().settings.limits.responseBytes },

@@ -13,14 +13,24 @@ const keptIdentities = 10_000;
 
 /** Identifies callers by their address alone and gives all of them one tier. */
 export function identifyByAddress(listener: ListenerName, tierName: string, address: ClientAddress): Identify {
+  const identityOf = keeping((client): CallerIdentity => ({
+    kind: "caller",
+    caller: { key: `${listener} ${client}`, listener, tierName },
+  }));
+  const identityOfPeer = keeping((remoteAddress) => identityOf(address(remoteAddress, undefined)));
+  return ({ remoteAddress, forwardedFor }) =>
+    forwardedFor === undefined ? identityOfPeer(remoteAddress) : identityOf(address(remoteAddress, forwardedFor));
+}
+
+/** Makes what was made before for the same name only once. */
+function keeping(make: (name: string) => CallerIdentity): (name: string) => CallerIdentity {
   const known = new Map<string, CallerIdentity>();
-  return ({ remoteAddress, forwardedFor }) => {
-    const client = address(remoteAddress, forwardedFor);
-    const before = known.get(client);
+  return (name) => {
+    const before = known.get(name);
     if (before !== undefined) return before;
-    const identity: CallerIdentity = { kind: "caller", caller: { key: `${listener} ${client}`, listener, tierName } };
+    const identity = make(name);
     if (known.size >= keptIdentities) known.clear();
-    known.set(client, identity);
+    known.set(name, identity);
     return identity;
   };
 }

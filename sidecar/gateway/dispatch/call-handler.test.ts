@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { openRpcTexts } from "../catalogue/openrpc-texts.ts";
 import { makeHead } from "../cache/head.ts";
 import { makeLoadGate } from "../limits/load-gate.ts";
+import { rememberChecks } from "../limits/remembered-checks.ts";
 import { makePolicy } from "../policy/policy.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { finishedFlow } from "./answer-sink.ts";
@@ -30,6 +31,7 @@ describe("a range in pieces", () => {
       limiter: { take: async (_key, costUnits) => (charges.push(costUnits) === 1 ? undefined : 3_000) },
       gate: makeLoadGate({ loopDelayMs: () => 0 }),
       head,
+      checks: rememberChecks(),
       reads: {
         cached: () => undefined,
         lasting: () => undefined,

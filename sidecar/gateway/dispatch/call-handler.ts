@@ -51,12 +51,15 @@ function admit(work: Work): AnswerFlow {
 
 /** Reads what the limits on a method's parameters let pass. */
 function readWithin(work: Work, method: Method, params: string): AnswerFlow {
-  const { policy, tier } = work;
-  const { errorCode } = policy.settings.ranges;
-  const splitBlocks = tier.splitBlocks ?? 0;
-  const checked = checkParams(method, params, work.dependencies.head.known(), {
-    logs: () => ({ capBlocks: logsCap(policy, tier), splitBlocks, errorCode }),
-    trace: () => ({ capBlocks: traceCap(policy, tier), splitBlocks, errorCode }),
+  const { policy, tier, dependencies } = work;
+  const head = dependencies.head.known();
+  const checked = dependencies.checks({ policy, head, tier, method }, params, () => {
+    const { errorCode } = policy.settings.ranges;
+    const splitBlocks = tier.splitBlocks ?? 0;
+    return checkParams(method, params, head, {
+      logs: () => ({ capBlocks: logsCap(policy, tier), splitBlocks, errorCode }),
+      trace: () => ({ capBlocks: traceCap(policy, tier), splitBlocks, errorCode }),
+    });
   });
   switch (checked.kind) {
     case "refuse":
@@ -66,7 +69,7 @@ function readWithin(work: Work, method: Method, params: string): AnswerFlow {
         readInPieces(work, method, checked.pieces),
       );
     case "pass":
-      return readOne(work, method, checked.params, callKey(method.name, checked.params));
+      return readOne(work, method, checked.params, checked.key);
   }
 }
 

@@ -4,6 +4,7 @@ import type { Head } from "../cache/head.ts";
 import type { BadCall, Call } from "../envelope/call.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
+import type { RememberedChecks } from "../limits/remembered-checks.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { CallTrace } from "../observe/tracing.ts";
 import type { Policy, PolicySource } from "../policy/policy.ts";
@@ -20,6 +21,7 @@ export type CallDependencies = Readonly<{
   limiter: RateLimiter;
   gate: LoadGate;
   head: Head;
+  checks: RememberedChecks;
   reads: NodeReads;
   nodeFitness: () => NodeFitness;
   meter: Meter;

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { openRpcTexts } from "../catalogue/openrpc-texts.ts";
 import { makeHead } from "../cache/head.ts";
 import { makeLoadGate } from "../limits/load-gate.ts";
+import { rememberChecks } from "../limits/remembered-checks.ts";
 import { processRateLimiter } from "../limits/rate-limiter.ts";
 import { makePolicy } from "../policy/policy.ts";
 import { messageBytes } from "../testing/generated-messages.ts";
@@ -33,6 +34,7 @@ function startHandler() {
     limiter: processRateLimiter({ clients: 10 }, { now }),
     gate,
     head,
+    checks: rememberChecks(),
     reads: {
       cached: () => undefined,
       lasting: () => undefined,

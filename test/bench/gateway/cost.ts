@@ -4,6 +4,7 @@ import { makeHead } from "#sidecar/gateway/cache/head.ts";
 import { discardedAnswer, finishedFlow } from "#sidecar/gateway/dispatch/answer-sink.ts";
 import { makeCallHandler } from "#sidecar/gateway/dispatch/call-handler.ts";
 import { makeLoadGate } from "#sidecar/gateway/limits/load-gate.ts";
+import { rememberChecks } from "#sidecar/gateway/limits/remembered-checks.ts";
 import { processRateLimiter } from "#sidecar/gateway/limits/rate-limiter.ts";
 import { prometheusMeter } from "#sidecar/gateway/observe/call-metrics.ts";
 import { makePolicy } from "#sidecar/gateway/policy/policy.ts";
@@ -23,6 +24,7 @@ export function costOfChecks(): void {
     gate: makeLoadGate({ loopDelayMs: () => 0 }),
     nodeFitness: () => "fit",
     head: makeHead({ staleAfterMs: 30_000 }, { now }),
+    checks: rememberChecks(),
     reads: {
       cached: () => undefined,
       lasting: () => undefined,
