@@ -46,7 +46,7 @@ function admit(work: Work): AnswerFlow {
     return answered(work, resultText(work.id, work.dependencies.openRpc(work.policy, work.context.caller.listener)));
   }
   if (method.limit !== undefined) return readWithin(work, method, params);
-  return readOne(work, method, params, callKey(method.name, params));
+  return readOne(work, method, params, call.key ?? callKey(method.name, params));
 }
 
 /** Reads what the limits on a method's parameters let pass. */

@@ -1,5 +1,5 @@
 import { goneTier, type Caller } from "../callers/caller.ts";
-import { readMessage } from "../envelope/read-message.ts";
+import { makeMessageReader } from "../envelope/known-messages.ts";
 import { tracedFlow, tracedSink, type Tracing } from "../observe/tracing.ts";
 import type { Policy, PolicySource } from "../policy/policy.ts";
 import { discardedAnswer, finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
@@ -35,6 +35,7 @@ function parallelFor({ settings, tiers }: Policy, { tierName }: Caller): number 
 
 /** Makes the handler of messages: single calls, notifications and batches. */
 export function makeMessageHandler({ policy, handle, tracing, now }: MessageDependencies): MessageHandler {
+  const readMessage = makeMessageReader();
   return (body, origin, sink) => {
     const { limits } = policy().settings;
     const { caller, traceContext, requestId, subscriptions } = origin;

@@ -7,6 +7,8 @@ export type Call = Readonly<{
   method: string;
   /** JSON text of the parameters; undefined when absent or null. Any JSON value: whether it is an array is for later. */
   params: string | undefined;
+  /** The {@link callKey} of method and parameters as they are, when the call is known from before. */
+  key?: string;
 }>;
 
 /** Something in the place of a call that is none; it gets an error with this id (JSON text). */

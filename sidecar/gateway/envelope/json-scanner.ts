@@ -66,7 +66,8 @@ function isHexDigit(code: number): boolean {
   return isDigit(code) || (code >= 0x41 && code <= 0x46) || (code >= 0x61 && code <= 0x66);
 }
 
-function isDigit(code: number): boolean {
+/** Whether this is the code of a decimal digit. */
+export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 

@@ -1,0 +1,203 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { messageBytes } from "../testing/generated-messages.ts";
+import { until } from "../testing/test-gateway.ts";
+import { callKey, isBad, type Message } from "./call.ts";
+import { makeMessageReader, type MessageReader } from "./known-messages.ts";
+import { readMessage } from "./read-message.ts";
+
+const limits = { batchItems: 3, depth: 32 };
+/** Values in the place of an id: such as the reader knows by their digits, and such as look like them. */
+const ids = [
+  "1",
+  "2",
+  "7",
+  "0",
+  "10",
+  "999999999999999",
+  "1000000000000000",
+  "007",
+  "-1",
+  "1.5",
+  "1e3",
+  " 4",
+  "4 ",
+  '"4"',
+  "{}",
+];
+/** Calls but for their id, which stands where `#` does. */
+const shapes = [
+  '{"jsonrpc":"2.0","id":#,"method":"eth_call","params":[{"to":"0x1"},"latest"]}',
+  '{"jsonrpc":"2.0","id":#,"method":"eth_chainId"}',
+  '{"jsonrpc":"2.0","id":#,"method":"eth_chainId","params":null}\n',
+  '{"jsonrpc":"2.0","id":#,"method":"eth_\\u0063all","params":{"id":1}}',
+  '{"jsonrpc":"2.0","id":#,"id":1,"method":"m"}',
+  '{"jsonrpc":"2.0","id":#,"method":"m","i\\u0064":2}',
+  '{"jsonrpc":"2.0","id":#,"method":"m","id":#}',
+  '{"jsonrpc":"2.0","id":#,"method":"m","params":[1,2}',
+  '{"jsonrpc":"2.0","id":#}',
+  '{"jsonrpc":"2.0","method":"m","params":[{"id":3}],"id":#}',
+  '{"jsonrpc":"2.0","id":5,"method":"m","id":#}',
+  '{"jsonrpc":"2.0","method":"m","x\\"id":#}',
+  '{"jsonrpc":"2.0","method":"m","x":{"id":#}}',
+  '{"jsonrpc":"2.0","method":"m","params":"\\"id":#}',
+  '{"method":"m","params":["é"],"id":#,"jsonrpc":"2.0"}',
+  '{"id":#,"method":"m","jsonrpc":"2.0"}',
+  '{"method":"m","params":{"id":#,"jsonrpc":"2.0"}',
+  '[{"jsonrpc":"2.0","method":"m","id":#}',
+  `{"jsonrpc":"2.0","id":#,"method":"m","params":${"[".repeat(31)}${"]".repeat(31)}}`,
+];
+
+function withId(shape: string, id: string): Buffer {
+  return Buffer.from(shape.replaceAll("#", id), "utf8");
+}
+
+/** What a reader makes of a message, without the key that only known calls have, which is looked at here. */
+function readBy(read: MessageReader, body: Buffer, bounds = limits): Message {
+  const message = read(body, bounds);
+  if (message.kind === "batch" || isBad(message.call) || message.call.key === undefined) return message;
+  const { key, ...call } = message.call;
+  expect(key).toBe(callKey(call.method, call.params ?? "[]"));
+  return { kind: "single", call };
+}
+
+function isKnown(read: MessageReader, text: string, bounds = limits): boolean {
+  const message = read(Buffer.from(text, "utf8"), bounds);
+  return message.kind === "single" && !isBad(message.call) && message.call.key !== undefined;
+}
+
+/** The message with each run of digits that may be its id, in turn, replaced by other ids. */
+function withOtherIds(body: Buffer): readonly Buffer[] {
+  const text = body.toString("latin1");
+  return [...text.matchAll(/"id":\d+/g)]
+    .slice(0, 3)
+    .flatMap(({ index, 0: { length } }) =>
+      ids.map((id) => Buffer.from(`${text.slice(0, index)}"id":${id}${text.slice(index + length)}`, "latin1")),
+    );
+}
+
+/** The message with one byte that is another, one that is missing, and one that is there twice. */
+function nearMisses(body: Buffer, place: number, byte: number): readonly Buffer[] {
+  const at = place % (body.length + 1);
+  const changed = Buffer.from(body);
+  changed[at] = byte;
+  const rest = body.subarray(at + 1);
+  return [
+    changed,
+    Buffer.concat([body.subarray(0, at), rest]),
+    Buffer.concat([body.subarray(0, at + 1), body.subarray(at)]),
+  ];
+}
+
+const repeatable = fc.oneof(
+  messageBytes.filter(({ length }) => length <= 1_024),
+  fc.tuple(fc.constantFrom(...shapes), fc.constantFrom(...ids)).map(([shape, id]) => withId(shape, id)),
+);
+
+describe("a reader that knows messages again", () => {
+  it("reads each message as one that knows none", () => {
+    const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
+    const read = makeMessageReader();
+    fc.assert(
+      fc.property(repeatable, fc.nat(), fc.nat(255), (body, place, byte) => {
+        const others = withOtherIds(body);
+        const near = nearMisses(body, place, byte);
+        for (const one of [body, body, body, ...others, ...others, body, ...near, ...near, ...near, body]) {
+          expect(readBy(read, one)).toEqual(readMessage(one, limits));
+        }
+      }),
+      { numRuns: Number(process.env["GATEHOUSE_FUZZ_RUNS"] ?? 1_000), seed },
+    );
+  }, 3_600_000);
+
+  it.each(shapes)("reads %s with any id in its place, again and again", (shape) => {
+    const read = makeMessageReader();
+    for (const id of [...ids, ...ids, ...ids, ...ids.toReversed()]) {
+      const body = withId(shape, id);
+      expect(readBy(read, body)).toEqual(readMessage(body, limits));
+    }
+  });
+
+  it.each([
+    ['{"jsonrpc":"2.0","id":', ',"method":"m","params":[1]}'],
+    ['{"jsonrpc":"2.0","method":"m","params":[1],"id":', "}"],
+    ['{"method":"m","params":[1],"id":', ',"jsonrpc":"2.0"}'],
+  ])("knows %s…%s from the third time on, whatever its id", (before, after) => {
+    const read = makeMessageReader();
+    expect(["1", "22", "333", "999999999999999", "0"].map((id) => isKnown(read, `${before}${id}${after}`))).toEqual([
+      false,
+      false,
+      true,
+      true,
+      true,
+    ]);
+    expect(read(Buffer.from(`${before}42${after}`), limits)).toEqual({
+      kind: "single",
+      call: { id: "42", method: "m", params: "[1]", key: "m [1]" },
+    });
+  });
+
+  it("takes the bytes of a message as they were, also when their buffer is used again", () => {
+    const read = makeMessageReader();
+    const text = '{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}';
+    const body = Buffer.from(text);
+    for (let time = 0; time < 3; time += 1) read(body, limits);
+    body.write("2", text.indexOf("[1]") + 1);
+    expect(readBy(read, body)).toEqual({ kind: "single", call: { id: "1", method: "m", params: "[2]" } });
+    expect(isKnown(read, text)).toBe(true);
+  });
+
+  it("takes nothing that is cut short for a whole call that is kept in the same place", () => {
+    const read = makeMessageReader();
+    // One in 1,024 pairs shares a place.
+    for (let number = 0; number < 8_000; number += 1) {
+      const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"m","params":[${number}]}`);
+      for (let time = 0; time < 3; time += 1) read(body, limits);
+      expect(read(body.subarray(0, -1), limits)).toMatchObject({ call: { id: "null", error: { code: -32_700 } } });
+    }
+  });
+
+  it("does not know long messages", () => {
+    const read = makeMessageReader();
+    const known = [10, 1_000].map((length) => {
+      const text = `{"jsonrpc":"2.0","id":1,"method":"m","params":["${"x".repeat(length)}"]}`;
+      return [1, 2, 3].map(() => isKnown(read, text)).at(-1);
+    });
+    expect(known).toEqual([true, false]);
+  });
+
+  it("reads anew what other limits may refuse", () => {
+    const read = makeMessageReader();
+    const text = '{"jsonrpc":"2.0","id":1,"method":"m","params":[[[1]]]}';
+    for (const [bounds, known] of [
+      [limits, true],
+      [{ ...limits, depth: 3 }, false],
+      [limits, true],
+    ] as const) {
+      const body = Buffer.from(text);
+      for (let time = 0; time < 3; time += 1) expect(readBy(read, body, bounds)).toEqual(readMessage(body, bounds));
+      expect(isKnown(read, text, bounds)).toBe(known);
+    }
+  });
+
+  it("keeps no more memory alive than what it knows", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const grownMegabytes = () => {
+      collect();
+      return (process.memoryUsage().arrayBuffers - before) / 1e6;
+    };
+    const before = process.memoryUsage().arrayBuffers;
+    const read = makeMessageReader();
+    for (let number = 0; number < 2_000; number += 1) {
+      const text = `{"jsonrpc":"2.0","id":1,"method":"m","params":[${number}]}`;
+      for (let time = 0; time < 3; time += 1) read(Buffer.from(text), limits);
+      // What a gateway does between two of them takes small buffers, too.
+      for (let other = 0; other < 100; other += 1) Buffer.from("x".repeat(1_000));
+    }
+    await until("memory that nothing needs is free", () => grownMegabytes() < 5);
+    expect(isKnown(read, '{"jsonrpc":"2.0","id":1,"method":"m","params":[1999]}')).toBe(true);
+  }, 20_000);
+});

@@ -1,0 +1,131 @@
+import { callKey, isBad, type Call, type Message } from "./call.ts";
+import { isAt, isDigit } from "./json-scanner.ts";
+import { readMessage, type MessageLimits } from "./read-message.ts";
+
+/** Messages that are known at a time; a power of two. */
+const places = 1_024;
+/** Longest message that is known again. */
+const knownBytes = 512;
+/** Most digits of an id that is a number without loss. */
+const idDigits = 15;
+
+const zero = 0x30;
+const closeBrace = 0x7d;
+/** How most clients begin a call, up to its id. */
+const idFirst = '{"jsonrpc":"2.0","id":';
+/** What comes before the id of those that end with it, and after it. */
+const idLast = '"id":';
+const versionLast = ',"jsonrpc":"2.0"}';
+
+/** A call that was read, as its message was but for the digits of its id, which stand in their place. */
+type KnownMessage = Readonly<{
+  /** In memory of their own: a part of the pool that small buffers share would keep all of that pool alive. */
+  bytes: Uint8Array;
+  idStart: number;
+  idEnd: number;
+  method: string;
+  params: string | undefined;
+  key: string;
+}>;
+
+/** Reads messages, as {@link readMessage} does. */
+export type MessageReader = (body: Buffer, limits: MessageLimits) => Message;
+
+/**
+ * Makes a reader that knows a call again when it differs from one that was read before by nothing but its id, a plain integer. A client asks
+ * the same again and again: its call need not be scanned each time, and its texts are the same strings each time, which are
+ * found in maps without a look at their characters. What comes for the second time is remembered; each place has the latest.
+ */
+export function makeMessageReader(): MessageReader {
+  const known: (KnownMessage | undefined)[] = Array.from({ length: places });
+  /** Hashes of what came, so that what never comes again costs no memory. */
+  const seen = new Uint32Array(places);
+  let limitsOfAll: MessageLimits | undefined;
+
+  return (body, limits) => {
+    const idStart = body.length > knownBytes ? -1 : startOfId(body);
+    if (idStart === -1) return readMessage(body, limits);
+    const idEnd = endOfDigits(body, idStart);
+    if (limits !== limitsOfAll) {
+      known.fill(undefined);
+      limitsOfAll = limits;
+    }
+    const hash = hashAround(body, idStart, idEnd);
+    const place = hash & (places - 1);
+    const before = known[place];
+    if (before !== undefined && isSame(before, body, idStart, idEnd)) {
+      const { method, params, key } = before;
+      return { kind: "single", call: { id: String(numberAt(body, idStart, idEnd)), method, params, key } };
+    }
+    const message = readMessage(body, limits);
+    if (seen[place] === hash) known[place] = remembered(body, idStart, idEnd, limits);
+    seen[place] = hash;
+    return message;
+  };
+}
+
+/** Where the digits of an id begin that is a plain integer, in one of the usual places of a call; -1 when there are none. */
+function startOfId(body: Buffer): number {
+  if (isAt(body, 0, idFirst)) return isId(body, idFirst.length) ? idFirst.length : -1;
+  let end = body.length - 1;
+  if (isAt(body, body.length - versionLast.length, versionLast)) end = body.length - versionLast.length;
+  else if (body[end] !== closeBrace) return -1;
+  let start = end;
+  while (isDigit(body[start - 1] ?? 0)) start -= 1;
+  return isAt(body, start - idLast.length, idLast) && isId(body, start) ? start : -1;
+}
+
+/** Whether the digits here are an integer as it is written back: without a leading zero, and exact as a number. */
+function isId(body: Buffer, start: number): boolean {
+  const length = endOfDigits(body, start) - start;
+  return length === 1 || (length > 1 && length <= idDigits && body[start] !== zero);
+}
+
+function endOfDigits(body: Buffer, start: number): number {
+  let end = start;
+  while (isDigit(body[end] ?? 0)) end += 1;
+  return end;
+}
+
+function numberAt(body: Buffer, start: number, end: number): number {
+  let number = 0;
+  for (let at = start; at < end; at += 1) number = number * 10 + ((body[at] ?? zero) - zero);
+  return number;
+}
+
+/** FNV-1a of all but the id. */
+function hashAround(body: Buffer, idStart: number, idEnd: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < body.length; at += 1) {
+    if (at === idStart) at = idEnd;
+    hash = Math.imul(hash ^ (body[at] ?? 0), 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+function isSame({ bytes, idStart, idEnd }: KnownMessage, body: Buffer, start: number, end: number): boolean {
+  if (start !== idStart || body.length - end !== bytes.length - idEnd) return false;
+  for (let at = 0; at < start; at += 1) if (body[at] !== bytes[at]) return false;
+  const shift = idEnd - end;
+  for (let at = end; at < body.length; at += 1) if (body[at] !== bytes[at + shift]) return false;
+  return true;
+}
+
+/**
+ * What is to be remembered of a message; undefined when it is no call whose id stands here. A second "id" may follow the first one, so
+ * that the message is read with two others in this place: what comes back is what was put there, or it is another id's place.
+ */
+function remembered(body: Buffer, idStart: number, idEnd: number, limits: MessageLimits): KnownMessage | undefined {
+  const withId = (id: string) =>
+    readCall(Buffer.concat([body.subarray(0, idStart), Buffer.from(id), body.subarray(idEnd)]), limits);
+  const first = withId("1");
+  const second = withId("2");
+  if (first?.id !== "1" || second?.id !== "2") return undefined;
+  const { method, params } = first;
+  return { bytes: new Uint8Array(body), idStart, idEnd, method, params, key: callKey(method, params ?? "[]") };
+}
+
+function readCall(body: Buffer, limits: MessageLimits): Call | undefined {
+  const message = readMessage(body, limits);
+  return message.kind === "batch" || isBad(message.call) ? undefined : message.call;
+}
