@@ -8,6 +8,7 @@ import type { FastAnswerHeads } from "./fast-answer.ts";
 import { readFastRequests, type FastRequestRules, type FastRequests } from "./fast-requests.ts";
 import { makeFastSink } from "./fast-sink.ts";
 import type { RequestFacts } from "./request-facts.ts";
+import { takeReads, type SocketReads } from "./socket-reads.ts";
 
 /** Bytes that may come while an answer is under way before the connection is no longer read. */
 const earlyBytes = 65_536;
@@ -45,7 +46,8 @@ export class FastConnection {
   readonly #dependencies: FastConnectionDependencies;
   readonly #requests: FastRequests;
   readonly #sink: AnswerSink;
-  readonly #listeners: readonly (readonly [event: string, listener: (bytes: Buffer) => void])[];
+  readonly #reads: SocketReads;
+  readonly #listeners: readonly (readonly [event: string, listener: () => void])[];
   #isBusy = false;
   #flow: AnswerFlow | undefined;
   /** What was read and is not answered: whole requests that came at once, or the start of one while an answer is under way. */
@@ -66,7 +68,6 @@ export class FastConnection {
     this.#activeAt = clock();
     this.#patienceMs = Math.min(firstBytesMs, waits.idleTimeoutMs);
     this.#listeners = [
-      ["data", (bytes: Buffer) => this.#receive(bytes)],
       ["drain", () => this.#drained()],
       ["end", () => this.#end()],
       ["timeout", () => socket.destroy()],
@@ -75,6 +76,7 @@ export class FastConnection {
       ["close", () => this.#closed()],
     ];
     for (const [event, listener] of this.#listeners) socket.on(event, listener);
+    this.#reads = takeReads(socket, (bytes) => this.#receive(bytes));
   }
 
   /** Ends the connection unless an answer is under way, which ends it itself while the listener drains. */
@@ -94,13 +96,14 @@ export class FastConnection {
     } else if (!this.#isBusy && now - this.#activeAt > this.#patienceMs) this.#socket.destroy();
   }
 
-  #receive(bytes: Buffer): void {
+  /** Answers whether more may come. */
+  #receive(bytes: Buffer): boolean {
     this.#activeAt = this.#dependencies.clock();
     this.#unread = this.#unread === undefined ? bytes : Buffer.concat([this.#unread, bytes]);
-    if (this.#isBusy) {
-      if (this.#unread.length > earlyBytes) this.#socket.pause();
-    } else if (this.#socket.writableNeedDrain) this.#socket.pause();
-    else this.#serve();
+    if (this.#isBusy) return this.#unread.length <= earlyBytes;
+    if (this.#socket.writableNeedDrain) return false;
+    this.#serve();
+    return true;
   }
 
   /**
@@ -162,7 +165,7 @@ export class FastConnection {
 
   #goOn(): void {
     if (this.#unread !== undefined) this.#serve();
-    if (!this.#isGone && !this.#socket.writableNeedDrain && this.#socket.isPaused()) this.#socket.resume();
+    if (!this.#isGone && !this.#socket.writableNeedDrain) this.#reads.resume();
   }
 
   /** Closes both sides when what was written is out: a client need not answer the end of a connection with its own. */
@@ -179,7 +182,7 @@ export class FastConnection {
     this.#dependencies.outbox.flush();
     for (const [event, listener] of this.#listeners) socket.off(event, listener);
     socket.setTimeout(0);
-    if (socket.isPaused()) socket.resume();
+    this.#reads.release();
     this.#dependencies.closed(this);
     this.#dependencies.handOver(socket, unread);
   }
