@@ -58,7 +58,7 @@ export function makeMessageReader(): MessageReader {
       return { kind: "single", call: { id: String(numberAt(body, idStart, idEnd)), method, params, key } };
     }
     const message = readMessage(body, limits);
-    if (seen[place] === hash) known[place] = remembered(body, idStart, idEnd, limits);
+    if (seen[place] === hash) known[place] = remembered(message, body, { idStart, idEnd, limits });
     seen[place] = hash;
     return message;
   };
@@ -112,20 +112,23 @@ function isSame({ bytes, idStart, idEnd }: KnownMessage, body: Buffer, start: nu
 }
 
 /**
- * What is to be remembered of a message; undefined when it is no call whose id stands here. A second "id" may follow the first one, so
- * that the message is read with two others in this place: what comes back is what was put there, or it is another id's place.
+ * What is to be remembered of a message; undefined when it is no call, or its id is not read from the digits here. A second "id" may follow
+ * the first one, so that the message is read with another id in this place: it comes back, or this is not where the id is read.
  */
-function remembered(body: Buffer, idStart: number, idEnd: number, limits: MessageLimits): KnownMessage | undefined {
-  const withId = (id: string) =>
-    readCall(Buffer.concat([body.subarray(0, idStart), Buffer.from(id), body.subarray(idEnd)]), limits);
-  const first = withId("1");
-  const second = withId("2");
-  if (first?.id !== "1" || second?.id !== "2") return undefined;
-  const { method, params } = first;
+function remembered(
+  message: Message,
+  body: Buffer,
+  { idStart, idEnd, limits }: Readonly<{ idStart: number; idEnd: number; limits: MessageLimits }>,
+): KnownMessage | undefined {
+  const call = callOf(message);
+  if (call?.id !== body.toString("latin1", idStart, idEnd)) return undefined;
+  const { id, method, params } = call;
+  const other = id === "1" ? "2" : "1";
+  const otherBody = Buffer.concat([body.subarray(0, idStart), Buffer.from(other), body.subarray(idEnd)]);
+  if (callOf(readMessage(otherBody, limits))?.id !== other) return undefined;
   return { bytes: new Uint8Array(body), idStart, idEnd, method, params, key: callKey(method, params ?? "[]") };
 }
 
-function readCall(body: Buffer, limits: MessageLimits): Call | undefined {
-  const message = readMessage(body, limits);
+function callOf(message: Message): Call | undefined {
   return message.kind === "batch" || isBad(message.call) ? undefined : message.call;
 }

@@ -30,6 +30,7 @@ export function rememberChecks(): RememberedChecks {
   let count = 0;
   const known = new Map<Tier, Map<string, Map<string, CheckedRead>>>();
   return ({ policy, head, tier, method }, params, check) => {
+    if (params.length > rememberedLength) return keyed(method, check());
     if (policy !== policyOfAll || head !== headOfAll || count >= rememberedChecks) {
       known.clear();
       policyOfAll = policy;
@@ -38,14 +39,16 @@ export function rememberChecks(): RememberedChecks {
     }
     const before = known.get(tier)?.get(method.name)?.get(params);
     if (before !== undefined) return before;
-    const checked = check();
-    if (checked.kind !== "pass") return checked;
-    const read = { ...checked, key: callKey(method.name, checked.params) };
-    if (params.length > rememberedLength) return read;
+    const read = keyed(method, check());
+    if (read.kind !== "pass") return read;
     const ofTier = known.get(tier) ?? new Map<string, Map<string, CheckedRead>>();
     const ofMethod = ofTier.get(method.name) ?? new Map<string, CheckedRead>();
     known.set(tier, ofTier.set(method.name, ofMethod.set(params, read)));
     count += 1;
     return read;
   };
+}
+
+function keyed(method: Method, checked: CheckedParams): CheckedRead {
+  return checked.kind === "pass" ? { ...checked, key: callKey(method.name, checked.params) } : checked;
 }
