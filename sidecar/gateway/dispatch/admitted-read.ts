@@ -54,11 +54,12 @@ class AdmittedRead implements Reader {
     this.#isDone = true;
     const { dependencies, context, policy } = this.#work;
     dependencies.gate.leave(context.caller.key, this.#method.costUnits, policy.settings.overload);
+    const endedAt = dependencies.now();
     // A reader that shared another's call has no time of the node's own, and one that went leaves it unknown.
     if (outcome !== "coalesced" && outcome !== "cancelled") {
-      dependencies.meter.node(labelOf(this.#work), (dependencies.now() - this.#askedAt) / 1_000);
+      dependencies.meter.node(labelOf(this.#work), (endedAt - this.#askedAt) / 1_000);
     }
-    ended(this.#work, callOutcome(outcome));
+    ended(this.#work, callOutcome(outcome), endedAt);
   }
 }
 

@@ -10,14 +10,14 @@ export function labelOf({ policy, method }: Work): string {
   return policy.catalogue.has(method.name) ? method.name : "unlisted";
 }
 
-/** Counts, times and traces a call that ended. */
-export function ended(work: Work, outcome: CallOutcome): void {
+/** Counts, times and traces a call that ended, now unless it is told when. */
+export function ended(work: Work, outcome: CallOutcome, endedAt: number = work.dependencies.now()): void {
   const { dependencies, context } = work;
   const call = {
     method: labelOf(work),
     tier: context.caller.tierName,
     outcome,
-    seconds: (dependencies.now() - context.startedAt) / 1_000,
+    seconds: (endedAt - context.startedAt) / 1_000,
     requestId: context.requestId,
   };
   dependencies.meter.call(call);

@@ -1,5 +1,5 @@
 import { fastHeadBytes, readFastHead, type FastHead } from "./fast-head.ts";
-import { knownHead, placeOfBody, type BodyPlace, type KnownHead } from "./known-head.ts";
+import { knownHead, placeOfBody, type BodyPlace, type KnownHead } from "../wire/known-head.ts";
 import type { RequestFacts } from "./request-facts.ts";
 
 const headEnd = Buffer.from("\r\n\r\n");
@@ -21,6 +21,7 @@ export type FastRequests = Readonly<{
 /** Makes the reader of a connection from this address. */
 export function readFastRequests(remoteAddress: string, { bodyBytes, isAllowedHost }: FastRequestRules): FastRequests {
   let known: KnownHead | undefined;
+  let facts: RequestFacts | undefined;
   const readHead = (bytes: Buffer): BodyPlace | undefined => {
     const end = bytes.subarray(0, fastHeadBytes).indexOf(headEnd);
     if (end === -1) return undefined;
@@ -28,7 +29,8 @@ export function readFastRequests(remoteAddress: string, { bodyBytes, isAllowedHo
     const text = bytes.toString("latin1", 0, startsAt);
     const head = readFastHead(text);
     if (head === undefined || !isAllowedHost(head.host)) return undefined;
-    known = knownHead(text, factsOf(remoteAddress, head));
+    known = knownHead(text);
+    facts = factsOf(remoteAddress, head);
     return { startsAt, lengthBytes: head.contentLengthBytes };
   };
   return {
@@ -38,7 +40,7 @@ export function readFastRequests(remoteAddress: string, { bodyBytes, isAllowedHo
       const end = place.startsAt + place.lengthBytes;
       return bytes.length < end ? undefined : bytes.subarray(place.startsAt, end);
     },
-    facts: () => known?.facts,
+    facts: () => facts,
   };
 }
 

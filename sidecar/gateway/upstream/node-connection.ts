@@ -8,7 +8,6 @@ import type { Outbox } from "../wire/outbox.ts";
 import { openNodeSocket } from "./node-socket.ts";
 import { failureOf, responseHeadReader, type ResponseHead } from "./response-head.ts";
 
-const headEnd = Buffer.from("\r\n\r\n");
 /** Longest head of a response that is read. */
 const headBytes = 16_384;
 /** Pieces of a streamed body from this size on go on in the buffer they came in; smaller ones would waste most of it. */
@@ -110,22 +109,26 @@ export class NodeConnection implements Disposable {
 
   #receiveHead(ticket: NodeTicket, bytes: Buffer): void {
     const all = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes]);
-    const end = all.indexOf(headEnd);
-    if (end === -1) {
+    const read = this.#readHead(all);
+    if (read === "unfinished") {
       if (all.length > headBytes) this.#fail("badAnswer");
       this.#held = Buffer.from(all);
       return;
     }
     this.#held = undefined;
-    const head = this.#readHead(all.toString("latin1", 0, end));
-    const body = all.subarray(end + headEnd.length);
-    if (head !== undefined && head.status < 200) {
+    if (read === "bad") {
+      this.#fail("badAnswer");
+      return;
+    }
+    const { head, bodyAt } = read;
+    const body = all.subarray(bodyAt);
+    if (head.status < 200) {
       if (body.length > 0) this.#receiveHead(ticket, body);
       return;
     }
     const failure = failureOf(head, this.#limits.responseBytes());
-    if (head === undefined || failure !== undefined) {
-      this.#fail(failure ?? "badAnswer");
+    if (failure !== undefined) {
+      this.#fail(failure);
       return;
     }
     this.#head = head;

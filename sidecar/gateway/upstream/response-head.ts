@@ -1,3 +1,4 @@
+import { knownHead, placeOfBody, type KnownHead } from "../wire/known-head.ts";
 import type { NodeFailure } from "./node-call.ts";
 
 /** What the head of the node's HTTP response says about its body. */
@@ -12,16 +13,29 @@ export type ResponseHead = Readonly<{
 const lowerC = 0x63;
 const lowerT = 0x74;
 const lowerCaseBit = 0x20;
+const headEnd = Buffer.from("\r\n\r\n");
 
-/** Makes a reader that reads a head once, as long as the node repeats it: within a second only the length changes, if that. */
-export function responseHeadReader(): (head: string) => ResponseHead | undefined {
-  let text = "";
-  let read: ResponseHead | undefined;
-  return (head) => {
-    if (head === text) return read;
-    text = head;
-    read = readResponseHead(head);
-    return read;
+/** What bytes begin with: a whole head and where the body after it begins, or one that is not whole, or none of HTTP/1.1. */
+export type ReadHead = Readonly<{ head: ResponseHead; bodyAt: number }> | "unfinished" | "bad";
+
+/** Makes a reader of one node's heads. Within a second only the length in them changes, if that: the rest is read once. */
+export function responseHeadReader(): (bytes: Buffer) => ReadHead {
+  let known: Readonly<{ bytes: KnownHead; status: number; keepAlive: boolean }> | undefined;
+  return (bytes) => {
+    const place = known === undefined ? undefined : placeOfBody(bytes, known.bytes);
+    if (known !== undefined && place !== undefined) {
+      const { status, keepAlive } = known;
+      return { head: { status, lengthBytes: place.lengthBytes, chunked: false, keepAlive }, bodyAt: place.startsAt };
+    }
+    const end = bytes.indexOf(headEnd);
+    if (end === -1) return "unfinished";
+    const bodyAt = end + headEnd.length;
+    const text = bytes.toString("latin1", 0, bodyAt);
+    const head = readResponseHead(text.slice(0, -headEnd.length));
+    if (head === undefined) return "bad";
+    const kept = head.lengthBytes === undefined ? undefined : knownHead(text);
+    known = kept === undefined ? undefined : { bytes: kept, status: head.status, keepAlive: head.keepAlive };
+    return { head, bodyAt };
   };
 }
 
@@ -56,8 +70,8 @@ function readResponseHead(head: string): ResponseHead | undefined {
 }
 
 /** Why a response with this head is no answer to a call; undefined when it is one. */
-export function failureOf(head: ResponseHead | undefined, responseBytes: number): NodeFailure | undefined {
-  if (head?.status === 502 || head?.status === 503) return "unavailable";
-  if (head?.status !== 200) return "badAnswer";
-  return (head.lengthBytes ?? 0) > responseBytes ? "tooLarge" : undefined;
+export function failureOf({ status, lengthBytes }: ResponseHead, responseBytes: number): NodeFailure | undefined {
+  if (status === 502 || status === 503) return "unavailable";
+  if (status !== 200) return "badAnswer";
+  return (lengthBytes ?? 0) > responseBytes ? "tooLarge" : undefined;
 }

@@ -1,0 +1,82 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { failureOf, responseHeadReader } from "./response-head.ts";
+
+const head = (...lines: readonly string[]) => Buffer.from(["HTTP/1.1 200 OK", ...lines, "", "body"].join("\r\n"));
+const answered = { status: 200, chunked: false, keepAlive: true };
+const about = (status: number, lengthBytes: number) => ({ ...answered, status, lengthBytes });
+
+describe("reading the heads of a node's responses", () => {
+  it("tells the length of each body, however often only the length changes", () => {
+    const read = responseHeadReader();
+    for (const length of ["4", "17", "0", "123456789", "1234567890", "4"]) {
+      const bytes = head("Content-Type: application/json", `Content-Length: ${length}`, "Vary: Origin");
+      expect(read(bytes)).toEqual({
+        head: { ...answered, lengthBytes: Number(length) },
+        bodyAt: bytes.length - "body".length,
+      });
+    }
+  });
+
+  it("reads anew what changes beside the length", () => {
+    const read = responseHeadReader();
+    expect(read(head("Date: one", "Content-Length: 4"))).toMatchObject({ head: answered });
+    expect(read(head("Date: two", "Content-Length: 4", "Connection: close"))).toMatchObject({
+      head: { ...answered, keepAlive: false },
+    });
+    expect(read(head("Date: two", "Content-Length: 5", "Connection: close"))).toMatchObject({
+      head: { lengthBytes: 5, keepAlive: false },
+    });
+    expect(read(head("Date: two", "Transfer-Encoding: chunked"))).toMatchObject({
+      head: { lengthBytes: undefined, chunked: true },
+    });
+  });
+
+  it("waits for the end of a head, known or not", () => {
+    const read = responseHeadReader();
+    const bytes = head("Content-Length: 4", "Vary: Origin");
+    const bodyAt = bytes.length - "body".length;
+    for (const end of [1, 20, 34, bodyAt - 1]) expect(read(bytes.subarray(0, end))).toBe("unfinished");
+    expect(read(bytes)).toMatchObject({ bodyAt });
+    for (const end of [1, 20, 34, bodyAt - 1]) expect(read(bytes.subarray(0, end))).toBe("unfinished");
+  });
+
+  it.each([
+    ["two lengths", head("Content-Length: 4", "Content-Length: 5")],
+    ["a length with a sign", head("Content-Length: +4")],
+    ["a length of two words", head("Content-Length: 4 4")],
+    ["another protocol", Buffer.from("SSH-2.0-OpenSSH\r\n\r\n")],
+    ["a version of its own", Buffer.from("HTTP/1.2 200 OK\r\n\r\n")],
+  ])("takes %s for no answer, after good ones as before them", (_, bytes) => {
+    const read = responseHeadReader();
+    expect(read(bytes)).toBe("bad");
+    read(head("Content-Length: 4"));
+    expect(read(bytes)).toBe("bad");
+  });
+
+  it("reads one after another as it reads each by itself", () => {
+    const digits = fc.constantFrom("0", "4", "04", "4 ", "42", "123456789", "1234567890", "+4", "");
+    const name = fc.constantFrom("Content-Length: ", "content-length:", "Content-Length:  ", "X-Content-Length: ");
+    const line = fc.oneof(
+      fc.constantFrom("Date: one", "Date: two", "Connection: close", "Transfer-Encoding: chunked", "Vary: Origin"),
+      fc.tuple(name, digits).map((parts) => parts.join("")),
+    );
+    const bytes = fc.array(line, { maxLength: 4 }).map((lines) => head(...lines));
+    fc.assert(
+      fc.property(fc.array(bytes, { maxLength: 12 }), (all) => {
+        const read = responseHeadReader();
+        for (const one of all) expect(read(one)).toEqual(responseHeadReader()(one));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("tells a node that is away from one that talks nonsense", () => {
+    const limit = 100;
+    expect(failureOf(about(200, 100), limit)).toBeUndefined();
+    expect(failureOf(about(200, 101), limit)).toBe("tooLarge");
+    expect(failureOf(about(502, 1), limit)).toBe("unavailable");
+    expect(failureOf(about(503, 1), limit)).toBe("unavailable");
+    expect(failureOf(about(404, 1), limit)).toBe("badAnswer");
+  });
+});

@@ -1,0 +1,50 @@
+/** The head of an HTTP message that was read: what comes before the number of its Content-Length, and what comes after it. */
+export type KnownHead = Readonly<{ before: Uint8Array; after: Uint8Array }>;
+
+/** Where the message that begins with a known head has its body. */
+export type BodyPlace = Readonly<{ startsAt: number; lengthBytes: number }>;
+
+const zero = 0x30;
+const nine = 0x39;
+/** As many digits as the fast path reads of a length. */
+const mostDigits = 9;
+const contentLength = /\r\ncontent-length: ?/gi;
+
+/** Keeps a head that was read, with its empty line; undefined when it has not exactly one Content-Length. */
+export function knownHead(head: string): KnownHead | undefined {
+  const [match, ...others] = head.matchAll(contentLength);
+  if (match === undefined || others.length > 0) return undefined;
+  const start = match.index + match[0].length;
+  return { before: bytesOf(head.slice(0, start)), after: bytesOf(head.slice(head.indexOf("\r\n", start))) };
+}
+
+/**
+ * Where the body is when these bytes begin with the same head, whatever its length; undefined when they do not. Whoever speaks HTTP sends
+ * one head again and again, and only the length changes, and a node's date each second.
+ */
+export function placeOfBody(bytes: Buffer, { before, after }: KnownHead): BodyPlace | undefined {
+  if (!hasAt(bytes, 0, before)) return undefined;
+  const start = before.length;
+  let lengthBytes = 0;
+  let at = start;
+  for (let byte = bytes[at]; byte !== undefined && byte >= zero && byte <= nine; byte = bytes[at]) {
+    lengthBytes = lengthBytes * 10 + (byte - zero);
+    at += 1;
+    if (at - start > mostDigits) return undefined;
+  }
+  const hasLeadingZero = bytes[start] === zero && at - start > 1;
+  if (at === start || hasLeadingZero || !hasAt(bytes, at, after)) return undefined;
+  return { startsAt: at + after.length, lengthBytes };
+}
+
+/** In memory of their own: a part of the pool that small buffers share would keep all of that pool alive. */
+function bytesOf(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text, "latin1"));
+}
+
+function hasAt(bytes: Buffer, offset: number, part: Uint8Array): boolean {
+  const { length } = part;
+  if (bytes.length < offset + length) return false;
+  for (let at = 0; at < length; at += 1) if (bytes[offset + at] !== part[at]) return false;
+  return true;
+}
