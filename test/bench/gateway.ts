@@ -13,7 +13,7 @@ import { webSocketClients } from "./gateway/websocket-clients.ts";
 
 /**
  * Measures the gateway against nginx and HAProxy as proxies, all in front of the same native responder, and against bare anvil.
- * Needs nginx, haproxy and wrk on PATH. `--seconds` of each run, `--rounds` of the runs that are compared; `--only` parts, separated by commas; `--requests` of the run
+ * Needs nginx, haproxy, wrk and taskset on PATH. `--seconds` of each run, `--rounds` of the runs that are compared; `--only` parts, separated by commas; `--requests` of the run
  * that watches memory, which is made only when it is named; `--clients` of the WebSocket part.
  */
 const { values } = parseArgs({

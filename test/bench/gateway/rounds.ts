@@ -21,11 +21,23 @@ export function ratio(
   base: readonly LoadResult[],
   figure: (result: LoadResult) => number,
 ): number {
-  const ratios = measured.map((result, round) => figure(result) / figure(base[round] ?? result));
-  return quantile(ratios, 0.5);
+  return byRound(measured, base, (one, other) => figure(one) / figure(other));
 }
 
-/** The median of one figure. */
-export function middle(measured: readonly LoadResult[], figure: (result: LoadResult) => number): number {
-  return quantile(measured.map(figure), 0.5);
+/** The median of what one figure of a thing is above that of another, round by round. */
+export function added(
+  measured: readonly LoadResult[],
+  base: readonly LoadResult[],
+  figure: (result: LoadResult) => number,
+): number {
+  return byRound(measured, base, (one, other) => figure(one) - figure(other));
+}
+
+function byRound(
+  measured: readonly LoadResult[],
+  base: readonly LoadResult[],
+  compare: (one: LoadResult, other: LoadResult) => number,
+): number {
+  const compared = measured.map((result, round) => compare(result, base[round] ?? result));
+  return quantile(compared, 0.5);
 }

@@ -3,7 +3,14 @@ import { start } from "./proxies.ts";
 import { drive, posting, type LoadResult } from "./wrk.ts";
 
 /** What every measurement is made with. */
-export type Surroundings = Readonly<{ folder: string; seconds: number; rounds: number; connections: number }>;
+export type Surroundings = Readonly<{
+  folder: string;
+  seconds: number;
+  rounds: number;
+  connections: number;
+  /** The one core that the load keeps to; absent: all. */
+  core?: number;
+}>;
 
 const gatewayMain = new URL("gateway-process.main.ts", import.meta.url).pathname;
 
@@ -16,7 +23,7 @@ export function startGatewayProcess(port: number, nodeUrl: string): Promise<Benc
 export function measure(
   { url, pid }: BenchProcess,
   body: string,
-  { folder, seconds, connections }: Surroundings,
+  { folder, seconds, connections, core }: Surroundings,
 ): Promise<LoadResult> {
-  return drive({ url, pid, script: posting(body), connections, seconds, folder });
+  return drive({ url, pid, script: posting(body), connections, seconds, folder, core });
 }

@@ -29,6 +29,8 @@ export type Load = Readonly<{
   connections: number;
   seconds: number;
   folder: string;
+  /** The one core that wrk keeps to; absent: all. */
+  core?: number | undefined;
 }>;
 
 /** A script that posts one body again and again. */
@@ -37,12 +39,13 @@ export function posting(body: string): string {
 }
 
 /** Drives a URL with wrk, one thread, and measures the process behind it. */
-export async function drive({ url, pid, script, connections, seconds, folder }: Load): Promise<LoadResult> {
+export async function drive({ url, pid, script, connections, seconds, folder, core }: Load): Promise<LoadResult> {
   const path = join(folder, "load.lua");
   writeFileSync(path, script);
   const before = cpuMs(pid);
-  const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "-s", path, url];
-  const { stdout } = await run("wrk", args, { timeout: (seconds + 10) * 1_000 });
+  const wrk = ["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "-s", path, url];
+  const [command = "", ...args] = core === undefined ? wrk : ["taskset", "--cpu-list", String(core), ...wrk];
+  const { stdout } = await run(command, args, { timeout: (seconds + 10) * 1_000 });
   const usedMs = cpuMs(pid) - before;
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
   const refused = Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0);
