@@ -8,8 +8,8 @@ import { startGatewayProcess } from "./surroundings.ts";
 import { print, verdict } from "./table.ts";
 import { cpuMs, memoryMiB } from "./wrk.ts";
 
-const heads = 40;
-const headGapMs = 500;
+const heads = 200;
+const headGapMs = 250;
 const connectedAtOnce = 100;
 const waitMs = 60_000;
 const subscribe = '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}';
