@@ -1,8 +1,6 @@
 import { fastHeadBytes, readFastHead, type FastHead } from "./fast-head.ts";
-import { knownHead, placeOfBody, type BodyPlace, type KnownHead } from "../wire/known-head.ts";
+import { headEnd, knownHead, placeOfBody, type BodyPlace, type KnownHead } from "../wire/known-head.ts";
 import type { RequestFacts } from "./request-facts.ts";
-
-const headEnd = Buffer.from("\r\n\r\n");
 
 /** What a request has to keep to, beside its shape. */
 export type FastRequestRules = Readonly<{

@@ -1,4 +1,4 @@
-import { knownHead, placeOfBody, type KnownHead } from "../wire/known-head.ts";
+import { headEnd, knownHead, placeOfBody, type KnownHead } from "../wire/known-head.ts";
 import type { NodeFailure } from "./node-call.ts";
 
 /** What the head of the node's HTTP response says about its body. */
@@ -13,34 +13,32 @@ export type ResponseHead = Readonly<{
 const lowerC = 0x63;
 const lowerT = 0x74;
 const lowerCaseBit = 0x20;
-const headEnd = Buffer.from("\r\n\r\n");
 
 /** What bytes begin with: a whole head and where the body after it begins, or one that is not whole, or none of HTTP/1.1. */
 export type ReadHead = Readonly<{ head: ResponseHead; bodyAt: number }> | "unfinished" | "bad";
 
 /** Makes a reader of one node's heads. Within a second only the length in them changes, if that: the rest is read once. */
 export function responseHeadReader(): (bytes: Buffer) => ReadHead {
-  let known: Readonly<{ bytes: KnownHead; status: number; keepAlive: boolean }> | undefined;
+  let known: Readonly<{ bytes: KnownHead; head: ResponseHead }> | undefined;
   return (bytes) => {
     const place = known === undefined ? undefined : placeOfBody(bytes, known.bytes);
     if (known !== undefined && place !== undefined) {
-      const { status, keepAlive } = known;
-      return { head: { status, lengthBytes: place.lengthBytes, chunked: false, keepAlive }, bodyAt: place.startsAt };
+      return { head: { ...known.head, lengthBytes: place.lengthBytes }, bodyAt: place.startsAt };
     }
     const end = bytes.indexOf(headEnd);
     if (end === -1) return "unfinished";
     const bodyAt = end + headEnd.length;
     const text = bytes.toString("latin1", 0, bodyAt);
-    const head = readResponseHead(text.slice(0, -headEnd.length));
+    const head = readResponseHead(text);
     if (head === undefined) return "bad";
     const kept = head.lengthBytes === undefined ? undefined : knownHead(text);
-    known = kept === undefined ? undefined : { bytes: kept, status: head.status, keepAlive: head.keepAlive };
+    known = kept === undefined ? undefined : { bytes: kept, head };
     return { head, bodyAt };
   };
 }
 
 /**
- * Reads a response's status line and headers (without the empty line); undefined when they are no HTTP/1.1, or tell two
+ * Reads a response's status line and headers, with the empty line; undefined when they are no HTTP/1.1, or tell two
  * different lengths (RFC 9112, section 6.3).
  */
 function readResponseHead(head: string): ResponseHead | undefined {
@@ -56,7 +54,7 @@ function readResponseHead(head: string): ResponseHead | undefined {
     // Few headers begin like the three that matter.
     const first = head.charCodeAt(start) | lowerCaseBit;
     if (first !== lowerC && first !== lowerT) continue;
-    const line = (at === -1 ? head.slice(start) : head.slice(start, at)).toLowerCase();
+    const line = head.slice(start, at).toLowerCase();
     if (line.startsWith("content-length:")) {
       const told = line.slice("content-length:".length).trim();
       if (!/^\d{1,15}$/.test(told) || (length !== undefined && length !== told)) return undefined;

@@ -1,3 +1,6 @@
+/** The empty line that ends the head of an HTTP message. */
+export const headEnd = Buffer.from("\r\n\r\n");
+
 /** The head of an HTTP message that was read: what comes before the number of its Content-Length, and what comes after it. */
 export type KnownHead = Readonly<{ before: Uint8Array; after: Uint8Array }>;
 
@@ -6,7 +9,7 @@ export type BodyPlace = Readonly<{ startsAt: number; lengthBytes: number }>;
 
 const zero = 0x30;
 const nine = 0x39;
-/** As many digits as the fast path reads of a length. */
+/** Longest number of a length that is read here: a longer one makes a head that is not known. */
 const mostDigits = 9;
 const contentLength = /\r\ncontent-length: ?/gi;
 
@@ -19,8 +22,8 @@ export function knownHead(head: string): KnownHead | undefined {
 }
 
 /**
- * Where the body is when these bytes begin with the same head, whatever its length; undefined when they do not. Whoever speaks HTTP sends
- * one head again and again, and only the length changes, and a node's date each second.
+ * Where the body is when these bytes begin with the same head, whatever the body's length; undefined when they do not. A client sends one
+ * head again and again, and so does a node within a second of its Date: only the length changes.
  */
 export function placeOfBody(bytes: Buffer, { before, after }: KnownHead): BodyPlace | undefined {
   if (!hasAt(bytes, 0, before)) return undefined;
