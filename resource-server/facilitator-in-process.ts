@@ -3,7 +3,6 @@ import { createFacilitator, type FacilitatorOptions } from "#facilitator/facilit
 import type { Logger } from "#daemon/log.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { FacilitationError, type Facilitation } from "./facilitation.ts";
-import { tokenVersion } from "./money-conversion.ts";
 import type { ResourceServerSettings } from "./settings.ts";
 
 /** What settling in this process needs above what selling does. */
@@ -47,7 +46,7 @@ export async function facilitatorInProcess(
     {
       chain: { id: chain.id, rpcUrl, webSocketUrl: undefined, rpcTimeoutMs, nativeDecimals },
       signer: { privateKey },
-      assets: [{ address: token.address, name: token.name, version: tokenVersion }],
+      assets: [token],
       payees: [],
       // Replicas that share their claims share their settlements as well: they settle with one signer.
       ledger: {

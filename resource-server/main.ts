@@ -33,7 +33,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const network = `eip155:${settings.chain.id}` as const;
   const routes = await readRoutes({
     path: settings.routesPath,
-    token: { network, address: settings.token.address, name: settings.token.name },
+    token: { network, ...settings.token },
     payTo: settings.payTo,
     validitySeconds: settings.payment.validitySeconds,
   });

@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { exactScheme, moneyConversion } from "./money-conversion.ts";
 
-const token = { network: "eip155:1672", address: "0x00000000000000000000000000000000000000aa", name: "USDC" } as const;
+const token = {
+  network: "eip155:1672",
+  address: "0x00000000000000000000000000000000000000aa",
+  name: "USDC",
+  version: "2",
+} as const;
 const expected = {
   amount: "10000",
   asset: token.address,
@@ -11,6 +16,11 @@ const expected = {
 describe("moneyConversion", () => {
   it("gives amount, asset and extra on its network", () => {
     expect(moneyConversion(token)("0.01", "eip155:1672")).toEqual(expected);
+  });
+
+  it("names the version of the token's EIP-712 domain that the settings name", () => {
+    const { extra } = moneyConversion({ ...token, version: "1" })("0.01", "eip155:1672") ?? {};
+    expect(extra).toEqual({ ...expected.extra, version: "1" });
   });
 
   it("gives null on networks that it does not handle", () => {

@@ -2,11 +2,8 @@ import { ExactEvmScheme } from "@x402/evm/exact/server";
 import type { AssetAmount, MoneyParser, Network } from "@x402/core/types";
 import { priceToAmount } from "./price.ts";
 
-/** Version in the EIP-712 domain of the token (specification, "Money conversion rule"). */
-export const tokenVersion = "2";
-
-/** The token that prices are charged in, on one network. */
-export type ChargedToken = Readonly<{ network: Network; address: string; name: string }>;
+/** The token that prices are charged in, on one network; `name` and `version` are those of its EIP-712 domain. */
+export type ChargedToken = Readonly<{ network: Network; address: string; name: string; version: string }>;
 
 /**
  * The specification's money conversion: dollars to `amount`, `asset` and `extra` (`token`, `name`, `version`) on the token's
@@ -18,7 +15,7 @@ export function moneyConversion(token: ChargedToken): (price: string, network: N
       ? {
           amount: priceToAmount(price),
           asset: token.address,
-          extra: { token: token.name, name: token.name, version: tokenVersion },
+          extra: { token: token.name, name: token.name, version: token.version },
         }
       : null;
 }

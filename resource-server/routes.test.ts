@@ -8,7 +8,12 @@ const folders: string[] = [];
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
 
 const payTo = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
-const token = { network: "eip155:1672", address: "0x00000000000000000000000000000000000000aa", name: "USDC" } as const;
+const token = {
+  network: "eip155:1672",
+  address: "0x00000000000000000000000000000000000000aa",
+  name: "USDC",
+  version: "2",
+} as const;
 
 async function read(text: string) {
   const folder = mkdtempSync(join(tmpdir(), "routes-"));

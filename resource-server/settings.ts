@@ -45,6 +45,12 @@ export const resourceServerSettings = defineSettings("resource-server", {
       .default("USDC")
       .describe("Name of the token in its EIP-712 domain")
       .meta({ expected: "the token's name, not empty" }),
+    version: z
+      .string()
+      .min(1)
+      .default("2")
+      .describe("Version of the token in its EIP-712 domain; wallets sign it, the contract checks it")
+      .meta({ expected: "the token's version, not empty" }),
   }),
   facilitator: section({
     url: httpUrl.optional().describe("Facilitator that verifies and settles; absent: this process does it itself"),

@@ -41,16 +41,20 @@ type CompilerOutput = Readonly<{
   >;
 }>;
 
+/** The text of `Token.sol`. */
+export function tokenSource(): string {
+  return readFileSync(fileURLToPath(new URL("./Token.sol", import.meta.url)), "utf8");
+}
+
 /**
  * Compiles `Token.sol` with npm's `solc` and OpenZeppelin's contracts from `node_modules`. Deterministic: the same packages
- * give the same artefact.
+ * give the same artefact. Tests give a `source` of their own.
  *
  * @throws {Error} with the compiler's own messages; a warning counts as an error.
  */
-export function compileToken(): TokenArtifact {
+export function compileToken(source: string = tokenSource()): TokenArtifact {
   const require = createRequire(import.meta.url);
   const solc = require("solc") as Compiler;
-  const source = readFileSync(fileURLToPath(new URL("./Token.sol", import.meta.url)), "utf8");
   const input = {
     language: "Solidity",
     sources: { "Token.sol": { content: source } },

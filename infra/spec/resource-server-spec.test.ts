@@ -4,19 +4,27 @@ import { resourceServerSpec } from "./resource-server-spec.ts";
 const offer = { scheme: "exact", network: "eip155:1672", price: "$0.01" };
 const upstream = "https://api.example/data";
 
-function problemsWith(routes: Readonly<Record<string, unknown>>): readonly string[] {
-  const { problems } = resourceServerSpec({
+function built(routes: Readonly<Record<string, unknown>>, version = "2") {
+  return resourceServerSpec({
     chainId: 1_672,
     payTo: `0x${"01".repeat(20)}`,
-    token: { address: `0x${"02".repeat(20)}`, name: "USDC", version: "2" },
+    token: { address: `0x${"02".repeat(20)}`, name: "USDC", version },
     facilitatorUrl: "http://facilitator:3000",
     routes,
     publicUrl: undefined,
     limits: undefined,
     settings: undefined,
   });
-  return problems.map(({ key, message }) => `${key}: ${message}`);
 }
+
+function problemsWith(routes: Readonly<Record<string, unknown>>): readonly string[] {
+  return built(routes).problems.map(({ key, message }) => `${key}: ${message}`);
+}
+
+it("tells the resource server the version of the token's EIP-712 domain", () => {
+  const { spec } = built({ "GET /data": { accepts: offer, upstream } }, "1");
+  expect(spec.environment).toMatchObject({ GATEHOUSE_RESOURCE_SERVER_TOKEN_VERSION: "1" });
+});
 
 it("takes routes that the resource server would start with", () => {
   expect(problemsWith({ "GET /data": { accepts: offer, upstream } })).toEqual([]);

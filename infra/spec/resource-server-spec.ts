@@ -59,7 +59,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         routesPath: `${filesDirectory}/${routesFile}`,
         payTo: args.payTo,
         chain: { id: args.chainId },
-        token: { address: args.token?.address, name: args.token?.name },
+        token: { ...args.token },
         facilitator: { url: args.facilitatorUrl },
         accessTokens: tokens && { privateKey: tokens.privateKey, issuer: tokens.issuer, audience: tokens.audience },
         ledger: ledger.settings,
