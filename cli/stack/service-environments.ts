@@ -29,6 +29,11 @@ export function devnetEnvironment(
   };
 }
 
+/** The Pushgateway's settings in the embedded stack. */
+export function pushgatewayEnvironment({ pushedMetrics }: StateDirectory): ServiceEnvironment {
+  return { GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE: pushedMetrics };
+}
+
 /** The sidecar's settings in the embedded stack. */
 export function sidecarEnvironment(
   { node, sidecar }: StateDirectory,

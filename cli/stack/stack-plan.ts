@@ -15,6 +15,7 @@ import type { WantedPort } from "./free-ports.ts";
 import {
   devnetEnvironment,
   facilitatorEnvironment,
+  pushgatewayEnvironment,
   resourceServerEnvironment,
   sidecarEnvironment,
   type ChainFacts,
@@ -49,9 +50,10 @@ export type StackPlanOptions = Readonly<{
  * @throws {SettingsError} when a service's variables are wrong.
  */
 export function planStack({ directory, accounts, signerKeyFile, env }: StackPlanOptions): StackPlan {
-  const pushgatewayEnv = childEnvironment({}, env);
+  const pushgatewayEnv = childEnvironment(pushgatewayEnvironment(directory), env);
   const pushgateway = readSettings(pushgatewaySettings, { env: pushgatewayEnv }).listen;
-  const upstream = readSettings(upstreamSettings, { env: pushgatewayEnv }).listen;
+  const upstreamEnv = childEnvironment({}, env);
+  const upstream = readSettings(upstreamSettings, { env: upstreamEnv }).listen;
   const devnetEnv = childEnvironment(devnetEnvironment(directory, embeddedMnemonic, pushgateway), env);
   const devnet = readSettings(devnetSettings, { env: devnetEnv });
   const { node } = devnet;
@@ -93,7 +95,7 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
     ],
     environments: {
       pushgateway: pushgatewayEnv,
-      upstream: pushgatewayEnv,
+      upstream: upstreamEnv,
       sidecar: sidecarEnv,
       facilitator: facilitatorEnv,
       "resource-server": resourceServerEnv,

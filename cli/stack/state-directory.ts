@@ -10,6 +10,7 @@ export type StateDirectory = Readonly<{
   sidecar: string;
   facilitatorLedger: string;
   claimsLedger: string;
+  pushedMetrics: string;
   routes: string;
 }>;
 
@@ -24,6 +25,7 @@ export function stateDirectory(root: string): StateDirectory {
     sidecar: join(at, "sidecar"),
     facilitatorLedger: join(at, "facilitator.sqlite"),
     claimsLedger: join(at, "resource-server.sqlite"),
+    pushedMetrics: join(at, "pushgateway.data"),
     routes: join(at, "routes.json5"),
   };
 }

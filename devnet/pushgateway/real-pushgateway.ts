@@ -13,6 +13,7 @@ export type RealPushgatewayOptions = Readonly<{
   program: string;
   host: string;
   port: number;
+  /** File that outlives it; absent: memory only. */
   persistenceFile: string | undefined;
 }>;
 
@@ -39,7 +40,8 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
   const [command, ...args] = guardedByParent([
     program,
     `--web.listen-address=${address}`,
-    ...(persistenceFile === undefined ? [] : [`--persistence.file=${persistenceFile}`]),
+    // Said even when empty: a distribution's build has a default of its own, a file that every Pushgateway of the machine would share.
+    `--persistence.file=${persistenceFile ?? ""}`,
   ]);
   await requireFreePort(options);
   const child = spawn(command, args, { stdio: ["ignore", "inherit", "inherit"] });

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { isOnPath } from "#devnet/pushgateway/is-on-path.ts";
+import { freePorts } from "../support/free-ports.ts";
+import { pushProtobuf } from "../support/pushed-protobuf.ts";
+import { startService } from "../support/service-process.ts";
+
+const program = "prometheus-pushgateway";
+const isThere = await isOnPath(program);
+const skipped = isThere ? "" : ` (skipped: ${program} is not on PATH)`;
+const height = 'chain_height{instance="",job="node"} 42';
+
+async function startPushgateway(env: Readonly<Record<string, string>> = {}) {
+  const [port = 0] = await freePorts(1);
+  const gateway = await startService("pushgateway", {
+    GATEHOUSE_PUSHGATEWAY_LISTEN_PORT: String(port),
+    ...env,
+  });
+  const url = gateway.urls["pushgateway"] ?? "";
+  const read = async (path: string) => (await fetch(url + path, { signal: AbortSignal.timeout(10_000) })).text();
+  return { ...gateway, url, metrics: () => read("/metrics"), status: () => read("/api/v1/status") };
+}
+
+const push = (url: string) => pushProtobuf(url, { job: "node", name: "chain_height", value: 42 });
+
+describe.skipIf(!isThere)(`Prometheus's own Pushgateway, as gatehouse runs it${skipped}`, () => {
+  test("takes what a node pushes, compressed protobuf, and keeps it over a stop in the file that it is given", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "gatehouse-pushgateway-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const env = { GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE: join(directory, "pushgateway.data") };
+    {
+      await using first = await startPushgateway(env);
+      expect((await push(first.url)).status).toBe(200);
+      expect(await first.metrics()).toContain(height);
+    }
+    await using second = await startPushgateway(env);
+    expect(await second.metrics()).toContain(height);
+  });
+
+  test("keeps nothing where it is given no file, and neither reads nor writes the machine's own", async () => {
+    await using gateway = await startPushgateway();
+    const { data } = JSON.parse(await gateway.status()) as { data: { flags: Record<string, string> } };
+    expect(data.flags["persistence.file"]).toBe("");
+    expect(await gateway.metrics()).not.toContain("push_time_seconds");
+  });
+});
