@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { routePath } from "hono/route";
@@ -21,25 +21,21 @@ export type AppOptions = Readonly<{
   bodyLimitBytes: number;
 }>;
 
+/** What an application works with. */
+export type AppDependencies = Readonly<{
+  log: Logger;
+  /** Takes `gatehouse_http_request_duration_seconds`; absent: requests are not measured. */
+  metrics?: Registry;
+}>;
+
 /**
  * Makes a Hono application in which every request has an id (`X-Request-Id`, taken over when the client sends a plain one), a
  * bounded body and a place in `gatehouse_http_request_duration_seconds`; what no route answers is a JSON `{error}`.
  */
-export function createApp(options: AppOptions, { log, metrics }: Readonly<{ log: Logger; metrics: Registry }>): App {
-  const duration = new Histogram({
-    name: "gatehouse_http_request_duration_seconds",
-    help: "Time from the request's arrival to its answer's headers, by method, route and status.",
-    labelNames: ["method", "route", "status"],
-    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
-    registers: [metrics],
-  });
+export function createApp(options: AppOptions, { log, metrics }: AppDependencies): App {
   const app: App = new Hono<AppVariables>();
   app.use(requestId());
-  app.use(async (c, next) => {
-    const end = duration.startTimer();
-    await next();
-    end({ method: c.req.method, route: routePath(c, -1), status: c.res.status });
-  });
+  if (metrics !== undefined) app.use(measured(metrics));
   app.use(
     bodyLimit({
       maxSize: options.bodyLimitBytes,
@@ -56,4 +52,20 @@ export function createApp(options: AppOptions, { log, metrics }: Readonly<{ log:
     return c.json({ error: "internal error", requestId: c.get("requestId") }, 500);
   });
   return app;
+}
+
+/** Times each request. */
+function measured(metrics: Registry): MiddlewareHandler<AppVariables> {
+  const duration = new Histogram({
+    name: "gatehouse_http_request_duration_seconds",
+    help: "Time from the request's arrival to its answer's headers, by method, route and status.",
+    labelNames: ["method", "route", "status"],
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+    registers: [metrics],
+  });
+  return async (c, next) => {
+    const end = duration.startTimer();
+    await next();
+    end({ method: c.req.method, route: routePath(c, -1), status: c.res.status });
+  };
 }

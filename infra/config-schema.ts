@@ -76,6 +76,7 @@ export const configSchema = z.strictObject({
   gatewayPort: port.min(1).default(8_545),
   privateGatewayPort: port.min(1).default(8_547),
   resourceServerPort: port.min(1).default(4_021),
+  resourceServerOperationsPort: port.min(1).default(9_601),
   statusPort: port.min(1).default(9_600),
   baseImage: imageReference.default("node:26-bookworm-slim"),
   imageBuilder: z.enum(["auto", "classic", "buildkit"]).default("auto").meta({ expected: "auto, classic or buildkit" }),

@@ -42,7 +42,7 @@ describe("the stack on Docker", () => {
     }
   });
 
-  it("publishes the gateway, the resource server and, on loopback, the status and the gateway for tokens; the node's RPC nowhere", () => {
+  it("publishes the gateway, the resource server and, on loopback, the status, the sales' metrics and the gateway for tokens; the node's RPC nowhere", () => {
     const published = containers().flatMap(({ name, inputs }) =>
       ((inputs["ports"] ?? []) as { ip: string; external: number }[]).map(
         ({ ip, external }) => `${name} ${ip}:${external}`,
@@ -50,6 +50,7 @@ describe("the stack on Docker", () => {
     );
     expect(published.toSorted()).toEqual([
       "gh-resource-server 127.0.0.1:4021",
+      "gh-resource-server 127.0.0.1:9601",
       "gh-sidecar 127.0.0.1:8545",
       "gh-sidecar 127.0.0.1:8547",
       "gh-sidecar 127.0.0.1:9600",

@@ -17,7 +17,13 @@ describe("what a stack on Docker tells when it is up", () => {
       resourceServer: "http://192.0.2.1:4021",
     });
     expect(urls.tokenHolders).toEqual({ privateGateway: "http://127.0.0.1:8547" });
-    expect(urls.operations).toMatchObject({ status: "http://127.0.0.1:9600/status" });
+    expect(urls.operations).toEqual({
+      status: "http://127.0.0.1:9600/status",
+      metrics: "http://127.0.0.1:9600/metrics",
+      ready: "http://127.0.0.1:9600/readyz",
+      resourceServerMetrics: "http://127.0.0.1:9601/metrics",
+      resourceServerReady: "http://127.0.0.1:9601/readyz",
+    });
     expect(tryThis[0]).toMatch(/^curl -s http:\/\/192\.0\.2\.1:18545 .*eth_blockNumber/);
   });
 

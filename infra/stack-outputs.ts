@@ -5,6 +5,7 @@ import { urlAuthority } from "#daemon/url-authority.ts";
 import type { StackConfig } from "./config-schema.ts";
 import { publicHosts } from "./public-way.ts";
 import { devAccounts } from "./spec/dev-accounts.ts";
+import { resourceServerOperationsPort } from "./spec/resource-server-spec.ts";
 import { valueAt } from "./spec/settings-tree.ts";
 
 /** What `pulumi up` prints when it is done, for people: URLs by audience, what to try, whom to fund. */
@@ -25,7 +26,7 @@ export function dockerOutputs(config: StackConfig): StackOutputs {
     urls: {
       public: { gateway, gatewayWebSocket: gateway.replace("http:", "ws:"), resourceServer },
       tokenHolders: { privateGateway },
-      operations: { status: `${status}/status`, metrics: `${status}/metrics`, ready: `${status}/readyz` },
+      operations: operationsUrls(status, `http://127.0.0.1:${config.resourceServerOperationsPort}`),
     },
     tryThis: [
       `curl -s ${gateway} -H 'Content-Type: application/json' -d ${body}`,
@@ -51,7 +52,7 @@ export function kubernetesOutputs(config: StackConfig): StackOutputs {
         ...(gateway === undefined ? {} : { gateway, gatewayWebSocket: gateway.replace("https:", "wss:") }),
         ...(resourceServer === undefined ? {} : { resourceServer }),
       },
-      operations: { status: `${status}/status`, metrics: `${status}/metrics`, ready: `${status}/readyz` },
+      operations: operationsUrls(status, `http://resource-server:${resourceServerOperationsPort}`),
     },
     tryThis: [
       ...(gateway === undefined ? [`${forward}/gateway 8545`] : [`curl -s ${gateway}`]),
@@ -59,6 +60,17 @@ export function kubernetesOutputs(config: StackConfig): StackOutputs {
       `${forward}/sidecar-status 9600`,
     ],
     signer: signerOutput(config),
+  };
+}
+
+/** What operators ask: the sidecar of the node, and the resource server of its sales. */
+function operationsUrls(status: string, sales: string): StackOutputs["urls"]["operations"] {
+  return {
+    status: `${status}/status`,
+    metrics: `${status}/metrics`,
+    ready: `${status}/readyz`,
+    resourceServerMetrics: `${sales}/metrics`,
+    resourceServerReady: `${sales}/readyz`,
   };
 }
 

@@ -1,7 +1,7 @@
 import { createApp } from "#daemon/http-app.ts";
 import { listenHttp } from "#daemon/http-listener.ts";
-import { operationsRoutes } from "#daemon/operations-routes.ts";
-import { readinessOf } from "#daemon/readiness.ts";
+import { listenForOperations } from "#daemon/operations-listener.ts";
+import { readinessOf, type ReadinessCheck } from "#daemon/readiness.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { environmentName } from "#daemon/settings-leaf.ts";
 import { openClaimLedger } from "./open-claim-ledger.ts";
@@ -26,6 +26,11 @@ export const resourceServer: Service<typeof resourceServerSettings.schema> = {
   start,
 };
 
+/** What `/readyz` says of the port that sells. While the process stops, purchases under way are finished and no new one is taken. */
+const notOpenYet: ReadinessCheck = { ok: false, message: "not open yet" };
+const open: ReadinessCheck = { ok: true, message: "open" };
+const stopping: ReadinessCheck = { ok: false, message: "stopping" };
+
 async function start(settings: ResourceServerSettings, context: ServiceContext) {
   const { log, metrics: registry, resources } = context;
   const { fetch } = globalThis;
@@ -47,12 +52,22 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const owners = createPaymentOwners();
   const metrics = createPaymentMetrics({ ledger, owners, registry });
   const sale = { ledger, facilitation, owners, onSettled: metrics.charge };
+  let sales = notOpenYet;
+  const readiness = () =>
+    readinessOf({
+      facilitator: facilitation.readiness(),
+      ledger: claims.readiness(),
+      sales: context.signal.aborted ? stopping : sales,
+    });
+  // Before the port that sells, so that it outlives it: a stop is seen here while purchases under way are finished.
+  const operations = resources.use(
+    await listenForOperations(
+      { ...settings.operations, setting: settingName("operations", "port") },
+      { log, metrics: registry, readiness },
+    ),
+  );
 
   const app = createApp({ bodyLimitBytes: settings.listen.bodyLimitBytes }, { log, metrics: registry });
-  operationsRoutes(app, {
-    metrics: registry,
-    readiness: () => readinessOf({ facilitator: facilitation.readiness(), ledger: claims.readiness() }),
-  });
   app.get("/health", (c) => c.json({ status: "ok" }));
   if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
   paidRoutes(
@@ -69,7 +84,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     },
   );
   const { host, port, requestTimeoutMs } = settings.listen;
-  const setting = environmentName(resourceServerSettings.service, ["listen", "port"]);
+  const setting = settingName("listen", "port");
   const listener = resources.use(await listenHttp(app, { host, port, setting, requestTimeoutMs }));
   resources.use(
     resumeSettlements(
@@ -77,5 +92,10 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
       { ...sale, log, clock },
     ),
   );
-  return { urls: { "resource-server": listener.url } };
+  sales = open;
+  return { urls: { "resource-server": listener.url, "resource-server-operations": operations.url } };
+}
+
+function settingName(...path: readonly string[]): string {
+  return environmentName(resourceServerSettings.service, path);
 }

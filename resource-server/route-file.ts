@@ -3,7 +3,7 @@ import { address, httpUrl } from "#daemon/setting-types.ts";
 import { routeMethods } from "./route.ts";
 
 /** Paths that the server answers itself. */
-const ownPaths = new Set(["/health", "/livez", "/readyz", "/metrics", "/.well-known/jwks.json"]);
+const ownPaths = new Set(["/health", "/.well-known/jwks.json"]);
 
 const plainPath = /^\/$|^(\/[A-Za-z0-9._~-]+)+$/;
 

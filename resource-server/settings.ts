@@ -27,6 +27,13 @@ export const resourceServerSettings = defineSettings("resource-server", {
     requestTimeoutMs: milliseconds.default(30_000).describe("How long a client may take to send a whole request"),
     bodyLimitBytes: bytes.default(1_048_576).describe("Largest request body that is read and forwarded"),
   }),
+  operations: section({
+    host: host.default("127.0.0.1").describe("Address of the health and metrics listener; nothing is sold there"),
+    port: port.default(9601).describe("Port of the health and metrics listener: /livez, /readyz, /metrics"),
+    requestTimeoutMs: milliseconds
+      .default(5_000)
+      .describe("How long a client of that listener may take to send a request"),
+  }),
   publicUrl: httpUrl
     .optional()
     .describe(

@@ -70,7 +70,7 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
   const facilitator = readSettings(facilitatorSettings, { env: facilitatorEnv }).listen;
   const seller = { payee: accounts.payee.address, facilitatorUrl: url(facilitator) };
   const resourceServerEnv = childEnvironment(resourceServerEnvironment(directory, chain, seller), env);
-  const resourceServer = readSettings(resourceServerSettings, { env: resourceServerEnv }).listen;
+  const resourceServer = readSettings(resourceServerSettings, { env: resourceServerEnv });
   return {
     chain,
     devnet,
@@ -78,7 +78,7 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
       upstream: url(upstream),
       sidecar: url(sidecar.listen),
       gateway: url(sidecar.gateway.public),
-      resourceServer: url(resourceServer),
+      resourceServer: url(resourceServer.listen),
     },
     ports: [
       want("node", { host: node.listenHost, port: node.httpPort }, devnetSettings, ["node", "httpPort"]),
@@ -91,7 +91,8 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
       want("gateway", sidecar.gateway.public, sidecarSettings, ["gateway", "public", "port"]),
       want("sidecar", sidecar.listen, sidecarSettings),
       want("facilitator", facilitator, facilitatorSettings),
-      want("resource server", resourceServer, resourceServerSettings),
+      want("resource server", resourceServer.listen, resourceServerSettings),
+      want("resource server's metrics", resourceServer.operations, resourceServerSettings, ["operations", "port"]),
     ],
     environments: {
       pushgateway: pushgatewayEnv,

@@ -35,6 +35,7 @@ export async function dockerHostOf(
       gateway: config.gatewayPort,
       privateGateway: config.privateGatewayPort,
       resourceServer: config.resourceServerPort,
+      resourceServerOperations: config.resourceServerOperationsPort,
       status: config.statusPort,
     },
     engineSocket: { path, group: config.dockerSocketGroup ?? socketGroup(path) },

@@ -4,12 +4,19 @@ import type { Placement } from "./container-args.ts";
 /** The host's side of published ports. */
 export type PublishOptions = Readonly<{
   publishAddress: string;
-  hostPorts: Readonly<{ gateway: number; privateGateway: number; resourceServer: number; status: number }>;
+  hostPorts: Readonly<{
+    gateway: number;
+    privateGateway: number;
+    resourceServer: number;
+    resourceServerOperations: number;
+    status: number;
+  }>;
 }>;
 
 /**
  * The ports of a service that the host publishes: the gateway, the resource server, the node's port for its peers, and on
- * loopback the gateway's private listener, whose tokens want TLS in front, and the sidecar's status. The node's own RPC is published nowhere.
+ * loopback the gateway's private listener, whose tokens want TLS in front, the sidecar's status and the resource server's health and
+ * metrics. The node's own RPC is published nowhere.
  */
 export function publications(spec: ServiceSpec, options: PublishOptions): Placement["published"] {
   const address = options.publishAddress;
@@ -20,7 +27,12 @@ export function publications(spec: ServiceSpec, options: PublishOptions): Placem
       status: { address: "127.0.0.1", port: options.hostPorts.status },
     };
   }
-  if (spec.name === "resource-server") return { http: { address, port: options.hostPorts.resourceServer } };
+  if (spec.name === "resource-server") {
+    return {
+      http: { address, port: options.hostPorts.resourceServer },
+      operations: { address: "127.0.0.1", port: options.hostPorts.resourceServerOperations },
+    };
+  }
   return Object.fromEntries(
     spec.ports
       .filter((port) => port.audience === "peers")

@@ -89,6 +89,7 @@ function wantedPorts(config: StackConfig): readonly WantedPort[] {
     { key: "gatewayPort", address, port: config.gatewayPort },
     { key: "privateGatewayPort", address: "127.0.0.1", port: config.privateGatewayPort },
     { key: "resourceServerPort", address, port: config.resourceServerPort },
+    { key: "resourceServerOperationsPort", address: "127.0.0.1", port: config.resourceServerOperationsPort },
     { key: "statusPort", address: "127.0.0.1", port: config.statusPort },
     ...(config.nodeImage === undefined ? [] : [{ key: "peerPort", address: "0.0.0.0", port: peerPort(config) }]),
   ];

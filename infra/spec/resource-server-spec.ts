@@ -39,8 +39,11 @@ export type ResourceServerArgs = CommonArgs &
     publicUrl: string | undefined;
   }>;
 
-/** Port of the resource server's HTTP listener (specification, Limits). */
+/** Port of the resource server's HTTP listener (specification, Limits): what is sold, and nothing else. */
 export const resourceServerPort = 4_021;
+
+/** Port of the resource server's health and metrics. */
+export const resourceServerOperationsPort = 9_601;
 
 const routesFile = "routes.json5";
 
@@ -55,6 +58,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
       definition: resourceServerSettings,
       tree: {
         listen: { host: "0.0.0.0", port: resourceServerPort },
+        operations: { host: "0.0.0.0", port: resourceServerOperationsPort },
         publicUrl: args.publicUrl,
         routesPath: `${filesDirectory}/${routesFile}`,
         payTo: args.payTo,
@@ -66,7 +70,10 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         shutdown: { graceMs: 20_000 },
       },
       files: [{ name: routesFile, content: `${JSON.stringify(args.routes, undefined, 2)}\n`, secret: false }],
-      ports: [{ name: "http", number: resourceServerPort, audience: "public" }],
+      ports: [
+        { name: "http", number: resourceServerPort, audience: "public" },
+        { name: "operations", number: resourceServerOperationsPort, audience: "system" },
+      ],
       volumes: ledger.volumes,
       edges: [
         { to: "facilitator", port: "http" },
@@ -75,7 +82,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         ...ledger.edges,
       ],
       replicas: args.replicas,
-      health: daemonHealth,
+      health: { ...daemonHealth, port: "operations" },
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,
     },

@@ -2,14 +2,18 @@ import type { PolicyResource, ResourceRule } from "../rule.ts";
 import { fields, items, text, whole } from "../values.ts";
 import { workloadOf } from "../workload-of.ts";
 
-/** Ports that hand out control or data of the node: its RPC, its internal RPC, the Pushgateway, the sidecar's status. */
+/** Wants a token of each caller, so that an Ingress with TLS may hand it on; a plain port would show the tokens. */
+const privateGateway = 8_547;
+
+/** Ports that hand out control or data of the node: its RPC, its internal RPC, the Pushgateway, what services tell of themselves. */
 const reserved: Readonly<Record<number, string>> = {
   18_100: "the node's JSON-RPC over HTTP",
   18_200: "the node's JSON-RPC over WebSocket",
   20_000: "the node's internal RPC",
   9_091: "the Pushgateway",
   9_600: "the sidecar's status",
-  8_547: "the gateway's private listener",
+  9_601: "the resource server's health and metrics",
+  [privateGateway]: "the gateway's private listener",
   8_548: "the gateway's internal listener",
 };
 
@@ -22,7 +26,7 @@ export const privatePorts: ResourceRule = {
   severity: "critical",
   why: "The node's own RPC has no limits and no audiences, and the Pushgateway takes whatever is pushed to it.",
   remedy: "Publish the gateway (8545) and the resource server (4021) only; bind operators' ports to loopback.",
-  check: (resource) => [...containerPorts(resource), ...servicePorts(resource)],
+  check: (resource) => [...containerPorts(resource), ...servicePorts(resource), ...backendPorts(resource)],
 };
 
 function containerPorts(resource: PolicyResource): readonly string[] {
@@ -47,4 +51,30 @@ function servicePorts({ type, props }: PolicyResource): readonly string[] {
     const what = reserved[whole(number) ?? 0] ?? reserved[whole(targetPort) ?? 0];
     return what === undefined ? [] : [`exposes ${what} by a Service of type ${kind}`];
   });
+}
+
+/** What an Ingress or a route of the Gateway API hands to the public. */
+function backendPorts({ type, props }: PolicyResource): readonly string[] {
+  const spec = fields(props["spec"]);
+  const rules = items(spec["rules"]).map(fields);
+  return publishedPorts(type, rules, spec).flatMap((number) => {
+    const what = reserved[whole(number) ?? 0];
+    return what === undefined || number === privateGateway ? [] : [`makes ${what} public`];
+  });
+}
+
+function publishedPorts(
+  type: string,
+  rules: readonly Readonly<Record<string, unknown>>[],
+  spec: Readonly<Record<string, unknown>>,
+): readonly unknown[] {
+  if (type === "kubernetes:networking.k8s.io/v1:Ingress") {
+    const paths = rules.flatMap((rule) => items(fields(rule["http"])["paths"]).map(fields));
+    const services = [...paths.map(({ backend }) => backend), spec["defaultBackend"]].map(
+      (backend) => fields(backend)["service"],
+    );
+    return services.map((service) => fields(fields(service)["port"])["number"]);
+  }
+  if (!/^kubernetes:gateway\.networking\.k8s\.io\/v1(beta1)?:HTTPRoute$/.test(type)) return [];
+  return rules.flatMap((rule) => items(rule["backendRefs"]).map((backend) => fields(backend)["port"]));
 }

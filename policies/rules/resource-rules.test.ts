@@ -13,6 +13,9 @@ const route = (parent: Record<string, unknown>, backend: string) =>
   resource("kubernetes:gateway.networking.k8s.io/v1:HTTPRoute", {
     spec: { parentRefs: [{ name: "public", ...parent }], rules: [{ backendRefs: [{ name: backend, port: 1 }] }] },
   });
+const backend = (name: string, number: number) => ({
+  http: { paths: [{ path: "/", backend: { service: { name, port: { number } } } }] },
+});
 const env = (name: string, value: string) => statefulSet({ env: [{ name, value }] });
 
 /** For each rule what passes (no finding), what fails, and what has the wrong type. */
@@ -131,6 +134,30 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ["all ports", dockerContainer({ publishAllPorts: true }), /publishes all/],
     ["ports of the wrong type", dockerContainer({ ports: "8545" }), undefined],
     ["an inner Service", service({ ports: [{ port: 9_091 }] }), undefined],
+    [
+      "the sales' metrics for all",
+      dockerContainer({ ports: [{ internal: 9_601, ip: "0.0.0.0" }] }),
+      /resource server's health and metrics/,
+    ],
+    ["an Ingress to the gateway for token holders", ingress({ rules: [backend("gateway", 8_547)] }), undefined],
+    ["an Ingress to what is sold", ingress({ rules: [backend("resource-server", 4_021)] }), undefined],
+    [
+      "an Ingress to the sales' metrics",
+      ingress({ rules: [backend("resource-server", 9_601)] }),
+      /makes the resource server's health and metrics public/,
+    ],
+    [
+      "an Ingress that hands the rest to the sidecar's status",
+      ingress({ defaultBackend: { service: { name: "sidecar-status", port: { number: 9_600 } } } }),
+      /makes the sidecar's status public/,
+    ],
+    [
+      "a route to the sales' metrics",
+      resource("kubernetes:gateway.networking.k8s.io/v1:HTTPRoute", {
+        spec: { rules: [{ backendRefs: [{ name: "resource-server", port: 9_601 }] }] },
+      }),
+      /makes the resource server's health and metrics public/,
+    ],
     ["a public Pushgateway", service({ type: "LoadBalancer", ports: [{ port: 9_091 }] }), /the Pushgateway/],
   ],
   "chain-data": [

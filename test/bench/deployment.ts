@@ -1,10 +1,10 @@
 import { tokenAddress } from "#devnet/token/address.ts";
+import { freeHostPorts } from "../infra/host-ports.ts";
 import { buildTestImages, removeTestImages, type TestImages } from "../infra/test-images.ts";
 import { startTestStack } from "../infra/test-stack.ts";
 import { uniqueName } from "../support/engine/container.ts";
 import { docker } from "../support/engine/docker.ts";
 import { findEngine } from "../support/engine/find-engine.ts";
-import { freePorts } from "../support/free-ports.ts";
 import { findPulumi } from "../support/pulumi/find-pulumi.ts";
 import { pulumiStack } from "../support/pulumi/pulumi-stack.ts";
 import { removeStack } from "../support/pulumi/remove-stack.ts";
@@ -69,8 +69,7 @@ async function pulumiRows(dockerEngine: string, baseImage: string): Promise<read
   const pulumi = await findPulumi("docker");
   if (!pulumi.ok) return [{ "not measured": pulumi.message }];
   await using stack = await pulumiStack(uniqueName("bench").replace("gatehouse-test-", ""));
-  const [gatewayPort = 0, privateGatewayPort = 0, resourceServerPort = 0, statusPort = 0] = await freePorts(4);
-  const ports = { gatewayPort, privateGatewayPort, resourceServerPort, statusPort };
+  const ports = await freeHostPorts();
   const own = { target: "docker", dockerEngine, baseImage, devAccounts: true, tokenAddress, protectData: false };
   await stack.configure({ ...own, ...ports });
   const seconds = async (...args: readonly string[]) => {

@@ -12,6 +12,7 @@ import { startContainer, uniqueName } from "../support/engine/container.ts";
 import { docker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { freePorts } from "../support/free-ports.ts";
+import { asConfig, freeHostPorts } from "./host-ports.ts";
 
 const found = await findEngine();
 const url = found.ok ? found.url : "";
@@ -19,9 +20,7 @@ const url = found.ok ? found.url : "";
 const image = found.ok ? found.nodeImage : "";
 
 const problems = async (config: Readonly<Record<string, string>>, prefix = "gatehouse-other") => {
-  const [gatewayPort = 0, privateGatewayPort = 0, resourceServerPort = 0, statusPort = 0] = await freePorts(4);
-  const ports = { gatewayPort, privateGatewayPort, resourceServerPort, statusPort };
-  const free = Object.fromEntries(Object.entries(ports).map(([key, port]) => [key, String(port)]));
+  const free = asConfig(await freeHostPorts());
   const built = { gatehouseImage: image, devnetImage: image };
   const parsed = parseConfig({ dockerEngine: url, devAccounts: "true", tokenAddress, ...built, ...free, ...config });
   try {

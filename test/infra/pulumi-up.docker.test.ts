@@ -4,7 +4,6 @@ import { tokenAddress } from "#devnet/token/address.ts";
 import { uniqueName } from "../support/engine/container.ts";
 import { docker } from "../support/engine/docker.ts";
 import { findEngine } from "../support/engine/find-engine.ts";
-import { freePorts } from "../support/free-ports.ts";
 import { callRpc } from "../support/call-rpc.ts";
 import { clientFetch } from "../support/paying.ts";
 import { testAccount } from "../support/payment-chain.ts";
@@ -12,6 +11,7 @@ import { findPulumi } from "../support/pulumi/find-pulumi.ts";
 import { pulumiStack, type PulumiResult, type PulumiStack } from "../support/pulumi/pulumi-stack.ts";
 import { removeStack } from "../support/pulumi/remove-stack.ts";
 import { until } from "../support/until.ts";
+import { freeHostPorts } from "./host-ports.ts";
 
 const engine = await findEngine();
 const pulumi = await findPulumi("docker");
@@ -78,8 +78,11 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   beforeAll(async () => {
     if (!engine.ok) throw new Error(engine.message);
     stack = await pulumiStack(uniqueName("up").replace("gatehouse-test-", ""));
-    const [gatewayPort = 0, privateGatewayPort = 0, resourceServerPort = 0, statusPort = 0] = await freePorts(4);
-    urls = { gateway: `http://127.0.0.1:${gatewayPort}`, resourceServer: `http://127.0.0.1:${resourceServerPort}` };
+    const ports = await freeHostPorts();
+    urls = {
+      gateway: `http://127.0.0.1:${ports.gatewayPort}`,
+      resourceServer: `http://127.0.0.1:${ports.resourceServerPort}`,
+    };
     config = {
       target: "docker",
       dockerEngine: engine.url,
@@ -87,10 +90,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
       devAccounts: true,
       tokenAddress,
       nodeVersion: "0.15.0",
-      gatewayPort,
-      privateGatewayPort,
-      resourceServerPort,
-      statusPort,
+      ...ports,
     };
     await stack.configure(config);
   });

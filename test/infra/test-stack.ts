@@ -1,8 +1,8 @@
 import { tokenAddress } from "#devnet/token/address.ts";
 import { runOnEngine, type EngineStack } from "../support/engine/engine-stack.ts";
 import { uniqueName } from "../support/engine/container.ts";
-import { freePorts } from "../support/free-ports.ts";
 import { deployedResources } from "./deployed-resources.ts";
+import { asConfig, freeHostPorts } from "./host-ports.ts";
 import type { TestImages } from "./test-images.ts";
 
 /** What the Pulumi program deploys to Docker, on an engine without Pulumi. */
@@ -10,7 +10,9 @@ export type TestStack = EngineStack &
   Readonly<{
     /** Begins the names of everything that was made. */
     prefix: string;
-    urls: Readonly<{ gateway: string; privateGateway: string; resourceServer: string; status: string }>;
+    urls: Readonly<
+      Record<"gateway" | "privateGateway" | "resourceServer" | "resourceServerOperations" | "status", string>
+    >;
   }>;
 
 /** Runs the whole stack with the devnet node and its accounts, published on free ports; `more` is configuration beyond that. */
@@ -20,17 +22,14 @@ export async function startTestStack(
   more: Readonly<Record<string, string>> = {},
 ): Promise<TestStack> {
   const prefix = uniqueName("stack");
-  const [gateway = 0, privateGateway = 0, resourceServer = 0, status = 0] = await freePorts(4);
+  const ports = await freeHostPorts();
   const config = {
     dockerEngine: url,
     devAccounts: "true",
     tokenAddress,
     gatehouseImage: images.gatehouse,
     devnetImage: images.devnet,
-    gatewayPort: String(gateway),
-    privateGatewayPort: String(privateGateway),
-    resourceServerPort: String(resourceServer),
-    statusPort: String(status),
+    ...asConfig(ports),
     ...more,
   };
   const stack = await runOnEngine(await deployedResources(config, prefix), { url, prefix });
@@ -38,10 +37,11 @@ export async function startTestStack(
     ...stack,
     prefix,
     urls: {
-      gateway: `http://127.0.0.1:${gateway}`,
-      privateGateway: `http://127.0.0.1:${privateGateway}`,
-      resourceServer: `http://127.0.0.1:${resourceServer}`,
-      status: `http://127.0.0.1:${status}`,
+      gateway: `http://127.0.0.1:${ports.gatewayPort}`,
+      privateGateway: `http://127.0.0.1:${ports.privateGatewayPort}`,
+      resourceServer: `http://127.0.0.1:${ports.resourceServerPort}`,
+      resourceServerOperations: `http://127.0.0.1:${ports.resourceServerOperationsPort}`,
+      status: `http://127.0.0.1:${ports.statusPort}`,
     },
   };
 }

@@ -61,6 +61,7 @@ export async function openReplicatedMarket(): Promise<ReplicatedMarket> {
     ports.slice(2).map((port, index) =>
       replica(`shop ${index}`, "resource-server", port, {
         GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: String(port),
+        GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: "0",
         GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
         GATEHOUSE_RESOURCE_SERVER_PAY_TO: testAccount(2).address,
         GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,

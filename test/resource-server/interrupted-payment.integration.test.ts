@@ -6,7 +6,7 @@ import { payingFetch } from "#client/paying-fetch.ts";
 import { freePorts } from "../support/free-ports.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
-import { openMarket, payee, payer, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
+import { openMarket, operationsUrlOf, payee, payer, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
 import { largeBytes } from "./test-upstream.ts";
 
 let market: Market;
@@ -31,7 +31,7 @@ const settlementOf = (response: Response) =>
   decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? "");
 
 async function metric(shop: ServiceProcess, line: string): Promise<boolean> {
-  return (await (await fetch(`${urlOf(shop)}/metrics`)).text()).split("\n").includes(line);
+  return (await (await fetch(`${operationsUrlOf(shop)}/metrics`)).text()).split("\n").includes(line);
 }
 
 describe("kill -9 of the resource server", () => {
@@ -168,7 +168,7 @@ describe("a facilitator that is not what it should be", () => {
       '{"error":"the payment can\'t be verified now; you were not charged, try again later."}',
     ]);
     expect(market.upstream.hits()).toBe(0);
-    await until("it is unready", 5_000, async () => (await fetch(`${urlOf(shop)}/readyz`)).status === 503);
+    await until("it is unready", 5_000, async () => (await fetch(`${operationsUrlOf(shop)}/readyz`)).status === 503);
   });
 
   it.each([

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
-import { openMarket, payee, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
+import { openMarket, operationsUrlOf, payee, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
 import { testAccount } from "../support/payment-chain.ts";
 
 let market: Market;
@@ -160,7 +160,7 @@ describe("a resource server without a facilitator", () => {
     const response = await fetch(url, { headers: { "PAYMENT-SIGNATURE": await paymentFor(url) } });
     expect([response.status, (await market.chain.balanceOf(payee.address)) - before]).toEqual([200, 10_000n]);
     expect(market.facilitator.calls).toEqual([]);
-    expect((await fetch(`${urlOf(alone)}/readyz`)).status).toBe(200);
+    expect((await fetch(`${operationsUrlOf(alone)}/readyz`)).status).toBe(200);
     expect(alone.output()).not.toContain(testAccount(3).privateKey.slice(2));
   });
 });

@@ -45,6 +45,7 @@ export async function openMarket(): Promise<Market> {
     await writeFile(routesPath, routesFile(upstream.url));
     return {
       GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: "0",
+      GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: "0",
       GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
       GATEHOUSE_RESOURCE_SERVER_PAY_TO: payee.address,
       GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,
@@ -73,6 +74,11 @@ export async function temporaryFolder(): Promise<AsyncDisposable & Readonly<{ pa
 /** The URL that a resource server is reached at. */
 export function urlOf(shop: ServiceProcess): string {
   return shop.urls["resource-server"] as string;
+}
+
+/** The URL at which a resource server tells how it is. */
+export function operationsUrlOf(shop: ServiceProcess): string {
+  return shop.urls["resource-server-operations"] as string;
 }
 
 /** Asks for a resource without payment and signs what it costs: the header that pays for one request. */

@@ -9,7 +9,15 @@ import { until } from "./until.ts";
 /** The ports of a stack under test, by part. */
 export type StackPorts = Readonly<
   Record<
-    "node" | "nodeWebSocket" | "pushgateway" | "sidecar" | "gateway" | "facilitator" | "resourceServer" | "upstream",
+    | "node"
+    | "nodeWebSocket"
+    | "pushgateway"
+    | "sidecar"
+    | "gateway"
+    | "facilitator"
+    | "resourceServer"
+    | "resourceServerOperations"
+    | "upstream",
     number
   >
 >;
@@ -33,11 +41,12 @@ const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 
 /** Ports that are free now, as the environment variables that the stack's services read. */
 export async function stackPorts(): Promise<Readonly<{ ports: StackPorts; env: Record<string, string> }>> {
-  const [node, nodeWebSocket, pushgateway, sidecar, gateway, facilitator, resourceServer, upstream] = (await freePorts(
-    8,
-  )) as [number, number, number, number, number, number, number, number];
+  const free = await freePorts(9);
+  const [node = 0, nodeWebSocket = 0, pushgateway = 0, sidecar = 0, gateway = 0, facilitator = 0] = free;
+  const [resourceServer = 0, resourceServerOperations = 0, upstream = 0] = free.slice(6);
+  const sellers = { facilitator, resourceServer, resourceServerOperations, upstream };
   return {
-    ports: { node, nodeWebSocket, pushgateway, sidecar, gateway, facilitator, resourceServer, upstream },
+    ports: { node, nodeWebSocket, pushgateway, sidecar, gateway, ...sellers },
     env: {
       GATEHOUSE_DEVNET_NODE_HTTP_PORT: String(node),
       GATEHOUSE_DEVNET_NODE_WEB_SOCKET_PORT: String(nodeWebSocket),
@@ -46,6 +55,7 @@ export async function stackPorts(): Promise<Readonly<{ ports: StackPorts; env: R
       GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: String(gateway),
       GATEHOUSE_FACILITATOR_LISTEN_PORT: String(facilitator),
       GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: String(resourceServer),
+      GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: String(resourceServerOperations),
       GATEHOUSE_UPSTREAM_LISTEN_PORT: String(upstream),
     },
   };

@@ -1,0 +1,24 @@
+import type { Registry } from "prom-client";
+import { createApp } from "./http-app.ts";
+import { listenHttp, type HttpListener, type ListenOptions } from "./http-listener.ts";
+import type { Logger } from "./log.ts";
+import { operationsRoutes } from "./operations-routes.ts";
+import type { Readiness } from "./readiness.ts";
+
+/** Bodies that the listener takes; none of its routes needs one. */
+const bodyLimitBytes = 1_024;
+
+/**
+ * Serves `/livez`, `/readyz` and `/metrics` at an address of their own, for a service whose other port is for the public. Requests here
+ * are not measured: the service's own series stay about its own traffic.
+ *
+ * @throws {StartupError} when the port is taken or the address is not this machine's.
+ */
+export async function listenForOperations(
+  options: ListenOptions,
+  { log, metrics, readiness }: Readonly<{ log: Logger; metrics: Registry; readiness: () => Readiness }>,
+): Promise<HttpListener> {
+  const app = createApp({ bodyLimitBytes }, { log });
+  operationsRoutes(app, { metrics, readiness });
+  return listenHttp(app, options);
+}

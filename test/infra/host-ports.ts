@@ -1,0 +1,24 @@
+import { freePorts } from "../support/free-ports.ts";
+
+/** The ports that a stack on Docker publishes on its host, by the stack's configuration keys. */
+export type HostPorts = Readonly<
+  Record<
+    "gatewayPort" | "privateGatewayPort" | "resourceServerPort" | "resourceServerOperationsPort" | "statusPort",
+    number
+  >
+>;
+
+/** Ports that are free now, one for each key. */
+export async function freeHostPorts(): Promise<HostPorts> {
+  const [gatewayPort = 0, privateGatewayPort = 0, resourceServerPort = 0, ...operations] = await freePorts(5);
+  const [resourceServerOperationsPort = 0, statusPort = 0] = operations;
+  return { gatewayPort, privateGatewayPort, resourceServerPort, resourceServerOperationsPort, statusPort };
+}
+
+/** The ports as a stack's configuration has them. */
+export function asConfig(ports: HostPorts): Record<keyof HostPorts, string> {
+  return Object.fromEntries(Object.entries(ports).map(([key, port]) => [key, String(port)])) as Record<
+    keyof HostPorts,
+    string
+  >;
+}

@@ -1,0 +1,81 @@
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+import { openMarket, operationsUrlOf, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
+
+let market: Market;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let shop: ServiceProcess;
+
+beforeAll(async () => {
+  market = await openMarket();
+  folder = await temporaryFolder();
+  shop = await market.openShop(folder.path);
+});
+
+afterAll(async () => {
+  await shop?.[Symbol.asyncDispose]();
+  await folder?.[Symbol.asyncDispose]();
+  await market?.[Symbol.asyncDispose]();
+});
+
+it.each(["/metrics", "/readyz", "/livez"])("the port that sells does not serve %s", async (path) => {
+  const response = await fetch(`${urlOf(shop)}${path}`);
+  expect([response.status, await response.json()]).toEqual([404, { error: `no such route: GET ${path}` }]);
+});
+
+it("the operations port says how the server is, and counts what was asked of the port that sells", async () => {
+  await fetch(`${urlOf(shop)}/data`);
+  await until("it is ready", 5_000, async () => (await fetch(`${operationsUrlOf(shop)}/readyz`)).status === 200);
+  expect(await (await fetch(`${operationsUrlOf(shop)}/readyz`)).json()).toMatchObject({
+    status: "ok",
+    checks: { facilitator: { ok: true }, ledger: { ok: true }, sales: { ok: true, message: "open" } },
+  });
+  expect((await fetch(`${operationsUrlOf(shop)}/livez`)).status).toBe(200);
+  const metrics = await (await fetch(`${operationsUrlOf(shop)}/metrics`)).text();
+  expect(metrics).toContain('gatehouse_payment_requests_total{route="GET /data",outcome="unpaid"} 1');
+  expect(metrics).toContain('gatehouse_http_request_duration_seconds_count{method="GET",route="/data",status="402"} 1');
+  expect(metrics).not.toContain('route="/readyz"');
+});
+
+it("nothing is sold at the operations port", async () => {
+  market.upstream.behave("data");
+  const payment = { "PAYMENT-SIGNATURE": await paymentFor(`${urlOf(shop)}/data`) };
+  expect((await fetch(`${operationsUrlOf(shop)}/data`, { headers: payment })).status).toBe(404);
+  expect(market.upstream.hits()).toBe(0);
+});
+
+it("a route may have any path that the port that sells does not need itself", async () => {
+  await using state = await temporaryFolder();
+  const routesPath = join(state.path, "own.json5");
+  const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
+  const upstream = `${market.upstream.url}/data`;
+  const routes = { "GET /metrics": { accepts, upstream }, "GET /readyz": { accepts, upstream } };
+  await writeFile(routesPath, JSON.stringify(routes));
+  await using own = await market.openShop(state.path, { GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath });
+  market.upstream.behave("data");
+  const url = `${urlOf(own)}/metrics`;
+  expect((await fetch(url)).status).toBe(402);
+  const bought = await fetch(url, { headers: { "PAYMENT-SIGNATURE": await paymentFor(url) } });
+  expect([bought.status, await bought.text()]).toEqual([200, expect.stringContaining("sold")]);
+});
+
+it("a taken operations port ends the start with its setting's name", async () => {
+  await using state = await temporaryFolder();
+  const squatter = createServer().listen(0, "127.0.0.1");
+  await once(squatter, "listening");
+  const { port } = squatter.address() as AddressInfo;
+  const env = { GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: String(port) };
+  const { status, stderr } = await runToEnd("resource-server", {
+    ...(await market.shopEnvironment(state.path)),
+    ...env,
+  });
+  squatter.close();
+  const words = `port ${port} on 127.0.0.1 is taken; stop what uses it or set GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT`;
+  expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);
+});
