@@ -20,6 +20,19 @@ describe("envelope over HTTP", () => {
   });
 
   it.each([
+    ["0x1"],
+    ["latest"],
+    ["pending"],
+    [`0x${"ab".repeat(32)}`],
+    [{ blockNumber: "0x1" }],
+    [{ blockHash: `0x${"ab".repeat(32)}` }],
+    [{ blockHash: `0x${"cd".repeat(32)}`, requireCanonical: true }],
+  ])("hands eth_getBlockReceipts on with the block %j", async (block) => {
+    node.answer(({ params }) => [params]);
+    expect((await call(gateway.url, "eth_getBlockReceipts", [block])).result).toEqual([[block]]);
+  });
+
+  it.each([
     ["{", -32700, "parse error", "null"],
     ["", -32700, "parse error", "null"],
     ['{"id":5,"method":"eth_chainId"}', -32600, "invalid request", "5"],

@@ -2,6 +2,7 @@ import type { Method } from "./method.ts";
 import {
   block,
   blockHash,
+  blockNumberOrHash,
   byBlock,
   byHash,
   fullTransactions,
@@ -33,7 +34,7 @@ export const chainMethods: readonly Method[] = [
   nodeMethod({
     name: "eth_getBlockReceipts",
     summary: "Receipts of a block",
-    params: [block],
+    params: [blockNumberOrHash],
     result: "array of receipts",
     cache: byBlock(0),
     costUnits: 40,

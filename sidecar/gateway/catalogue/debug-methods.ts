@@ -36,7 +36,7 @@ export const debugMethods: readonly Method[] = [
     summary: "Calls that a call would make",
     params: [callObject, block, tracerOptions],
     result: "trace object",
-    limit: { kind: "tracer", at: 2 },
+    limit: { kind: "tracer", at: 2, overrides: true },
     cache: byBlock(1),
     costUnits: 150,
     timeoutMs: traceTimeoutMs,

@@ -37,11 +37,12 @@ export type CacheRule =
 
 /**
  * A limit on a method's parameters that the gateway checks. `logs`, `logsAtOnce` (never in pieces) and `traceRange`: a range of
- * blocks; `tracer`: tracer options stand at parameter `at`; `lastTracer`: they are the last parameter, wherever that is.
+ * blocks; `tracer`: tracer options stand at parameter `at`, with state and block overrides where settings let `overrides` pass;
+ * `lastTracer`: they are the last parameter, wherever that is.
  */
 export type ParamLimit =
   | Readonly<{ kind: "logs" | "logsAtOnce" | "traceRange" | "lastTracer" }>
-  | Readonly<{ kind: "tracer"; at: number }>;
+  | Readonly<{ kind: "tracer"; at: number; overrides?: true }>;
 
 /** One method of the JSON-RPC interface: everything that the gateway knows about it. */
 export type Method = Readonly<{

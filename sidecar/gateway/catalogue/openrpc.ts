@@ -2,12 +2,21 @@ import type { ListenerName } from "../callers/caller.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Method, ParamShape } from "./method.ts";
 
+const blockHash = { type: "string", pattern: "^0x[0-9a-fA-F]{64}$" } as const;
+const block = { type: "string", pattern: "^(0x[0-9a-fA-F]+|latest|earliest|pending|safe|finalized)$" } as const;
+
+/** EIP-1898: a block by its number or by its hash, the latter possibly only if it is canonical. */
+const blockObjects = [
+  { type: "object", properties: { blockNumber: block }, required: ["blockNumber"] },
+  { type: "object", properties: { blockHash, requireCanonical: { type: "boolean" } }, required: ["blockHash"] },
+] as const;
+
 /** JSON Schema of each shape of parameter. */
 const schemas = {
   address: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" },
-  block: { type: "string", pattern: "^(0x[0-9a-fA-F]+|latest|earliest|pending|safe|finalized)$" },
-  blockHash: { type: "string", pattern: "^0x[0-9a-fA-F]{64}$" },
-  blockNumberOrHash: { type: "string", pattern: "^(0x[0-9a-fA-F]+|latest|earliest|pending|safe|finalized)$" },
+  block,
+  blockHash,
+  blockNumberOrHash: { anyOf: [block, ...blockObjects] },
   boolean: { type: "boolean" },
   callObject: { type: "object", properties: { from: {}, to: {}, gas: {}, gasPrice: {}, value: {}, data: {} } },
   data: { type: "string", pattern: "^0x([0-9a-fA-F]{2})*$" },

@@ -59,6 +59,7 @@ function readWithin(work: Work, method: Method, params: string): AnswerFlow {
     return checkParams(method, params, head, {
       logs: () => ({ capBlocks: logsCap(policy, tier), splitBlocks, errorCode }),
       trace: () => ({ capBlocks: traceCap(policy, tier), splitBlocks, errorCode }),
+      traceCallOverrides: policy.settings.limits.traceCallOverrides,
     });
   });
   switch (checked.kind) {

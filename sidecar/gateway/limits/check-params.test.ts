@@ -8,11 +8,19 @@ const head = { latest: 1_000n, finalized: 900n };
 const address = `0x${"ab".repeat(20)}`;
 const hash = `0x${"cd".repeat(32)}`;
 
-function check(name: string, params: unknown, { known = head as typeof head | null, splitBlocks = 0 } = {}) {
+function check(
+  name: string,
+  params: unknown,
+  { known = head as typeof head | null, splitBlocks = 0, overrides = false } = {},
+) {
   const method = catalogue.get(name) ?? addedMethod(name);
   const limit = (capBlocks: number) => () => ({ capBlocks, splitBlocks, errorCode: -32_602 });
   const text = typeof params === "string" ? params : JSON.stringify(params);
-  return checkParams(method, text, known ?? undefined, { logs: limit(100), trace: limit(500) });
+  return checkParams(method, text, known ?? undefined, {
+    logs: limit(100),
+    trace: limit(500),
+    traceCallOverrides: overrides,
+  });
 }
 
 function refusal(name: string, params: unknown, known: typeof head | null = head): string {
@@ -102,6 +110,53 @@ describe("trace_filter", () => {
     expect(refusal("trace_filter", [{}])).toContain("1001 blocks requested");
     expect(refusal("trace_filter", [{ fromBlock: "0x0", toBlock: "0x1", count: -1 }])).toContain("invalid count");
   });
+
+  it.each([
+    [
+      { fromBlock: "0x384", toBlock: "0x3E8" },
+      { fromBlock: "0x384", toBlock: "0x3e8" },
+    ],
+    [{ fromBlock: "0x384" }, { fromBlock: "0x384", toBlock: "0x3e8" }],
+    [
+      { fromBlock: "0x384", toBlock: null },
+      { fromBlock: "0x384", toBlock: "0x3e8" },
+    ],
+    [
+      { fromBlock: "finalized", toBlock: "latest" },
+      { fromBlock: "0x384", toBlock: "0x3e8" },
+    ],
+    [
+      { fromBlock: "earliest", toBlock: "0x10" },
+      { fromBlock: "0x0", toBlock: "0x10" },
+    ],
+    [{ toBlock: "0x10" }, { fromBlock: "0x0", toBlock: "0x10" }],
+    [{ fromBlock: "safe" }, { fromBlock: "safe", toBlock: "0x3e8" }],
+    [{ fromBlock: "0x3e9" }, { fromBlock: "0x3e9" }],
+    [
+      { fromBlock: "0x3e9", toBlock: "latest" },
+      { fromBlock: "0x3e9", toBlock: "latest" },
+    ],
+  ])("tells the node of no bound but in hexadecimal, if it is known and in order: %j", (given, passed) => {
+    expect(check("trace_filter", [given])).toEqual({ kind: "pass", params: JSON.stringify([passed]) });
+  });
+
+  it.each(["mode", "FromBlock", "toblock", "fromaddress", "__proto__", "limit"])(
+    "refuses the field %s by its name",
+    (name) => {
+      const params = `[{"fromBlock":"0x1","toBlock":"0x2",${JSON.stringify(name)}:"0xffff"}]`;
+      expect(check("trace_filter", params)).toMatchObject({
+        kind: "refuse",
+        error: {
+          code: -32_602,
+          message: `unknown field "${name}" in the trace filter: expected fromBlock, toBlock, fromAddress, toAddress, count, after`,
+        },
+      });
+    },
+  );
+
+  it("shows no more of a foreign field than a short name", () => {
+    expect(refusal("trace_filter", [{ ["\u0000é".repeat(1_000)]: 1 }]).length).toBeLessThan(500);
+  });
 });
 
 describe("tracer options", () => {
@@ -129,6 +184,49 @@ describe("tracer options", () => {
     ["debug_traceCallMany", [[{ deep: [{ TRACER: js }] }], {}, { tracer: "callTracer" }]],
   ])("refuses others of %s (case %#)", (name, params) => {
     expect(check(name, params)).toMatchObject({ kind: "refuse", error: { code: -32_602 } });
+  });
+
+  it("pass when they change nothing for callTracer, and go no further", () => {
+    const idle = { disableStorage: true, disableStack: true, disableMemory: true, enableMemory: false, limit: 0 };
+    for (const name of ["debug_traceTransaction", "debug_traceBlockByHash"]) {
+      expect(
+        check(name, [hash, { tracer: "callTracer", reexec: 128, enableReturnData: true, debug: null, ...idle }]),
+      ).toEqual({
+        kind: "pass",
+        params: JSON.stringify([hash, { tracer: "callTracer" }]),
+      });
+    }
+    expect(refusal("debug_traceTransaction", [hash, { reexec: "all" }])).toBe("invalid reexec: expected a number");
+    expect(refusal("debug_traceTransaction", [hash, { disableStorage: {} }])).toBe(
+      "invalid disableStorage: expected a boolean",
+    );
+  });
+
+  it("are refused by name when nobody knows them", () => {
+    expect(refusal("debug_traceTransaction", [hash, { Reexec: 1 }])).toBe('unknown tracer option "Reexec"');
+    expect(refusal("debug_traceBlockByNumber", ["latest", { overrides: {} }])).toBe(
+      'unknown tracer option "overrides"',
+    );
+  });
+
+  it("of debug_traceCall carry overrides where settings allow it, and nowhere else", () => {
+    const options = {
+      tracer: "callTracer",
+      stateOverrides: { [address]: { balance: "0x1" } },
+      blockOverrides: { number: "0x1" },
+      txIndex: "0x0",
+    };
+    const refused = "stateOverrides is not supported here; the operator may allow it (limits.traceCallOverrides)";
+    expect(refusal("debug_traceCall", [{}, "latest", options])).toBe(refused);
+    expect(check("debug_traceCall", [{}, "latest", options], { overrides: true })).toEqual({
+      kind: "pass",
+      params: JSON.stringify([{}, "latest", options]),
+    });
+    expect(check("debug_traceTransaction", [hash, options], { overrides: true })).toMatchObject({ kind: "refuse" });
+    expect(check("debug_traceCallMany", [[], {}, options], { overrides: true })).toMatchObject({ kind: "refuse" });
+    for (const wrong of [{ stateOverrides: [] }, { blockOverrides: "0x1" }, { txIndex: {} }]) {
+      expect(check("debug_traceCall", [{}, "latest", wrong], { overrides: true })).toMatchObject({ kind: "refuse" });
+    }
   });
 
   it("are taken as the last parameter of methods that an operator adds", () => {

@@ -5,15 +5,20 @@ import { checkLogParams } from "./log-filter.ts";
 import { checkTraceParams } from "./trace-filter.ts";
 import { checkLastTracer, checkTracerParams } from "./tracer-options.ts";
 
-/** What ranges are limited to. */
-export type RangeLimits = Readonly<{ logs: () => RangeLimit; trace: () => RangeLimit }>;
+/** What parameters are limited to. */
+export type ParamLimits = Readonly<{
+  logs: () => RangeLimit;
+  trace: () => RangeLimit;
+  /** Whether `debug_traceCall` takes state and block overrides. */
+  traceCallOverrides: boolean;
+}>;
 
 /** Checks a method's parameters (JSON text of an array) against the limit that the catalogue names for it. */
 export function checkParams(
   method: Method,
   params: string,
   head: KnownHead | undefined,
-  limits: RangeLimits,
+  limits: ParamLimits,
 ): CheckedParams {
   switch (method.limit?.kind) {
     case "logs":
@@ -23,7 +28,10 @@ export function checkParams(
     case "traceRange":
       return checkTraceParams(params, head, limits.trace());
     case "tracer":
-      return checkTracerParams(params, method.limit.at, method.timeoutMs);
+      return checkTracerParams(params, method.limit.at, {
+        mostMs: method.timeoutMs,
+        overrides: method.limit.overrides === true && limits.traceCallOverrides,
+      });
     case "lastTracer":
       return checkLastTracer(params, method.timeoutMs);
     case undefined:

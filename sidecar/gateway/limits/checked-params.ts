@@ -37,3 +37,12 @@ export function ownFields(value: unknown): ReadonlyMap<string, unknown> | undefi
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   return new Map(Object.entries(value));
 }
+
+/** Longest name of a field that an error shows. */
+const shownNameLength = 50;
+
+/** The first field that is none of the known ones, as JSON text for an error to show; undefined when there is none. */
+export function unknownField(fields: ReadonlyMap<string, unknown>, known: ReadonlySet<string>): string | undefined {
+  const name = fields.keys().find((field) => !known.has(field));
+  return name === undefined ? undefined : JSON.stringify(asBinary(name.slice(0, shownNameLength)));
+}

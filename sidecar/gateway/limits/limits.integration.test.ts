@@ -253,4 +253,15 @@ describe("attacks", () => {
     expect((await post(gateway.url, body)).text).toBe('{"jsonrpc":"2.0","id":1,"result":"0x0"}');
     expect((await post(gateway.url, "[".repeat(1_000_000))).text).toContain("parse error");
   });
+
+  it("let debug_traceCall's overrides pass where settings say so", async () => {
+    const params = [{}, "latest", { tracer: "callTracer", blockOverrides: { number: "0x1" } }];
+    await using refusing = await startAll({});
+    expect((await call(refusing.gateway.url, "debug_traceCall", params)).error?.message).toBe(
+      "blockOverrides is not supported here; the operator may allow it (limits.traceCallOverrides)",
+    );
+    await using allowing = await startAll({ limits: { traceCallOverrides: true } });
+    await call(allowing.gateway.url, "debug_traceCall", params);
+    expect(allowing.node.requests.map((request) => request.params)).toEqual([params]);
+  });
 });

@@ -6,9 +6,20 @@ import {
   parseParams,
   pass,
   refuse,
+  unknownField,
   type CheckedParams,
   type RangeLimit,
 } from "./checked-params.ts";
+
+/** Fields of a filter (specification, Trace filter). */
+const filterFields: ReadonlySet<string> = new Set([
+  "fromBlock",
+  "toBlock",
+  "fromAddress",
+  "toAddress",
+  "count",
+  "after",
+]);
 
 /** Most addresses in one list of a filter. */
 const filterAddresses = 1_000;
@@ -17,16 +28,22 @@ const address = /^0x[0-9a-fA-F]{40}$/;
 
 /**
  * Checks the parameters of `trace_filter` (specification, Trace filter and Limits). A missing `fromBlock` means block 0, as
- * nodes take it, a missing `toBlock` latest. Like the log filter, it goes to the node in the form that was checked.
+ * nodes take it, a missing `toBlock` latest. Like the log filter, it goes to the node in the form that was checked, with bounds
+ * as hexadecimal numbers: the specification knows no others here.
  */
 export function checkTraceParams(params: string, head: KnownHead | undefined, limit: RangeLimit): CheckedParams {
   const [given, ...rest] = parseParams(params);
   const fields = ownFields(given);
   if (fields === undefined || rest.length > 0) return refuse(invalidParams("expected one trace filter object"));
-  const from = fields.get("fromBlock") ?? "earliest";
-  const to = fields.get("toBlock") ?? "latest";
-  const fromBound = readBound(from);
-  const toBound = readBound(to);
+  const unknown = unknownField(fields, filterFields);
+  if (unknown !== undefined) {
+    const known = [...filterFields].join(", ");
+    return refuse(invalidParams(`unknown field ${unknown} in the trace filter: expected ${known}`));
+  }
+  const from = fields.get("fromBlock") ?? undefined;
+  const to = fields.get("toBlock") ?? undefined;
+  const fromBound = readBound(from ?? "earliest");
+  const toBound = readBound(to ?? "latest");
   if (fromBound === undefined || toBound === undefined) {
     const name = fromBound === undefined ? "fromBlock" : "toBlock";
     return refuse(invalidParams(`invalid ${name}: expected a hexadecimal number, latest, earliest, safe or finalized`));
@@ -43,8 +60,10 @@ export function checkTraceParams(params: string, head: KnownHead | undefined, li
   }
   const blocks = range.to - range.from + 1n;
   if (blocks <= BigInt(limit.capBlocks)) {
-    // Numbers for nodes that take no tags here, and for those that leave a bound out differently.
-    return pass([{ fromBlock: numbered(from, range.from), toBlock: numbered(to, range.to), ...selection }]);
+    const bounds = { fromBlock: asNumber(from ?? "earliest", range.from, known) };
+    // The node may be ahead of what the gateway knows: its own latest block may yet be in the range.
+    const toBlock = range.to < range.from ? to : asNumber(to ?? "latest", range.to, known);
+    return pass([{ ...bounds, ...(toBlock === undefined ? {} : { toBlock }), ...selection }]);
   }
   const paged = selection["count"] !== undefined || selection["after"] !== undefined;
   if (paged || blocks > BigInt(limit.splitBlocks)) {
@@ -58,8 +77,9 @@ export function checkTraceParams(params: string, head: KnownHead | undefined, li
   };
 }
 
-function numbered(written: unknown, resolved: bigint): unknown {
-  return written === "earliest" ? hex(resolved) : written;
+/** A bound as a hexadecimal number; a tag whose block only the node knows stays as it is. */
+function asNumber(written: unknown, resolved: bigint, { finalized }: KnownHead): unknown {
+  return written === "safe" || (written === "finalized" && finalized === undefined) ? written : hex(resolved);
 }
 
 /** Addresses and paging of a filter, or what is wrong with them. */

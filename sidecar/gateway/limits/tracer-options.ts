@@ -1,20 +1,52 @@
 import { invalidParams } from "../envelope/rpc-error.ts";
-import { ownFields, parseParams, pass, refuse, type CheckedParams } from "./checked-params.ts";
+import { ownFields, parseParams, pass, refuse, unknownField, type CheckedParams } from "./checked-params.ts";
 
-const known: ReadonlySet<string> = new Set(["tracer", "tracerConfig", "timeout"]);
 const refusal = invalidParams("tracer not supported: only callTracer is supported");
+
+/** Options that say how much of each opcode is logged, or how far back state is computed anew: `callTracer`'s result is the same. */
+const withoutEffect: ReadonlyMap<string, "boolean" | "number"> = new Map([
+  ["debug", "boolean"],
+  ["disableMemory", "boolean"],
+  ["disableReturnData", "boolean"],
+  ["disableStack", "boolean"],
+  ["disableStorage", "boolean"],
+  ["enableMemory", "boolean"],
+  ["enableReturnData", "boolean"],
+  ["fullStorage", "boolean"],
+  ["limit", "number"],
+  ["reexec", "number"],
+]);
+
+/** Options of `debug_traceCall` by which a call runs on another state or block than the chain's. */
+const overrideNames: ReadonlySet<string> = new Set(["stateOverrides", "blockOverrides", "txIndex"]);
+
+const known: ReadonlySet<string> = new Set([
+  "tracer",
+  "tracerConfig",
+  "timeout",
+  ...withoutEffect.keys(),
+  ...overrideNames,
+]);
+
+/** What tracer options are limited to. */
+export type TracerLimit = Readonly<{
+  /** Time that the node is given at most: it would trace on for nobody. */
+  mostMs: number;
+  /** Whether state and block overrides pass. */
+  overrides: boolean;
+}>;
 
 /**
  * Checks the tracer options at parameter `at` (specification, Limits: `callTracer` only). What goes to the node always names
- * `callTracer`, because without a tracer nodes log every opcode, and nothing but the two switches of that tracer; state and block
- * overrides, other tracers in `tracerConfig`, JavaScript and `reexec` are refused. The node is given no more than `mostMs`: it
- * would trace on for nobody.
+ * `callTracer`, because without a tracer nodes log every opcode, with the two switches of that tracer, the time limit and the
+ * overrides that are allowed; other tracers in `tracerConfig` and JavaScript are refused. Options without effect on `callTracer` are taken
+ * and not passed on: `reexec` would let a client make the node compute state anew for minutes.
  */
-export function checkTracerParams(params: string, at: number, mostMs: number): CheckedParams {
+export function checkTracerParams(params: string, at: number, limit: TracerLimit): CheckedParams {
   const values = parseParams(params);
   if (values.length < at) return refuse(invalidParams(`missing value for required argument ${values.length}`));
   if (values.length > at + 1) return refuse(invalidParams(`expected at most ${at + 1} parameters`));
-  return checkOptions(values.slice(0, at), values[at] ?? {}, mostMs);
+  return checkOptions(values.slice(0, at), values[at] ?? {}, limit);
 }
 
 /**
@@ -26,7 +58,9 @@ export function checkLastTracer(params: string, mostMs: number): CheckedParams {
   const before = values.slice(0, -1);
   const last = values.at(-1);
   if (!namesTracer(last)) return refuse(invalidParams('expected tracer options last: { tracer: "callTracer" }'));
-  return before.some(namesTracer) ? refuse(refusal, "tracer") : checkOptions(before, last, mostMs);
+  return before.some(namesTracer)
+    ? refuse(refusal, "tracer")
+    : checkOptions(before, last, { mostMs, overrides: false });
 }
 
 /** Whether a value has a key by which some node reads a tracer, at any depth; nodes differ in whether they mind its case. */
@@ -43,24 +77,16 @@ function namesTracer(value: unknown): boolean {
   return false;
 }
 
-function checkOptions(before: readonly unknown[], given: unknown, mostMs: number): CheckedParams {
+function checkOptions(before: readonly unknown[], given: unknown, limit: TracerLimit): CheckedParams {
   const fields = ownFields(given);
   if (fields === undefined) return refuse(invalidParams("expected an object of tracer options"));
-  for (const name of fields.keys()) {
-    if (!known.has(name))
-      return refuse(invalidParams("unknown tracer option: only tracer, tracerConfig and timeout are supported"));
-  }
+  const wrong = wrongOption(fields, limit.overrides);
+  if (wrong !== undefined) return refuse(invalidParams(wrong));
   const tracer = fields.get("tracer") ?? "callTracer";
   if (tracer !== "callTracer") return refuse(refusal, "tracer");
-  const config = fields.get("tracerConfig") ?? undefined;
-  const switches = config === undefined ? new Map<string, unknown>() : ownFields(config);
-  if (switches === undefined) return refuse(invalidParams("invalid tracerConfig: expected an object"));
-  const tracerConfig: Record<string, boolean> = {};
-  for (const [name, value] of switches) {
-    if ((name !== "onlyTopCall" && name !== "withLog") || typeof value !== "boolean") {
-      return refuse(invalidParams("invalid tracerConfig: only onlyTopCall and withLog, true or false, are supported"));
-    }
-    tracerConfig[name] = value;
+  const tracerConfig = readSwitches(fields.get("tracerConfig") ?? {});
+  if (tracerConfig === undefined) {
+    return refuse(invalidParams("invalid tracerConfig: only onlyTopCall and withLog, true or false, are supported"));
   }
   const timeoutMs = readTimeout(fields.get("timeout"));
   if (Number.isNaN(timeoutMs)) return refuse(invalidParams("invalid timeout: expected a time such as 5s or 500ms"));
@@ -69,9 +95,37 @@ function checkOptions(before: readonly unknown[], given: unknown, mostMs: number
     {
       tracer: "callTracer",
       ...(Object.keys(tracerConfig).length === 0 ? {} : { tracerConfig }),
-      ...(timeoutMs === undefined ? {} : { timeout: `${Math.min(timeoutMs, mostMs)}ms` }),
+      ...(timeoutMs === undefined ? {} : { timeout: `${Math.min(timeoutMs, limit.mostMs)}ms` }),
+      ...Object.fromEntries(fields.entries().filter(([name]) => overrideNames.has(name))),
     },
   ]);
+}
+
+/** What is wrong with the options beside the tracer's own; undefined when nothing is. */
+function wrongOption(fields: ReadonlyMap<string, unknown>, mayOverride: boolean): string | undefined {
+  const unknown = unknownField(fields, known);
+  if (unknown !== undefined) return `unknown tracer option ${unknown}`;
+  for (const [name, value] of fields) {
+    const type = withoutEffect.get(name);
+    if (type !== undefined && value !== null && typeof value !== type) return `invalid ${name}: expected a ${type}`;
+    if (!overrideNames.has(name)) continue;
+    if (!mayOverride) return `${name} is not supported here; the operator may allow it (limits.traceCallOverrides)`;
+    const isRight = name === "txIndex" ? typeof value === "string" : ownFields(value) !== undefined;
+    if (!isRight) return `invalid ${name}: expected ${name === "txIndex" ? "a hexadecimal number" : "an object"}`;
+  }
+  return undefined;
+}
+
+/** The switches of `callTracer`; undefined when there is anything else. */
+function readSwitches(given: unknown): Readonly<Record<string, boolean>> | undefined {
+  const switches: Record<string, boolean> = {};
+  const fields = ownFields(given);
+  if (fields === undefined) return undefined;
+  for (const [name, value] of fields) {
+    if ((name !== "onlyTopCall" && name !== "withLog") || typeof value !== "boolean") return undefined;
+    switches[name] = value;
+  }
+  return switches;
 }
 
 /** A time as nodes read it, in milliseconds; NaN when it is none, undefined when there is none. */

@@ -129,6 +129,9 @@ const limits = section({
     .default(26_214_400)
     .describe("Bytes of one batch's answers, and of one answer over WebSocket; calls beyond are refused"),
   responseBytes: bytes.default(134_217_728).describe("Largest answer of the node that is passed on"),
+  traceCallOverrides: yesOrNo
+    .default(false)
+    .describe("Whether debug_traceCall takes stateOverrides, blockOverrides and txIndex in its options"),
   depth: positiveInteger.max(10_000).default(256).describe("Deepest nesting of arrays and objects in a request"),
 });
 
