@@ -58,6 +58,7 @@ export class SharedRead implements AnswerFlow, CollectedTaker {
     const { method, params, traceContext } = this.read;
     const { pool, limitBytes } = this.#owner;
     this.#flow = pool.send({
+      id: this.#first.id,
       body: callText(this.#first.id, method.name, params),
       timeoutMs: method.timeoutMs,
       repeatable: true,

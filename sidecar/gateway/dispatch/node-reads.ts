@@ -51,8 +51,10 @@ export function makeNodeReads(
   const isCached = (method: Method) => options.cache && method.cache.kind !== "none";
   const alone = ({ method, params, traceContext }: NodeRead, reader: Reader): AnswerFlow => {
     const plain = plainId.test(reader.id);
+    const id = plain ? reader.id : carriedId;
     const flow = pool.send({
-      body: callText(plain ? reader.id : carriedId, method.name, params),
+      id,
+      body: callText(id, method.name, params),
       timeoutMs: method.timeoutMs,
       repeatable: method.repeatable,
       traceContext,

@@ -18,6 +18,7 @@ export function askNode(
       resolve(answer?.kind === "result" ? answer.json : undefined);
     };
     pool.send({
+      id: "1",
       body: callText("1", question.method, question.params),
       timeoutMs: question.timeoutMs,
       repeatable: true,

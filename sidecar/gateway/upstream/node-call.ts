@@ -17,6 +17,8 @@ export type NodeSink = Readonly<{
 
 /** One call to the node. */
 export type NodeCall = Readonly<{
+  /** JSON text of the id in the body. */
+  id: string;
   /** JSON-RPC request as a binary string. */
   body: string;
   /** Time to the answer's first byte. A streamed body may be silent for as long again at a time. */

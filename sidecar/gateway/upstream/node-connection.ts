@@ -2,7 +2,8 @@ import type { Socket } from "node:net";
 import { traceHeaders } from "../observe/trace-context.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import type { NodeAddress } from "./node-address.ts";
-import type { NodeFailure } from "./node-call.ts";
+import { errorAnswer, errorBytes } from "./error-answer.ts";
+import type { NodeFailure, NodeSink } from "./node-call.ts";
 import type { NodeTicket } from "./node-ticket.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import { openNodeSocket } from "./node-socket.ts";
@@ -38,6 +39,9 @@ export class NodeConnection implements Disposable {
   readonly #readHead = responseHeadReader();
   #ticket: NodeTicket | undefined;
   #head: ResponseHead | undefined;
+  /** Takes the body of the response whose head was read. */
+  #sink: NodeSink | undefined;
+  #limitBytes = 0;
   #held: Buffer | undefined;
   #chunks: ChunkedDecoder | undefined;
   #leftBytes = 0;
@@ -127,31 +131,35 @@ export class NodeConnection implements Disposable {
       return;
     }
     const failure = failureOf(head, this.#limits.responseBytes());
-    if (failure !== undefined) {
-      this.#fail(failure);
+    const sink = failure === undefined ? ticket.call.sink : errorAnswer(ticket.call, head, failure);
+    if (sink === undefined) {
+      this.#fail(failure ?? "badAnswer");
       return;
     }
     this.#head = head;
+    this.#sink = sink;
+    this.#limitBytes = failure === undefined ? this.#limits.responseBytes() : errorBytes;
     this.#leftBytes = head.lengthBytes ?? Number.POSITIVE_INFINITY;
     this.#passedBytes = 0;
     if (head.lengthBytes === body.length) {
-      this.#finish(head, () => ticket.call.sink.whole(body));
+      this.#finish(head, () => sink.whole(body));
       return;
     }
     this.#chunks = head.chunked ? new ChunkedDecoder() : undefined;
-    ticket.call.sink.begin(head.lengthBytes);
+    sink.begin(head.lengthBytes);
     if (body.length > 0 && this.#ticket === ticket) this.#receiveBody(ticket, Buffer.from(body));
   }
 
   #receiveBody(ticket: NodeTicket, bytes: Buffer): void {
     const head = this.#head;
-    if (head === undefined) return;
+    const sink = this.#sink;
+    if (head === undefined || sink === undefined) return;
     this.#deadline = this.#limits.deadlineIn(ticket.call.timeoutMs);
     if (this.#chunks !== undefined) {
-      const outcome = this.#chunks.push(bytes, (data) => this.#pass(ticket, data));
+      const outcome = this.#chunks.push(bytes, (data) => this.#pass(ticket, sink, data));
       if (this.#ticket !== ticket) return;
       if (outcome === "bad") this.#fail("badAnswer");
-      if (outcome === "done") this.#finish(head, () => ticket.call.sink.end());
+      if (outcome === "done") this.#finish(head, () => sink.end());
       return;
     }
     if (head.lengthBytes !== undefined && bytes.length > this.#leftBytes) {
@@ -159,18 +167,18 @@ export class NodeConnection implements Disposable {
       return;
     }
     this.#leftBytes -= bytes.length;
-    this.#pass(ticket, bytes);
-    if (this.#leftBytes === 0 && this.#ticket === ticket) this.#finish(head, () => ticket.call.sink.end());
+    this.#pass(ticket, sink, bytes);
+    if (this.#leftBytes === 0 && this.#ticket === ticket) this.#finish(head, () => sink.end());
   }
 
-  #pass(ticket: NodeTicket, bytes: Buffer): void {
+  #pass(ticket: NodeTicket, sink: NodeSink, bytes: Buffer): void {
     if (this.#ticket !== ticket) return;
     this.#passedBytes += bytes.length;
-    if (this.#passedBytes > this.#limits.responseBytes()) {
+    if (this.#passedBytes > this.#limitBytes) {
       this.#fail("tooLarge");
       return;
     }
-    if (ticket.call.sink.chunk(bytes) || this.#paused || this.#ticket !== ticket) return;
+    if (sink.chunk(bytes) || this.#paused || this.#ticket !== ticket) return;
     this.#paused = true;
     this.#socket.pause();
   }
@@ -178,6 +186,7 @@ export class NodeConnection implements Disposable {
   #finish(head: ResponseHead, tell: () => void): void {
     this.#ticket = undefined;
     this.#head = undefined;
+    this.#sink = undefined;
     this.#chunks = undefined;
     this.#served += 1;
     if (this.#paused) {
@@ -190,10 +199,10 @@ export class NodeConnection implements Disposable {
   }
 
   #fail(failure: NodeFailure): void {
-    const ticket = this.#ticket;
+    const sink = this.#sink ?? this.#ticket?.call.sink;
     this.#ticket = undefined;
     this.#socket.destroy();
-    ticket?.call.sink.fail(failure);
+    sink?.fail(failure);
   }
 
   #closed(): void {
@@ -202,8 +211,9 @@ export class NodeConnection implements Disposable {
     this.#ticket = undefined;
     this.#dependencies.closed(this);
     if (ticket === undefined) return;
-    if (head !== undefined && head.lengthBytes === undefined && !head.chunked) ticket.call.sink.end();
+    const sink = this.#sink ?? ticket.call.sink;
+    if (head !== undefined && head.lengthBytes === undefined && !head.chunked) sink.end();
     else if (head === undefined && this.#served > 0 && ticket.call.repeatable) this.#dependencies.again(ticket);
-    else ticket.call.sink.fail("unavailable");
+    else sink.fail("unavailable");
   }
 }
