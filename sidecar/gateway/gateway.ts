@@ -96,7 +96,10 @@ export async function startGateway(
     subscriptions: listeners.subscriptions,
     upstreamSubscriptions: () => upstream.hub.upstreamSubscriptions(),
     linked: () => Number(upstream.isLinked()),
-    headNumber: () => Number(head.known()?.latest ?? 0n),
+    headNumber: () => {
+      const latest = head.known()?.latest;
+      return latest === undefined ? undefined : Number(latest);
+    },
   });
   const resources = starting.move();
   return {

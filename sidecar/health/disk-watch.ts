@@ -1,43 +1,36 @@
 import { statfs } from "node:fs/promises";
-import { Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../clock.ts";
 import { pause, poll } from "../poll.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
-import type { Condition } from "../tell/condition.ts";
+import { createSampleGauge } from "../tell/sample-gauge.ts";
+import { diskCondition, type DiskLimits, type DiskLook } from "./disk-condition.ts";
+import { forecastDisk, rememberDiskUse, type DiskHistory } from "./disk-forecast.ts";
 
-/** Which disk is watched. */
-export type DiskWatchOptions = Readonly<{ freeRatio: number; signal: AbortSignal }>;
+/** How the disk is judged, and how long it has to be seen before a forecast is told. */
+export type DiskWatchOptions = DiskLimits & Readonly<{ forecastAfterSeconds: number; signal: AbortSignal }>;
 
 export type DiskWatchDependencies = Readonly<{
   /** The data directory; undefined as long as it is not known. */
   dataPath: () => string | undefined;
+  /** What was seen of the disk, kept over restarts of the sidecar. */
+  history: Readonly<{ get: () => DiskHistory | undefined; set: (history: DiskHistory) => void }>;
   board: ConditionBoard;
   metrics: Registry;
   clock: Clock;
   log: Logger;
 }>;
 
-/** One look at a disk. */
-type DiskLook = Readonly<{ atMs: number; usedBytes: number; freeBytes: number }>;
-
 const intervalMs = 60_000;
 
 /** Time until a path that is not known yet is asked for again. */
 const unknownPathMs = 250;
 
-/** Looks from which the slope is taken: a day of them. */
-const looksKept = 1_440;
-
 /** Watches the disk that the node's data lie on. Settles when the watch has ended. */
 export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWatchDependencies): Promise<void> {
-  const { dataPath, board, metrics, clock, log } = dependencies;
-  const gauge = (name: string, help: string) =>
-    new Gauge({ name: `gatehouse_node_disk_${name}`, help, registers: [metrics] });
-  const used = gauge("used_bytes", "Used bytes of the disk that holds the node's data.");
-  const free = gauge("free_bytes", "Free bytes of the disk that holds the node's data.");
-  const daysLeft = gauge("full_in_days", "Days until that disk is full at the slope of the last day.");
-  let looks: readonly DiskLook[] = [];
+  const { dataPath, board, log } = dependencies;
+  const metrics = diskMetrics(dependencies.metrics);
   await poll(
     { name: "disk", intervalMs, signal: options.signal },
     async (signal) => {
@@ -47,52 +40,52 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
         path = dataPath();
       }
       if (path === undefined) return;
-      const found = await look(path, clock.monotonicMs());
+      const found = await readDisk(path);
       if (typeof found === "string") {
+        metrics.observe(undefined, undefined);
         board.set({ type: "DiskSpaceLeft", status: "Unknown", reason: "NotReadable", message: found });
         return;
       }
-      looks = [...looks, found].slice(-looksKept);
-      const days = daysUntilFull(looks);
-      used.set(found.usedBytes);
-      free.set(found.freeBytes);
-      if (days !== undefined) daysLeft.set(days);
-      board.set(diskCondition(path, found, days, options.freeRatio));
+      const history = remember(found, dependencies);
+      const forecast = forecastDisk(history, found.freeBytes, options.forecastAfterSeconds);
+      metrics.observe(found, forecast?.fullInSeconds);
+      board.set(diskCondition(found, forecast, options));
     },
     { log },
   );
 }
 
-async function look(path: string, atMs: number): Promise<DiskLook | string> {
+function diskMetrics(registry: Registry) {
+  const gauge = (name: string, help: string) =>
+    createSampleGauge({ name: `gatehouse_node_disk_${name}`, help, registry });
+  const used = gauge("used_bytes", "Used bytes of the disk that holds the node's data.");
+  const free = gauge("free_bytes", "Free bytes of the disk that holds the node's data.");
+  const fullIn = gauge(
+    "full_in_seconds",
+    "Time until that disk is full at the slope of the last day; absent while it does not fill or was not seen for long enough.",
+  );
+  return {
+    observe: (look: DiskLook | undefined, fullInSeconds: number | undefined) => {
+      used.set(look?.usedBytes);
+      free.set(look?.freeBytes);
+      fullIn.set(fullInSeconds);
+    },
+  };
+}
+
+function remember({ path, usedBytes }: DiskLook, { history, clock }: DiskWatchDependencies): DiskHistory {
+  const before = history.get();
+  const now = rememberDiskUse(before, path, { atMs: clock.wallMs(), usedBytes });
+  if (before?.uses.at(-1)?.atMs !== now.uses.at(-1)?.atMs) history.set(now);
+  return now;
+}
+
+async function readDisk(path: string): Promise<DiskLook | string> {
   try {
     const { blocks, bfree, bavail, bsize } = await statfs(path);
-    return { atMs, usedBytes: (blocks - bfree) * bsize, freeBytes: bavail * bsize };
+    return { path, usedBytes: (blocks - bfree) * bsize, freeBytes: bavail * bsize };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
     return `The node's data directory ${path} can't be looked at (${code}); set node.dataPath, or mount it for the sidecar.`;
   }
-}
-
-/** Days until the disk is full at the slope between the first and the last look; undefined when it does not fill up. Pure. */
-export function daysUntilFull(looks: readonly DiskLook[]): number | undefined {
-  const first = looks[0];
-  const last = looks.at(-1);
-  if (first === undefined || last === undefined || last.atMs - first.atMs < 10 * intervalMs) return undefined;
-  const bytesPerMs = (last.usedBytes - first.usedBytes) / (last.atMs - first.atMs);
-  return bytesPerMs <= 0 ? undefined : last.freeBytes / bytesPerMs / 86_400_000;
-}
-
-/** Says whether enough of a disk is free, and until when at its slope. Pure. */
-export function diskCondition(
-  path: string,
-  { usedBytes, freeBytes }: DiskLook,
-  days: number | undefined,
-  freeRatio: number,
-): Omit<Condition, "since"> {
-  const type = "DiskSpaceLeft";
-  const ratio = freeBytes / Math.max(1, usedBytes + freeBytes);
-  const slope = days === undefined ? "" : ` At the present slope it is full in ${days.toFixed(1)} days.`;
-  const base = `${(freeBytes / 2 ** 30).toFixed(1)} GiB (${(ratio * 100).toFixed(0)} %) are free at ${path}.${slope}`;
-  if (ratio >= freeRatio) return { type, status: "True", reason: "Enough", message: base };
-  return { type, status: "False", reason: "Low", message: `${base} Make the disk larger, or keep auto-pruning on.` };
 }

@@ -1,25 +1,21 @@
-import type { Condition } from "../tell/condition.ts";
+import type { ConditionReport } from "../tell/condition.ts";
 import type { NodeHealth } from "./node-health.ts";
 
 /** What the node's RPC has to be. */
 export type HealthLimits = Readonly<{ url: string; chainId: number; staleAfterMs: number }>;
 
 /** Says how the RPC is: answering, on the expected chain, its height advancing. */
-export function healthConditions(
-  health: NodeHealth,
-  limits: HealthLimits,
-  nowMs: number,
-): readonly Omit<Condition, "since">[] {
+export function healthConditions(health: NodeHealth, limits: HealthLimits, nowMs: number): readonly ConditionReport[] {
   return [answering(health, limits), ...chain(health, limits), ...advancing(health, limits, nowMs)];
 }
 
-function answering({ failure, latencyMs = 0 }: NodeHealth, { url }: HealthLimits): Omit<Condition, "since"> {
+function answering({ failure, latencyMs = 0 }: NodeHealth, { url }: HealthLimits): ConditionReport {
   if (failure !== undefined) return { type: "RpcAnswering", status: "False", ...failure };
   const message = `${new URL(url).origin} answers eth_blockNumber in ${Math.round(latencyMs)} ms.`;
   return { type: "RpcAnswering", status: "True", reason: "Answering", message };
 }
 
-function chain({ chainId }: NodeHealth, limits: HealthLimits): readonly Omit<Condition, "since">[] {
+function chain({ chainId }: NodeHealth, limits: HealthLimits): readonly ConditionReport[] {
   if (chainId === undefined) return [];
   const type = "ChainIdExpected";
   if (chainId === limits.chainId) {
@@ -29,7 +25,7 @@ function chain({ chainId }: NodeHealth, limits: HealthLimits): readonly Omit<Con
   return [{ type, status: "False", reason: "AnotherChain", message }];
 }
 
-function advancing(health: NodeHealth, limits: HealthLimits, nowMs: number): readonly Omit<Condition, "since">[] {
+function advancing(health: NodeHealth, limits: HealthLimits, nowMs: number): readonly ConditionReport[] {
   const { height, heightSinceMs, highest } = health;
   if (height === undefined || heightSinceMs === undefined) return [];
   const type = "HeightAdvancing";

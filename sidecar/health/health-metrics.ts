@@ -1,4 +1,5 @@
-import { Gauge, Histogram, type Registry } from "prom-client";
+import { Histogram, type Registry } from "prom-client";
+import { createSampleGauge } from "../tell/sample-gauge.ts";
 import type { NodeHealth } from "./node-health.ts";
 
 /** Metrics of the node's RPC. */
@@ -6,19 +7,15 @@ export type HealthMetrics = Readonly<{ observe: (health: NodeHealth, nowMs: numb
 
 /** Makes `gatehouse_node_height_blocks`, `…_height_unchanged_seconds`, `…_up` and `…_rpc_latency_seconds`. */
 export function createHealthMetrics(registry: Registry): HealthMetrics {
-  const registers = [registry];
-  const up = new Gauge({ name: "gatehouse_node_up", help: "1 when the node's RPC answers.", registers });
-  const height = new Gauge({ name: "gatehouse_node_height_blocks", help: "Height that the node answers.", registers });
-  const unchanged = new Gauge({
-    name: "gatehouse_node_height_unchanged_seconds",
-    help: "Time since the node's height last changed.",
-    registers,
-  });
+  const gauge = (name: string, help: string) => createSampleGauge({ name: `gatehouse_node_${name}`, help, registry });
+  const up = gauge("up", "1 when the node's RPC answers.");
+  const height = gauge("height_blocks", "Height that the node last answered.");
+  const unchanged = gauge("height_unchanged_seconds", "Time since the node's height last changed.");
   const latency = new Histogram({
     name: "gatehouse_node_rpc_latency_seconds",
     help: "Time that the node takes to answer eth_blockNumber.",
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2],
-    registers,
+    registers: [registry],
   });
   return {
     observe: (health, nowMs) => {

@@ -1,3 +1,8 @@
+import type { RpcFailureReason } from "./rpc-client.ts";
+
+/** Why a look gave no answer. */
+type RpcLookFailure = Readonly<{ reason: RpcFailureReason; message: string }>;
+
 /** What is known of the node's RPC; a plain value, replaced at each look. */
 export type NodeHealth = Readonly<{
   /** Last height that was answered. */
@@ -9,7 +14,7 @@ export type NodeHealth = Readonly<{
   /** Time that the last answer took. */
   latencyMs?: number;
   /** Why the last look gave no answer; absent when it did. */
-  failure?: Readonly<{ reason: string; message: string }>;
+  failure?: RpcLookFailure;
   chainId?: number;
   clientVersion?: string;
   /** What eth_syncing answered: false, or how far it is. */
@@ -34,6 +39,6 @@ export function answered(
 }
 
 /** Counts a look that failed; what was known stays, so that "since" goes on. */
-export function failed(before: NodeHealth, failure: Readonly<{ reason: string; message: string }>): NodeHealth {
+export function failed(before: NodeHealth, failure: RpcLookFailure): NodeHealth {
   return { ...before, failure };
 }

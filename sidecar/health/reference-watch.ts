@@ -1,9 +1,10 @@
-import { Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { HttpAsk } from "../http-ask.ts";
 import { poll } from "../poll.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
-import type { Condition } from "../tell/condition.ts";
+import type { ConditionReport } from "../tell/condition.ts";
+import { createSampleGauge } from "../tell/sample-gauge.ts";
 import type { NodeHealth } from "./node-health.ts";
 import { createRpcClient, quantity, RpcFailure } from "./rpc-client.ts";
 
@@ -34,10 +35,10 @@ export async function watchReferences(
 ): Promise<void> {
   if (options.references.length === 0) return;
   const { board, metrics, log, health } = dependencies;
-  const lag = new Gauge({
+  const lag = createSampleGauge({
     name: "gatehouse_node_lag_blocks",
-    help: "Blocks that the node is behind the median of the reference endpoints.",
-    registers: [metrics],
+    help: "Blocks that the node is behind the median of the reference endpoints; absent while none answers.",
+    registry: metrics,
   });
   await poll(
     { name: "references", intervalMs: options.intervalMs, signal: options.signal },
@@ -47,7 +48,7 @@ export async function watchReferences(
       );
       if (signal.aborted) return;
       const compared = compareHeights(health().height, asked, options.maxBlocks);
-      if (compared.lagBlocks !== undefined) lag.set(compared.lagBlocks);
+      lag.set(compared.lagBlocks);
       board.set(compared.condition);
     },
     { log },
@@ -74,7 +75,7 @@ export function compareHeights(
   height: number | undefined,
   references: readonly ReferenceHeight[],
   maxBlocks: number,
-): Readonly<{ condition: Omit<Condition, "since">; lagBlocks?: number }> {
+): Readonly<{ condition: ConditionReport; lagBlocks?: number }> {
   const type = "HeightCurrent";
   const heights = references
     .flatMap((reference) => ("height" in reference ? [reference.height] : []))

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { httpUrl, milliseconds, positiveInteger } from "#daemon/setting-types.ts";
+import { httpUrl, milliseconds, positiveInteger, seconds } from "#daemon/setting-types.ts";
 import { section } from "#daemon/settings.ts";
 
 /** How the node's RPC is watched. */
@@ -22,6 +22,16 @@ export const healthSection = section({
     .default(0.1)
     .describe("Share of the data disk that has to be free")
     .meta({ expected: "a number from 0 to 1" }),
+  diskFullWithinSeconds: z
+    .int()
+    .min(0)
+    .max(31_536_000)
+    .default(86_400)
+    .describe("Forecast time until the data disk is full below which it counts as wrong; 0: whatever is forecast")
+    .meta({ expected: "seconds, a whole number from 0 to 31536000" }),
+  diskForecastAfterSeconds: seconds
+    .default(10_800)
+    .describe("How long the data disk has to be seen before a forecast is told; what was seen outlasts restarts"),
 });
 
 /** Comparison of the node's height with other endpoints, and what a node that stalls or lags may cost. */

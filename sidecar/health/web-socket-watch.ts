@@ -2,6 +2,7 @@ import { WebSocket } from "ws";
 import type { Logger } from "#daemon/log.ts";
 import { poll } from "../poll.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
+import type { ReasonOf } from "../tell/condition.ts";
 
 /** How the WebSocket port is watched. */
 export type WebSocketWatchOptions = Readonly<{
@@ -40,7 +41,7 @@ export async function watchWebSocket(
   );
 }
 
-type Failure = Readonly<{ reason: string; words: string }>;
+type Failure = Readonly<{ reason: ReasonOf<"WebSocketAnswering", "False">; words: string }>;
 
 /** One question; what went wrong comes back as words. */
 async function ask({ url, timeoutMs }: WebSocketWatchOptions, signal: AbortSignal): Promise<Failure | undefined> {

@@ -1,37 +1,48 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../clock.ts";
-import { conditionTypes, type Condition, type ConditionType } from "./condition.ts";
+import { conditionTypes, type Condition, type ConditionReport, type ConditionType } from "./condition.ts";
 import type { EventLog } from "./event-log.ts";
 
 /** Where the sidecar's parts say how the node is. */
 export type ConditionBoard = Readonly<{
   /** Says how one side is now. Logged, counted and dated only when its status or reason changes. */
-  set: (condition: Omit<Condition, "since">) => void;
+  set: (report: ConditionReport) => void;
   get: (type: ConditionType) => Condition | undefined;
   /** All that were said, in the order of {@link conditionTypes}. */
   list: () => readonly Condition[];
 }>;
 
-/** Makes an empty board, with `gatehouse_condition{type,reason}` (1 true, 0 false, -1 unknown). */
+/**
+ * Makes an empty board. `gatehouse_condition{type}` (1 right, 0 wrong, -1 not known) is one series for each condition, whatever its
+ * reason; `gatehouse_condition_info{type,reason}` is 1 for the reason in force, and there is one for each condition.
+ */
 export function createConditionBoard(
   dependencies: Readonly<{ log: Logger; metrics: Registry; clock: Clock; events: EventLog }>,
 ): ConditionBoard {
   const { log, clock, events } = dependencies;
   const current = new Map<ConditionType, Condition>();
-  const gauge = new Gauge({
+  const registers = [dependencies.metrics];
+  const value = new Gauge({
     name: "gatehouse_condition",
     help: "How one side of the node is: 1 right, 0 wrong, -1 not known.",
+    labelNames: ["type"],
+    registers,
+  });
+  const info = new Gauge({
+    name: "gatehouse_condition_info",
+    help: "The reason in force of each condition; always 1.",
     labelNames: ["type", "reason"],
-    registers: [dependencies.metrics],
+    registers,
   });
   const set: ConditionBoard["set"] = (next) => {
     const before = current.get(next.type);
     const same = before !== undefined && before.status === next.status && before.reason === next.reason;
     current.set(next.type, { ...next, since: same ? before.since : new Date(clock.wallMs()).toISOString() });
     if (same) return;
-    if (before !== undefined) gauge.remove({ type: before.type, reason: before.reason });
-    gauge.set({ type: next.type, reason: next.reason }, { True: 1, False: 0, Unknown: -1 }[next.status]);
+    if (before !== undefined) info.remove({ type: before.type, reason: before.reason });
+    info.set({ type: next.type, reason: next.reason }, 1);
+    value.set({ type: next.type }, { True: 1, False: 0, Unknown: -1 }[next.status]);
     const line = `${next.type} is ${next.status} (${next.reason}): ${next.message}`;
     if (next.status === "False") log.warn({ condition: next }, line);
     else log.info({ condition: next }, line);

@@ -1,22 +1,25 @@
 import { expect, test } from "vitest";
-import type { Condition, ConditionType } from "./condition.ts";
+import { conditionReasons } from "./condition-reasons.ts";
+import type { Condition, ReasonOf } from "./condition.ts";
 import { verdictOf } from "./verdict.ts";
 
 const since = "2026-01-01T00:00:00.000Z";
 
-/** Conditions that are right, but for those that are given. */
-function conditions(wrong: Readonly<Partial<Record<ConditionType, string>>> = {}): readonly Condition[] {
-  const types: readonly ConditionType[] = [
-    "RpcAnswering",
-    "HeightAdvancing",
-    "ConfigValid",
-    "RestartSettled",
-    "Unheld",
-  ];
-  return types.map((type) => {
+const sides = ["RpcAnswering", "HeightAdvancing", "ConfigValid", "RestartSettled", "Unheld"] as const;
+
+/** A right condition of each side, but for those that are wrong for the given reason. */
+function conditions(
+  wrong: Readonly<{ [T in (typeof sides)[number]]?: ReasonOf<T, "False"> }> = {},
+): readonly Condition[] {
+  return sides.map((type) => {
     const reason = wrong[type];
-    const status = reason === undefined ? "True" : "False";
-    return { type, status, reason: reason ?? "Fine", message: `${type} in words.`, since };
+    const message = `${type} in words.`;
+    const report =
+      reason === undefined
+        ? { type, status: "True", reason: conditionReasons[type].True[0], message }
+        : { type, status: "False", reason, message };
+    // The table above ties each reason to its type, which the compiler loses over the loop.
+    return { ...report, since } as Condition;
   });
 }
 

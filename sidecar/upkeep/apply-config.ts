@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { Condition } from "../tell/condition.ts";
+import type { ConditionReport } from "../tell/condition.ts";
 import type { CorrectionRate } from "./apply/correction-rate.ts";
 import { writeConfig, type ConfigWriteResult } from "./apply/config-writer.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
@@ -82,13 +82,15 @@ function configCurrent(
   reading: ConfigReading,
   result: ConfigWriteResult | undefined,
   { state, settings }: UpkeepParts,
-): Omit<Condition, "since"> | undefined {
+): ConditionReport | undefined {
   const type = "ConfigCurrent";
   if (!reading.ok) return undefined;
-  if (result !== undefined && !result.ok)
+  if (result?.ok === false && result.reason !== "ChangedMeanwhile") {
     return { type, status: "False", reason: result.reason, message: result.message };
-  const problem = planned.problems.find(({ reason }) => reason !== "PruneStaysOn");
-  if (problem !== undefined) return { type, status: "False", ...problem, message: sentence(problem.message) };
+  }
+  for (const { reason, message } of planned.problems) {
+    if (reason !== "PruneStaysOn") return { type, status: "False", reason, message: sentence(message) };
+  }
   const action = writeOf(planned);
   if (action === undefined) return { type, status: "True", reason: "AsDesired", message: "node.conf is as desired." };
   const why = state.hold.get() === undefined ? `upkeep.mode is ${settings.upkeep.mode}` : "a hold is in force";
@@ -96,7 +98,7 @@ function configCurrent(
   return { type, status: "False", reason: "Drift", message: `node.conf is not as desired, and ${why}: ${list}` };
 }
 
-function soleWriter(result: ConfigWriteResult | undefined, rate: CorrectionRate): Omit<Condition, "since"> {
+function soleWriter(result: ConfigWriteResult | undefined, rate: CorrectionRate): ConditionReport {
   const type = "SoleWriter";
   if (result?.ok === false && result.reason === "Locked") {
     return { type, status: "False", reason: "Locked", message: sentence(result.message) };

@@ -1,4 +1,4 @@
-import type { Condition } from "../tell/condition.ts";
+import type { ConditionReport } from "../tell/condition.ts";
 import type { NodeCli } from "./observe/node-cli.ts";
 import type { PruneInfo } from "./observe/prune-info.ts";
 import { followPruning, pruneCondition } from "./observe/prune-progress.ts";
@@ -13,12 +13,12 @@ export function applyPrune(planned: Plan, acts: boolean, memory: UpkeepMemory, p
   const { observer, nodeCli, board, metrics } = parts;
   const info = observer.pruneInfo();
   const type = "AutoPruneOn";
+  metrics.pruneInfo(info);
   if (info === undefined) {
     const message = "Not known: node_cli prune --get gave no answer.";
-    board.set({ type, status: "Unknown", reason: "Unknown", message });
+    board.set({ type, status: "Unknown", reason: "NoPruneInfo", message });
     return;
   }
-  metrics.pruneInfo(info);
   tellProgress(info, memory, parts);
   const action = planned.actions.find((each) => each.kind === "enable-auto-prune");
   if (action === undefined || nodeCli === undefined) {
@@ -67,10 +67,10 @@ function tellProgress(
   board.set(pruneCondition(info, memory.pruneProgress, { nowMs, height, stalledAfterMs }));
 }
 
-function asObserved(on: boolean, planned: Plan): Omit<Condition, "since"> {
+function asObserved(on: boolean, planned: Plan): ConditionReport {
   const type = "AutoPruneOn";
   const stays = planned.problems.find(({ reason }) => reason === "PruneStaysOn");
-  if (stays !== undefined) return { type, status: "False", reason: stays.reason, message: stays.message };
+  if (stays !== undefined) return { type, status: "False", reason: "PruneStaysOn", message: stays.message };
   return on
     ? { type, status: "True", reason: "On", message: "enable_auto_prune reads 1." }
     : { type, status: "True", reason: "OffAsDesired", message: "Auto-pruning is off, as desired." };

@@ -4,6 +4,7 @@ import { runRestart } from "./apply/restart-incident.ts";
 import { DriverError, incarnationOf, type NodeStart } from "./drivers/driver.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import type { Plan } from "./plan/plan.ts";
+import type { ConditionReport } from "../tell/condition.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 import type { HeldState } from "./state/upkeep-state.ts";
 import { unwell } from "./unwell.ts";
@@ -154,16 +155,12 @@ function begin(due: DueRestart, desired: HeldState, memory: UpkeepMemory, parts:
     .catch((error: unknown) => log.error({ err: error }, "asking node_cli after a restart failed"));
 }
 
-function restartSettled(decision: RestartDecision) {
-  const type = "RestartSettled" as const;
+function restartSettled(decision: RestartDecision): ConditionReport {
+  const type = "RestartSettled";
   if (decision.go) {
-    return {
-      type,
-      status: "False" as const,
-      reason: "Running",
-      message: `Restarting the node: ${decision.due.reason}.`,
-    };
+    return { type, status: "False", reason: "Running", message: `Restarting the node: ${decision.due.reason}.` };
   }
   const { reason, message } = decision;
-  return { type, status: reason === "Idle" ? ("True" as const) : ("False" as const), reason, message };
+  if (reason === "Idle") return { type, status: "True", reason, message };
+  return { type, status: "False", reason, message };
 }

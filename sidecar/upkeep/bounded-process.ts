@@ -11,7 +11,7 @@ export type ProcessOptions = Readonly<{
 }>;
 
 /** Why a program's run is of no use. */
-type ProcessFailureReason = "NotFound" | "NotExecutable" | "TimedOut" | "TooMuchOutput" | "Failed";
+export type ProcessFailureReason = "NotFound" | "NotExecutable" | "TimedOut" | "TooMuchOutput" | "Failed";
 
 /** How the run of a program ended. */
 export type ProcessResult = Readonly<

@@ -89,6 +89,7 @@ async function writeBack(
     events.add("write", `${basename(path)}: restored to the last good content.`, problem.message);
     return { again: true };
   }
+  if (written.reason === "ChangedMeanwhile") return { again: true };
   board.set({ type: "ConfigCurrent", status: "False", reason: written.reason, message: written.message });
   return { again: false };
 }

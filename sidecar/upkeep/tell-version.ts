@@ -6,7 +6,7 @@ export function tellVersion(resolution: VersionResolution, memory: UpkeepMemory,
   const type = "VersionAgreed";
   if (resolution.version === undefined) {
     const message = "Neither node_cli, the RPC nor the image tells the node's version; set node.version.";
-    board.set({ type, status: "Unknown", reason: "VersionUnknown", message });
+    board.set({ type, status: "False", reason: "VersionUnknown", message });
     return;
   }
   const { version, source, disagreements } = resolution;

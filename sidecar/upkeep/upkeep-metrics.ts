@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Counter, type Registry } from "prom-client";
+import { createSampleGauge } from "../tell/sample-gauge.ts";
 import type { PruneInfo } from "./observe/prune-info.ts";
 
 /** Metrics of the node's configuration, pruning and restarts. */
@@ -8,13 +9,14 @@ export type UpkeepMetrics = Readonly<{
   restarted: (cause: string) => void;
   restartsInLastHour: (count: number) => void;
   passed: () => void;
-  pruneInfo: (info: PruneInfo) => void;
+  /** What the last query told; undefined when it told nothing. */
+  pruneInfo: (info: PruneInfo | undefined) => void;
 }>;
 
 /** Makes `gatehouse_node_config_valid`, `…_config_corrections_total`, `…_restarts_total`, `…_prune_…` and more. */
 export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
   const registers = [registry];
-  const gauge = (name: string, help: string) => new Gauge({ name: `gatehouse_node_${name}`, help, registers });
+  const gauge = (name: string, help: string) => createSampleGauge({ name: `gatehouse_node_${name}`, help, registry });
   const valid = gauge("config_valid", "1 when node.conf can be read and used.");
   const used = gauge("restarts_in_last_hour", "Restarts that count against the budget.");
   const corrections = new Counter({
@@ -41,11 +43,11 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     restartsInLastHour: (count) => used.set(count),
     passed: () => passes.inc(),
     pruneInfo: (info) => {
-      on.set(info.autoPrune ? 1 : 0);
-      reservedWindow.set(Number(info.reservedWindow));
-      reserved.set(Number(info.pruneReservedVersion));
-      flushed.set(Number(info.flushedVersion));
-      real.set(Number(info.realPruneReservedVersion));
+      on.set(info && Number(info.autoPrune));
+      reservedWindow.set(info && Number(info.reservedWindow));
+      reserved.set(info && Number(info.pruneReservedVersion));
+      flushed.set(info && Number(info.flushedVersion));
+      real.set(info && Number(info.realPruneReservedVersion));
     },
   };
 }

@@ -91,7 +91,15 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   };
   const dataPath = () =>
     memory.document && dataPathOf(settings.node.dataPath, place.layout().configPath, memory.document.value);
-  const disk = watchDisk({ freeRatio: settings.health.diskFreeRatio, signal }, { ...dependencies, dataPath });
+  const disk = watchDisk(
+    {
+      freeRatio: settings.health.diskFreeRatio,
+      fullWithinSeconds: settings.health.diskFullWithinSeconds,
+      forecastAfterSeconds: settings.health.diskForecastAfterSeconds,
+      signal,
+    },
+    { ...dependencies, dataPath, history: state.diskHistory },
+  );
   const volume = watchNodeVolume(settings, { ...dependencies, dataPath, signal, resources: connections });
   const options = { maxIdleMs: settings.upkeep.rereadIntervalMs, signal };
   const loop = startReconcileLoop(options, () => pass(memory, parts), { log });

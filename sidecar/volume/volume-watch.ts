@@ -1,10 +1,11 @@
 import { statfs } from "node:fs/promises";
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Counter, type Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../clock.ts";
 import { poll } from "../poll.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { EventLog } from "../tell/event-log.ts";
+import { createSampleGauge } from "../tell/sample-gauge.ts";
 import { DriverError } from "../upkeep/drivers/driver.ts";
 import { planGrowth, type GrowthLimits, type GrowthPlan } from "./plan-growth.ts";
 import type { VolumeClaim } from "./volume-claim.ts";
@@ -29,16 +30,15 @@ const gibibyte = 2 ** 30;
 /** Makes the claim of the node's volume grow when it fills. Settles when the watch has ended. */
 export async function watchVolume(options: VolumeWatchOptions, dependencies: VolumeWatchDependencies): Promise<void> {
   const { claim, board, events, clock, grownAt, log } = dependencies;
-  const registers = [dependencies.metrics];
-  const requested = new Gauge({
+  const requested = createSampleGauge({
     name: "gatehouse_volume_requested_bytes",
     help: "Size that the claim of the node's volume asks for.",
-    registers,
+    registry: dependencies.metrics,
   });
   const growths = new Counter({
     name: "gatehouse_volume_growths_total",
     help: "Times the claim was made to grow.",
-    registers,
+    registers: [dependencies.metrics],
   });
   const look = async (signal: AbortSignal): Promise<void> => {
     const freeRatio = await dependencies.freeRatio();

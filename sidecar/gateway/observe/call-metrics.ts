@@ -95,18 +95,20 @@ export type GaugeSources = Readonly<{
   subscriptions: () => number;
   upstreamSubscriptions: () => number;
   linked: () => number;
-  headNumber: () => number;
+  headNumber: () => number | undefined;
 }>;
 
 /** Shows the gateway's state as gauges, read when they are asked for. */
 export function registerGauges(metrics: Registry, sources: GaugeSources): void {
-  const gauge = (name: string, help: string, read: () => number) =>
+  const gauge = (name: string, help: string, read: () => number | undefined) =>
     new Gauge({
       name: `gatehouse_gateway_${name}`,
       help,
       registers: [metrics],
       collect() {
-        this.set(read());
+        const value = read();
+        if (value === undefined) this.remove();
+        else this.set(value);
       },
     });
   gauge("calls_in_flight", "Calls to the node under way.", sources.callsInFlight);
@@ -119,7 +121,7 @@ export function registerGauges(metrics: Registry, sources: GaugeSources): void {
   gauge("link_open", "Whether the node's WebSocket is connected: 1, or 0.", sources.linked);
   gauge(
     "head_block_number",
-    "Number of the node's latest block as the gateway knows it; 0: not known.",
+    "Number of the node's latest block as the gateway knows it; absent until it does.",
     sources.headNumber,
   );
 }

@@ -1,11 +1,13 @@
-import type { ProcessResult } from "../bounded-process.ts";
+import type { ProcessFailureReason, ProcessResult } from "../bounded-process.ts";
 import { parsePruneInfo, type PruneInfo } from "./prune-info.ts";
 
 /** Runs the node's command-line tool with arguments, wherever it is, within its limits. */
 export type NodeCliRunner = (args: readonly string[], signal: AbortSignal) => Promise<ProcessResult>;
 
 /** What the tool was asked, or why there is no answer. */
-export type NodeCliResult<T> = Readonly<{ ok: true; value: T } | { ok: false; reason: string; message: string }>;
+export type NodeCliResult<T> = Readonly<
+  { ok: true; value: T } | { ok: false; reason: ProcessFailureReason | "Garbage"; message: string }
+>;
 
 /** The node's command-line tool (specification, "Node command line"). */
 export type NodeCli = Readonly<{

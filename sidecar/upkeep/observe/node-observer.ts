@@ -3,6 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { NodeHealth } from "../../health/node-health.ts";
 import { poll } from "../../poll.ts";
 import type { ConditionBoard } from "../../tell/condition-board.ts";
+import type { ConditionReport } from "../../tell/condition.ts";
 import type { NodeCli, NodeCliResult } from "./node-cli.ts";
 import type { PruneInfo } from "./prune-info.ts";
 import { resolveVersion, type VersionResolution } from "./version-resolution.ts";
@@ -100,8 +101,8 @@ function waitMs(failures: number, intervalMs: number): number {
   return failures === 0 ? intervalMs : Math.min(intervalMs, checkMs * 2 ** (failures - 1));
 }
 
-function nodeCliCondition(asked: NodeCliResult<PruneInfo>) {
-  const type = "NodeCliWorking" as const;
-  if (asked.ok) return { type, status: "True" as const, reason: "Working", message: "node_cli prune --get answers." };
-  return { type, status: "False" as const, reason: asked.reason, message: asked.message };
+function nodeCliCondition(asked: NodeCliResult<PruneInfo>): ConditionReport {
+  const type = "NodeCliWorking";
+  if (asked.ok) return { type, status: "True", reason: "Working", message: "node_cli prune --get answers." };
+  return { type, status: "False", reason: asked.reason, message: asked.message };
 }

@@ -1,4 +1,4 @@
-import type { Condition } from "../../tell/condition.ts";
+import type { ConditionReport } from "../../tell/condition.ts";
 import type { PruneInfo } from "./prune-info.ts";
 
 /** How far pruning was, and what the chain did since it last moved. A plain value, replaced at each query. */
@@ -30,7 +30,7 @@ export function pruneCondition(
   info: PruneInfo,
   progress: PruneProgress,
   { nowMs, height, stalledAfterMs }: Readonly<{ nowMs: number; height: number | undefined; stalledAfterMs: number }>,
-): Omit<Condition, "since"> {
+): ConditionReport {
   const type = "PruneAdvancing";
   if (!info.autoPrune) return { type, status: "Unknown", reason: "Off", message: "Auto-pruning is off." };
   const { reserved, sinceHeight, sinceMs } = progress;

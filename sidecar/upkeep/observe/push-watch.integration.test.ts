@@ -11,9 +11,12 @@ import { watchPushes } from "./push-watch.ts";
 
 const log = pino({ level: "silent" });
 
-/** A Pushgateway's `/metrics`, as the real one prints it. */
-async function pushgateway(metrics: () => string) {
-  const server = createServer((_, response) => response.end(metrics()));
+/** A Pushgateway's `/metrics`, as the real one prints it; one that says undefined hangs. */
+async function pushgateway(metrics: () => string | undefined) {
+  const server = createServer((_, response) => {
+    const text = metrics();
+    if (text !== undefined) response.end(text);
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const close = async () => {
@@ -28,7 +31,8 @@ const identity = () => ({ job: 'node "7"', intervalSeconds: 0.05 });
 function watch(url: string, staleAfterMs = 60_000) {
   const events = { add: () => undefined, list: () => [] };
   const clock = systemClock;
-  const board = createConditionBoard({ log, metrics: new Registry(), clock, events });
+  const metrics = new Registry();
+  const board = createConditionBoard({ log, metrics, clock, events });
   const stopping = new AbortController();
   const options = { url, timeoutMs: 1_000, responseLimitBytes: 100_000, staleAfterMs, signal: stopping.signal };
   const pushes = watchPushes(options, { identity, board, clock, ask: askHttp, log });
@@ -43,7 +47,7 @@ function watch(url: string, staleAfterMs = 60_000) {
     stopping.abort();
     await pushes.done;
   };
-  return { words, [Symbol.asyncDispose]: stop };
+  return { words, metrics, [Symbol.asyncDispose]: stop };
 }
 
 const line = (seconds: number) =>
@@ -76,6 +80,13 @@ test("a Pushgateway that is down is said to be down, not the node", async () => 
   expect(await pushes.words("PushgatewayUnreachable")).toBe(
     "http://gateway/metrics can't be read (ECONNREFUSED); is the Pushgateway running?",
   );
+});
+
+test("a Pushgateway that hangs is wrong, not unknown: the alert on 0 has to ring", async () => {
+  await using gateway = await pushgateway(() => undefined);
+  await using pushes = watch(gateway.url);
+  expect(await pushes.words("PushgatewayUnreachable")).toContain("http://gateway/metrics can't be read");
+  expect(await pushes.metrics.metrics()).toContain('gatehouse_condition{type="MetricsArriving"} 0');
 });
 
 test("credentials in the URL of a Pushgateway are sent and never shown", async () => {

@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { HttpAsk } from "../../http-ask.ts";
 import { pause } from "../../poll.ts";
 import type { ConditionBoard } from "../../tell/condition-board.ts";
-import type { Condition } from "../../tell/condition.ts";
+import type { Condition, ConditionReport, ReasonOf } from "../../tell/condition.ts";
 import { readPushGroups, type PushgatewayOptions } from "./push-groups.ts";
 import { countPush, isShared, type PushesSeen } from "./push-sharing.ts";
 
@@ -55,7 +55,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
     if (!found.ok) {
       board.set({
         type: "MetricsArriving",
-        status: "Unknown",
+        status: "False",
         reason: "PushgatewayUnreachable",
         message: found.message,
       });
@@ -88,7 +88,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
 /** Often enough to tell two pushes within an interval apart. */
 const looksPerInterval = 4;
 
-function notChecked(reason: string, message: string): Omit<Condition, "since"> {
+function notChecked(reason: ReasonOf<"MetricsArriving", "Unknown">, message: string): ConditionReport {
   return { type: "MetricsArriving", status: "Unknown", reason, message };
 }
 
@@ -98,7 +98,7 @@ function judge(
   nowMs: number,
   staleAfterMs: number,
   before: Condition | undefined,
-): Omit<Condition, "since"> {
+): ConditionReport {
   const type = "MetricsArriving";
   if (seen === undefined) {
     const message = `The Pushgateway has no group of job "${job}"; the node has not pushed yet, or its monitor_config has keys of another version.`;

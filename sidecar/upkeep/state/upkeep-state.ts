@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { openSqlite } from "#daemon/sqlite.ts";
+import type { DiskHistory } from "../../health/disk-forecast.ts";
 
 /** What was desired, and of which release of the node, when a hold was set. */
 export type HeldState = Readonly<{ hash: string; release?: string | undefined }>;
@@ -34,6 +35,8 @@ export type UpkeepState = Disposable &
     restartInFlight: Fact<RestartInFlight>;
     /** When the claim of the node's volume was last made to grow (wall clock). */
     volumeGrownAtMs: Fact<number>;
+    /** What was seen of the disk that the node's data lie on. */
+    diskHistory: Fact<DiskHistory>;
     /** For what keeps more than one value: events, restarts. */
     database: DatabaseSync;
   }>;
@@ -60,6 +63,7 @@ export function openUpkeepState(directory: string): UpkeepState {
     hold: fact(database, "hold"),
     restartInFlight: fact(database, "restartInFlight"),
     volumeGrownAtMs: fact(database, "volumeGrownAtMs"),
+    diskHistory: fact(database, "diskHistory"),
     database,
     [Symbol.dispose]: () => database.close(),
   };

@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { diskCondition } from "./disk-condition.ts";
+import { forecastDisk, rememberDiskUse, type DiskHistory } from "./disk-forecast.ts";
+
+const hourMs = 3_600_000;
+const hours = 3_600;
+const gibibyte = 2 ** 30;
+
+/** What was seen of a disk whose use at each hour is given. */
+function history(...usedGibibytes: readonly number[]): DiskHistory {
+  return {
+    path: "/data",
+    uses: usedGibibytes.map((used, hour) => ({ atMs: hour * hourMs, usedBytes: used * gibibyte })),
+  };
+}
+
+test("a forecast follows the slope of what was seen, and one value out of line does not turn it", () => {
+  const steady = forecastDisk(history(10, 11, 12, 13, 14), 8 * gibibyte, 3 * hours);
+  expect(steady).toEqual({ fullInSeconds: 8 * hours, seenSeconds: 4 * hours });
+  expect(forecastDisk(history(10, 11, 14, 13, 14), 8 * gibibyte, 3 * hours)?.fullInSeconds).toBeCloseTo(8 * hours, -3);
+});
+
+test("there is no forecast before hours were seen, and none of a disk that does not fill", () => {
+  expect(forecastDisk(history(10, 11, 12), 8 * gibibyte, 3 * hours)).toBeUndefined();
+  expect(forecastDisk(history(10), 8 * gibibyte, 0)).toBeUndefined();
+  expect(forecastDisk(history(10, 10, 10, 10), 8 * gibibyte, 3 * hours)).toBeUndefined();
+  expect(forecastDisk(history(13, 12, 11, 10), 8 * gibibyte, 3 * hours)).toBeUndefined();
+});
+
+test("what is remembered: a value in ten minutes, of one path, of a day, and none of the future", () => {
+  const minute = 60_000;
+  let kept: DiskHistory | undefined;
+  for (let atMs = 0; atMs <= 30 * hourMs; atMs += minute) kept = rememberDiskUse(kept, "/data", { atMs, usedBytes: 1 });
+  expect(kept?.uses.length).toBe(145);
+  expect(kept?.uses[0]?.atMs).toBe(6 * hourMs);
+  const putBack = rememberDiskUse(kept, "/data", { atMs: 7 * hourMs + 15 * minute, usedBytes: 2 });
+  expect(putBack.uses.map(({ atMs }) => (atMs - 6 * hourMs) / minute)).toEqual([0, 10, 20, 30, 40, 50, 60, 70]);
+  expect(rememberDiskUse(kept, "/other", { atMs: 31 * hourMs, usedBytes: 2 }).uses).toHaveLength(1);
+});
+
+const limits = { freeRatio: 0.1, fullWithinSeconds: 24 * hours };
+const half = { path: "/data", usedBytes: 50 * gibibyte, freeBytes: 50 * gibibyte };
+
+test("a disk that is half empty and full in two hours is wrong, and says why", () => {
+  expect(diskCondition(half, { fullInSeconds: 2.4 * hours, seenSeconds: 5 * hours }, limits)).toEqual({
+    type: "DiskSpaceLeft",
+    status: "False",
+    reason: "FullSoon",
+    message:
+      "50.0 GiB (50 %) are free at /data. At the slope of the last 5.0 hours it is full in 2.4 hours. " +
+      "Make the disk larger, or see that auto-pruning is on and advances.",
+  });
+});
+
+test("a disk is right as long as it has the wanted share and time, and a forecast never counts with 0", () => {
+  expect(diskCondition(half, undefined, limits)).toMatchObject({
+    status: "True",
+    message: "50.0 GiB (50 %) are free at /data.",
+  });
+  const soon = { fullInSeconds: 600, seenSeconds: 5 * hours };
+  expect(diskCondition(half, { ...soon, fullInSeconds: 25 * hours }, limits).status).toBe("True");
+  expect(diskCondition(half, soon, { ...limits, fullWithinSeconds: 0 }).status).toBe("True");
+  const nearlyFull = { path: "/data", usedBytes: 95 * gibibyte, freeBytes: 5 * gibibyte };
+  expect(diskCondition(nearlyFull, undefined, limits)).toMatchObject({ status: "False", reason: "Low" });
+});

@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { compareHeights } from "./reference-watch.ts";
+
+const at = (height: number) => ({ url: "http://x", height });
+
+test("one reference that is far ahead does not make the node late", () => {
+  expect(compareHeights(100, [at(101), at(99), at(1_000_000)], 50)).toMatchObject({
+    lagBlocks: 1,
+    condition: { reason: "Current" },
+  });
+  expect(compareHeights(100, [{ url: "http://x", failure: "http://x is down." }], 50).condition).toMatchObject({
+    reason: "NoReference",
+    message: "No reference endpoint answered: http://x is down.",
+  });
+});

@@ -1,0 +1,69 @@
+/** Why the tool of the node gave no answer; `NodeCliWorking` and `AutoPruneOn` share the words. */
+const nodeCliFailures = ["NotFound", "NotExecutable", "TimedOut", "TooMuchOutput", "Garbage", "Failed"] as const;
+
+/**
+ * Every condition, in the order in which it is shown, with the reasons that each status can have. A part that says another reason, or one
+ * under another status, does not compile; the table in the room's README is checked against this one.
+ */
+export const conditionReasons = {
+  RpcAnswering: {
+    True: ["Answering"],
+    False: ["Refused", "TimedOut", "NotJsonRpc", "RpcError", "TooLarge"],
+    Unknown: [],
+  },
+  ChainIdExpected: { True: ["Expected"], False: ["AnotherChain"], Unknown: [] },
+  HeightAdvancing: { True: ["Advancing"], False: ["Stalled", "WentBackwards"], Unknown: [] },
+  HeightCurrent: { True: ["Current"], False: ["Behind"], Unknown: ["NoReference", "NoHeight"] },
+  WebSocketAnswering: { True: ["Answering"], False: ["Refused", "TimedOut", "Closed", "NotJsonRpc"], Unknown: [] },
+  ConfigValid: {
+    True: ["Valid"],
+    False: [
+      "Vanished",
+      "Unreadable",
+      "Empty",
+      "TooLarge",
+      "NotText",
+      "TooDeep",
+      "HalfWritten",
+      "NotAnObject",
+      "NoChain",
+    ],
+    Unknown: [],
+  },
+  ConfigCurrent: {
+    True: ["AsDesired"],
+    False: [
+      "Drift",
+      "VersionUnknown",
+      "PushAddressUnknown",
+      "EditRefused",
+      "Locked",
+      "CannotLock",
+      "NotKept",
+      "NotWritten",
+    ],
+    Unknown: [],
+  },
+  SoleWriter: { True: ["OnlyWriter"], False: ["Contested", "Locked"], Unknown: [] },
+  VersionAgreed: { True: ["Agreed"], False: ["Disagreement", "VersionUnknown"], Unknown: [] },
+  NodeCliWorking: { True: ["Working"], False: nodeCliFailures, Unknown: ["NotRun"] },
+  AutoPruneOn: {
+    True: ["On", "OffAsDesired"],
+    False: ["Off", "PruneStaysOn", ...nodeCliFailures],
+    Unknown: ["NoPruneInfo"],
+  },
+  PruneAdvancing: { True: ["Advancing", "NothingToPrune"], False: ["PruningStalled"], Unknown: ["Off"] },
+  MetricsArriving: {
+    True: ["Fresh"],
+    False: ["Missing", "Stale", "JobShared", "PushgatewayUnreachable"],
+    Unknown: ["NotPushing"],
+  },
+  DiskSpaceLeft: { True: ["Enough"], False: ["Low", "FullSoon"], Unknown: ["NotReadable"] },
+  VolumeLargeEnough: { True: ["Enough", "Growing", "Paused"], False: ["AtCeiling", "NotGrown"], Unknown: [] },
+  RestartSettled: {
+    True: ["Idle"],
+    False: ["Running", "Settling", "WaitingForWindow", "BudgetExhausted", "Contested", "Held", "NoDriver", "Observing"],
+    Unknown: [],
+  },
+  Unheld: { True: ["NoHold"], False: ["Held"], Unknown: [] },
+} as const;

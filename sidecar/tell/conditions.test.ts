@@ -1,0 +1,69 @@
+import { globSync, readFileSync } from "node:fs";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { createConditionBoard } from "./condition-board.ts";
+import { conditionReasons } from "./condition-reasons.ts";
+import { conditionTypes, type ConditionReport, type ConditionStatus, type ConditionType } from "./condition.ts";
+
+const clock = { wallMs: () => 0, monotonicMs: () => 0 };
+const statuses = ["True", "False", "Unknown"] as const satisfies readonly ConditionStatus[];
+const values = { True: 1, False: 0, Unknown: -1 };
+
+function board() {
+  const metrics = new Registry();
+  const events = { add: () => undefined, list: () => [] };
+  return { metrics, ...createConditionBoard({ log: pino({ level: "silent" }), metrics, clock, events }) };
+}
+
+/** Every reason of a condition, as a part would say it. */
+function reportsOf(type: ConditionType): readonly ConditionReport[] {
+  return statuses.flatMap((status) =>
+    // The types tie reason to type and status, which the compiler loses over two loops.
+    conditionReasons[type][status].map((reason) => ({ type, status, reason, message: "In words." }) as ConditionReport),
+  );
+}
+
+/** The reasons in a cell; what stands in brackets is for the reader. */
+function words(cell = ""): readonly string[] {
+  return cell
+    .replace(/\(.*\)/, "")
+    .split(",")
+    .flatMap((word) => word.trim() || []);
+}
+
+/** The rows of the table in the README: for each condition its reasons when it is wrong, and when it is not known. */
+function readmeTable(): Record<string, readonly [wrong: readonly string[], unknown: readonly string[]]> {
+  const text = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const rows = text.matchAll(/^\| `([A-Z][A-Za-z]+)`\s*\|([^|]*)\|([^|]*)\|$/gm);
+  return Object.fromEntries([...rows].map(([, type = "", wrong, unknown]) => [type, [words(wrong), words(unknown)]]));
+}
+
+test("the README's table has every condition, with the reasons under which it is wrong or not known", () => {
+  const table = Object.fromEntries(
+    conditionTypes.map((type) => [type, [conditionReasons[type].False, conditionReasons[type].Unknown]]),
+  );
+  expect(readmeTable()).toEqual(table);
+});
+
+test.each(conditionTypes)(
+  "%s: one series whose value is that of the reason's status, and one reason at a time",
+  async (type) => {
+    const { metrics, set } = board();
+    for (const report of reportsOf(type)) {
+      set(report);
+      const lines = (await metrics.metrics()).split("\n").filter((line) => line.startsWith("gatehouse_"));
+      expect(lines).toEqual([
+        `gatehouse_condition{type="${type}"} ${values[report.status]}`,
+        `gatehouse_condition_info{type="${type}",reason="${report.reason}"} 1`,
+      ]);
+    }
+  },
+);
+
+test("every reason of the table is one that a part of the sidecar says", () => {
+  const sources = globSync("sidecar/**/*.ts", { exclude: ["sidecar/tell/**", "**/*.test.ts", "sidecar/testing/**"] });
+  const text = sources.map((path) => readFileSync(path, "utf8")).join("\n");
+  const reasons = new Set(conditionTypes.flatMap((type) => reportsOf(type).map(({ reason }) => reason)));
+  expect([...reasons].filter((reason) => !text.includes(`"${reason}"`))).toEqual([]);
+});
