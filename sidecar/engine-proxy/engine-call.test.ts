@@ -6,6 +6,8 @@ const known = "ab".repeat(32);
 const rules = {
   container: "gh-node",
   nodeCli: "node_cli",
+  binDirectory: "/data/bin",
+  configArgument: "./node.conf",
   stopTimeoutMaxSeconds: 300,
   isKnownExec: (id: string) => id === known,
 };
@@ -26,30 +28,33 @@ describe("what passes the engine proxy", () => {
 
   it.each([
     [["./node_cli", "prune", "--c", "./node.conf", "--get"]],
-    [["./node_cli", "prune", "--c", "/data/bin/node.conf", "--enable_auto_prune"]],
-    [["/data/node/domain/client/bin/node_cli", "prune", "--get"]],
-    [["node_cli", "--version"]],
+    [["./node_cli", "prune", "--c", "./node.conf", "--enable_auto_prune"]],
+    [["./node_cli", "prune", "--get"]],
+    [["./node_cli", "--version"]],
   ])("is the command line %j", (command) => {
     expect(exec(...command)).toMatchObject({ call: { kind: "exec-create" } });
   });
 
-  it("is written anew, without rights that nobody asked for", () => {
-    const decision = decide("POST", "/containers/gh-node/exec", {
-      Cmd: ["./node_cli", "--version"],
-      WorkingDir: "/data/bin",
-      AttachStdout: true,
-    });
-    if (!("call" in decision)) throw new Error(decision.refused);
-    expect(JSON.parse(decision.call.body ?? "")).toEqual({
-      Cmd: ["./node_cli", "--version"],
-      WorkingDir: "/data/bin",
-      AttachStdin: false,
-      AttachStdout: true,
-      AttachStderr: true,
-      Tty: false,
-      Privileged: false,
-    });
-  });
+  it.each([{}, { WorkingDir: "/data/bin" }])(
+    "is built from checked values, without rights nobody asked for: %j",
+    (more) => {
+      const decision = decide("POST", "/containers/gh-node/exec", {
+        Cmd: ["./node_cli", "--version"],
+        AttachStdout: true,
+        ...more,
+      });
+      if (!("call" in decision)) throw new Error(decision.refused);
+      expect(JSON.parse(decision.call.body ?? "")).toEqual({
+        Cmd: ["./node_cli", "--version"],
+        WorkingDir: "/data/bin",
+        AttachStdin: false,
+        AttachStdout: true,
+        AttachStderr: true,
+        Tty: false,
+        Privileged: false,
+      });
+    },
+  );
 
   it("is the start and the inspection of an exec that was made through it", () => {
     expect(decide("POST", `/exec/${known}/start`, { Detach: false, Tty: false })).toMatchObject({
@@ -114,6 +119,15 @@ const forbidden: readonly (readonly [method: string, url: string, body?: unknown
   ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli", "prune", "--c", "$(id)", "--get"] }],
   ["POST", "/containers/gh-node/exec", { Cmd: ["/data/../tmp/node_cli", "prune", "--get"] }],
   ["POST", "/containers/gh-node/exec", { Cmd: ["/tmp/not_node_cli", "prune", "--get"] }],
+  ...["node_cli", "/data/bin/node_cli", "/data/evil/node_cli", "./bin/node_cli", "././node_cli"].map(
+    (program) => ["POST", "/containers/gh-node/exec", { Cmd: [program, "--version"] }] as const,
+  ),
+  ...["/data/bin/node.conf", "./node.conf2", "./evil.conf", "/etc/shadow", "node.conf"].map(
+    (path) => ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli", "prune", "--c", path, "--get"] }] as const,
+  ),
+  ...["/data", "/data/bin/", "/data/evil", "/data/bin/../evil", "/", ""].map(
+    (WorkingDir) => ["POST", "/containers/gh-node/exec", { Cmd: cli, WorkingDir }] as const,
+  ),
   ["POST", "/containers/gh-node/exec", { Cmd: cli, User: "root" }],
   ["POST", "/containers/gh-node/exec", { Cmd: cli, Privileged: true }],
   ["POST", "/containers/gh-node/exec", { Cmd: cli, Env: ["LD_PRELOAD=/x.so"] }],

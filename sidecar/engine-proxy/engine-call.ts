@@ -11,10 +11,15 @@ export type EngineCall = Readonly<{
   body: string | undefined;
 }>;
 
-/** What is asked of it. */
+/** What may pass: one container, and one program in one directory of it. */
 export type EngineRules = Readonly<{
   container: string;
+  /** File name of the node's command-line tool in `binDirectory`. */
   nodeCli: string;
+  /** The only directory that the tool is run in. */
+  binDirectory: string;
+  /** The only value that the tool's `--c` may have. */
+  configArgument: string;
   stopTimeoutMaxSeconds: number;
   /** Whether this proxy made the exec of that id. */
   isKnownExec: (id: string) => boolean;
@@ -28,7 +33,7 @@ const execId = /^\/exec\/([0-9a-f]{12,64})\/(start|json)$/;
 
 const execBody = z.strictObject({
   Cmd: z.array(z.string().max(4_096)).min(2).max(6),
-  WorkingDir: z.string().startsWith("/").max(4_096).optional(),
+  WorkingDir: z.string().max(4_096).optional(),
   AttachStdin: z.literal(false).optional(),
   AttachStdout: z.boolean().optional(),
   AttachStderr: z.boolean().optional(),
@@ -40,8 +45,9 @@ const startBody = z.strictObject({ Detach: z.literal(false).optional(), Tty: z.l
 
 /**
  * Decides whether a request may reach the engine. Three things may: inspect the one container, restart it, and run the node's
- * command-line tool in it with one of the specification's command lines ("Node command line"). Everything else is refused, and
- * what passes is written anew from checked values, so that nothing unknown rides along.
+ * command-line tool in it with one of the specification's command lines ("Node command line"). Program, directory and configuration
+ * file are this proxy's, not the caller's: a caller that can write to a volume of the node would otherwise choose a program there.
+ * Everything else is refused, and the engine gets a request built from checked values only.
  */
 export function decideEngineCall(request: EngineRequest, rules: EngineRules): EngineDecision {
   if (!request.url.startsWith("/") || request.url.length > 1_024)
@@ -92,13 +98,19 @@ function createExec(path: string, text: string, rules: EngineRules): EngineDecis
       refused: `the exec is not one of ${rules.nodeCli}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.trim(),
     };
   }
-  const { Cmd, WorkingDir, AttachStdout = true, AttachStderr = true } = parsed.data;
-  if (!isNodeCommand(Cmd, rules.nodeCli)) {
-    return { refused: `only "${rules.nodeCli} prune … --get", "… --enable_auto_prune" and "--version" are run` };
+  const { Cmd, WorkingDir = rules.binDirectory, AttachStdout = true, AttachStderr = true } = parsed.data;
+  if (WorkingDir !== rules.binDirectory) {
+    return { refused: `${rules.nodeCli} is only run in ${rules.binDirectory} (binDirectory)` };
+  }
+  if (!isNodeCommand(Cmd, rules)) {
+    const program = `./${rules.nodeCli}`;
+    return {
+      refused: `only "${program} --version" and "${program} prune", with or without "--c ${rules.configArgument}" (configArgument), then "--get" or "--enable_auto_prune", are run`,
+    };
   }
   return allow("exec-create", "POST", path, {
     Cmd,
-    ...(WorkingDir === undefined ? {} : { WorkingDir }),
+    WorkingDir,
     AttachStdin: false,
     AttachStdout,
     AttachStderr,
@@ -108,24 +120,17 @@ function createExec(path: string, text: string, rules: EngineRules): EngineDecis
 }
 
 /** The specification's command lines, with and without `--c` (v0.11 and later, and before). */
-function isNodeCommand([program = "", ...args]: readonly string[], nodeCli: string): boolean {
-  const isTool = program === nodeCli || program === `./${nodeCli}` || isAbsoluteTool(program, nodeCli);
-  if (!isTool) return false;
+function isNodeCommand(
+  [program, ...args]: readonly string[],
+  { nodeCli, configArgument }: Pick<EngineRules, "nodeCli" | "configArgument">,
+): boolean {
+  if (program !== `./${nodeCli}`) return false;
   if (args.length === 1) return args[0] === "--version";
   const [command, ...options] = args;
-  if (command !== "prune") return false;
   const last = options.at(-1);
-  if (last !== "--get" && last !== "--enable_auto_prune") return false;
+  if (command !== "prune" || (last !== "--get" && last !== "--enable_auto_prune")) return false;
   if (options.length === 1) return true;
-  return options.length === 3 && options[0] === "--c" && isConfigPath(options[1] ?? "");
-}
-
-function isAbsoluteTool(program: string, nodeCli: string): boolean {
-  return /^\/[A-Za-z0-9_./-]+$/.test(program) && !program.includes("..") && program.endsWith(`/${nodeCli}`);
-}
-
-function isConfigPath(path: string): boolean {
-  return /^[A-Za-z0-9_./-]+$/.test(path) && !path.startsWith("-") && !path.includes("..");
+  return options.length === 3 && options[0] === "--c" && options[1] === configArgument;
 }
 
 function followExec({

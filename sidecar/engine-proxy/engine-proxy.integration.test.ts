@@ -15,6 +15,27 @@ const socketPath = join(directory, "proxy.sock");
 const execId = "ef".repeat(32);
 const seen: string[] = [];
 const metrics = new Registry();
+const restartsPerHour = 3;
+const state = { Status: "running", Running: true, StartedAt: "2026-01-02T03:04:05.678Z" };
+/** Answers as the Engine API gives them, with what a caller is not to see. */
+const answers: Readonly<Record<string, unknown>> = {
+  "/v1.41/containers/gh-node/json": {
+    Id: "ab".repeat(32),
+    State: { ...state, Pid: 4711, Error: "" },
+    Config: { Env: ["NODE_KEY=0xsecret"], Labels: { owner: "secret" } },
+    HostConfig: { Binds: ["/secret:/data"] },
+    Mounts: [{ Source: "/secret" }],
+  },
+  [`/exec/${execId}/json`]: {
+    ID: execId,
+    Running: false,
+    ExitCode: 0,
+    Pid: 12,
+    ContainerID: "ab".repeat(32),
+    ProcessConfig: { entrypoint: "./node_cli", arguments: ["secret"] },
+  },
+  "/containers/gh-node/json": ["of", "another", "shape"],
+};
 let engine: Server;
 let proxy: EngineProxy;
 
@@ -27,7 +48,9 @@ function startEngine(): Promise<Server> {
     } else if (incoming.url?.endsWith("/restart?t=5") === true) {
       response.writeHead(204).end();
     } else {
-      response.writeHead(200, { "Content-Type": "application/json" }).end('{"State":{"Running":true}}');
+      response
+        .writeHead(200, { "Content-Type": "application/json" })
+        .end(JSON.stringify(answers[incoming.url ?? ""] ?? {}));
     }
   });
   return new Promise((resolve) => server.listen(enginePath, () => resolve(server)));
@@ -52,6 +75,7 @@ beforeAll(async () => {
       GATEHOUSE_ENGINE_PROXY_ENGINE: `unix://${enginePath}`,
       GATEHOUSE_ENGINE_PROXY_CONTAINER: "gh-node",
       GATEHOUSE_ENGINE_PROXY_LISTEN_SOCKET_PATH: socketPath,
+      GATEHOUSE_ENGINE_PROXY_RESTARTS_PER_HOUR: String(restartsPerHour),
     },
   });
   proxy = await startEngineProxy(settings, { log: pino({ level: "silent" }), metrics });
@@ -76,6 +100,39 @@ describe("the engine proxy", () => {
       status: 201,
     });
     expect(await ask("POST", `/exec/${execId}/start`, {})).toMatchObject({ status: 200 });
+  });
+
+  it("shows the container's state and start time, and nothing else of it", async () => {
+    const answer = await ask("GET", "/v1.41/containers/gh-node/json");
+    expect(JSON.parse(answer.text)).toEqual({ State: state });
+  });
+
+  it("shows how an exec ended, and nothing else of it", async () => {
+    const answer = await ask("GET", `/exec/${execId}/json`);
+    expect(JSON.parse(answer.text)).toEqual({ Running: false, ExitCode: 0, Pid: 12 });
+  });
+
+  it("shows nothing of an answer in another shape", async () => {
+    const answer = await ask("GET", "/containers/gh-node/json");
+    expect(answer.status).toBe(502);
+    expect(JSON.parse(answer.text)).toEqual({
+      message: `gatehouse engine-proxy: the Docker Engine at unix://${enginePath} answered inspect with another shape`,
+    });
+  });
+
+  it("restarts the container a bounded number of times an hour, and says when the next is allowed", async () => {
+    const before = seen.filter((line) => line.includes("/restart")).length;
+    for (let count = before; count < restartsPerHour; count += 1) {
+      expect(await ask("POST", "/v1.41/containers/gh-node/restart?t=5")).toMatchObject({ status: 204 });
+    }
+    const answer = await ask("POST", "/v1.41/containers/gh-node/restart?t=5");
+    expect(answer.status).toBe(429);
+    expect(JSON.parse(answer.text)).toEqual({
+      message: expect.stringMatching(
+        /^gatehouse engine-proxy: gh-node was restarted 3 times within an hour \(restartsPerHour\); the next restart is allowed in 3[56]\d\d s$/,
+      ) as string,
+    });
+    expect(seen.filter((line) => line.includes("/restart"))).toHaveLength(restartsPerHour);
   });
 
   it("answers what it refuses in the engine's error shape, and does not ask the engine", async () => {

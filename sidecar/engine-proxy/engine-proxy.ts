@@ -8,12 +8,14 @@ import {
 } from "node:http";
 import { Counter, type Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
+import { showAnswer } from "./engine-answer.ts";
 import { decideEngineCall, type EngineCall } from "./engine-call.ts";
 import { knownExecs, type KnownExecs } from "./known-execs.ts";
+import { restartLimit, type RestartLimit } from "./restart-limit.ts";
 import type { EngineProxySettings } from "./settings.ts";
 
-/** Largest answer of the engine to an exec's creation, which is read to learn the exec's id. */
-const execAnswerLimitBytes = 65_536;
+/** Largest answer of the engine that is read to be cut; an inspection names every mount and variable. */
+const answerLimitBytes = 1_048_576;
 
 /** A running engine proxy. Disposing of it closes the socket and waits for what is under way. */
 export type EngineProxy = AsyncDisposable & Readonly<{ socketPath: string }>;
@@ -22,6 +24,7 @@ type Dependencies = Readonly<{ log: Logger; metrics: Registry }>;
 type Proxy = Readonly<{
   settings: EngineProxySettings;
   execs: KnownExecs;
+  restarts: RestartLimit;
   enginePath: string;
   log: Logger;
   count: (kind: string) => void;
@@ -41,6 +44,7 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
   const proxy: Proxy = {
     settings,
     execs: knownExecs(),
+    restarts: restartLimit(settings.restartsPerHour, () => performance.now()),
     enginePath: settings.engine.slice("unix://".length),
     log: deps.log,
     count: (kind) => requests.inc({ kind }),
@@ -76,10 +80,9 @@ async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerR
     refuse(response, 413, `the body is larger than ${proxy.settings.listen.bodyLimitBytes} bytes`);
     return;
   }
-  const { container, nodeCli, stopTimeoutMaxSeconds } = proxy.settings;
   const decision = decideEngineCall(
     { method: incoming.method ?? "", url: incoming.url ?? "", body },
-    { container, nodeCli, stopTimeoutMaxSeconds, isKnownExec: proxy.execs.has },
+    { ...proxy.settings, isKnownExec: proxy.execs.has },
   );
   if ("refused" in decision) {
     proxy.count("refused");
@@ -87,12 +90,46 @@ async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerR
     refuse(response, 403, decision.refused);
     return;
   }
+  const waitSeconds = decision.call.kind === "restart" ? proxy.restarts.take() : 0;
+  if (waitSeconds > 0) {
+    const { container, restartsPerHour } = proxy.settings;
+    const reason = `${container} was restarted ${restartsPerHour} times within an hour (restartsPerHour); the next restart is allowed in ${waitSeconds} s`;
+    proxy.count("refused");
+    proxy.log.warn({ reason }, "refused");
+    refuse(response, 429, reason);
+    return;
+  }
   proxy.count(decision.call.kind);
   await forward(proxy, decision.call, response);
 }
 
+/** Asks the engine and answers what the caller may see of it: a program's output as it comes, all else cut ({@link showAnswer}). */
 async function forward(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<void> {
-  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+  const answer = await ask(proxy, call, response);
+  const status = answer.statusCode ?? 502;
+  if (call.kind === "exec-start" && status < 400) {
+    const type = answer.headers["content-type"];
+    response.writeHead(status, type === undefined ? {} : { "Content-Type": type });
+    response.flushHeaders();
+    answer.pipe(response);
+    return;
+  }
+  const text = await readBody(answer, answerLimitBytes);
+  if (text === "") {
+    response.writeHead(status).end();
+    return;
+  }
+  const shown = text === undefined ? undefined : showAnswer(call.kind, status, text);
+  if (shown === undefined) {
+    refuse(response, 502, `the Docker Engine at ${proxy.settings.engine} answered ${call.kind} with another shape`);
+    return;
+  }
+  if (call.kind === "exec-create" && typeof shown["Id"] === "string") proxy.execs.add(shown["Id"]);
+  response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(shown));
+}
+
+function ask(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<IncomingMessage> {
+  return new Promise<IncomingMessage>((resolve, reject) => {
     const outgoing = engineRequest(
       {
         socketPath: proxy.enginePath,
@@ -113,21 +150,6 @@ async function forward(proxy: Proxy, call: EngineCall, response: ServerResponse)
     response.once("close", () => outgoing.destroy());
     outgoing.end(call.body);
   });
-  const type = answer.headers["content-type"];
-  if (call.kind === "exec-create") {
-    const text = (await readBody(answer, execAnswerLimitBytes)) ?? "";
-    rememberExec(proxy.execs, text);
-    response.writeHead(answer.statusCode ?? 502, { "Content-Type": type ?? "application/json" }).end(text);
-    return;
-  }
-  response.writeHead(answer.statusCode ?? 502, type === undefined ? {} : { "Content-Type": type });
-  response.flushHeaders();
-  answer.pipe(response);
-}
-
-function rememberExec(execs: KnownExecs, text: string): void {
-  const id = /"Id"\s*:\s*"([0-9a-f]{12,64})"/.exec(text)?.[1];
-  if (id !== undefined) execs.add(id);
 }
 
 /** The whole body as text, or nothing when it is larger than `limitBytes`. */

@@ -21,6 +21,20 @@ export const engineProxySettings = defineSettings("engine-proxy", {
     .default("node_cli")
     .describe("File name of the node's command-line tool, the only program that is run in the container")
     .meta({ expected: "a file name" }),
+  binDirectory: z
+    .string()
+    .regex(/^(\/[A-Za-z0-9_.-]+)+$/)
+    .default("/data/bin")
+    .describe(
+      "The only directory of the container that the tool is run in; before v0.11 /data/<node>/domain/client/bin",
+    )
+    .meta({ expected: "an absolute path inside the container" }),
+  configArgument: z
+    .string()
+    .regex(/^[A-Za-z0-9_./][A-Za-z0-9_./-]*$/)
+    .default("./node.conf")
+    .describe("The only configuration file that the tool's --c may name")
+    .meta({ expected: "a path inside the container" }),
   listen: section({
     socketPath: filePath.default(".gatehouse/engine-proxy.sock").describe("Unix socket that callers use"),
     requestTimeoutMs: milliseconds.default(5_000).describe("How long a caller may take to send a request"),
@@ -35,6 +49,13 @@ export const engineProxySettings = defineSettings("engine-proxy", {
     .default(300)
     .describe("Longest stop timeout that a caller may ask for at a restart")
     .meta({ expected: "seconds, a whole number from 0 to 3600" }),
+  restartsPerHour: positiveInteger
+    .max(3_600)
+    .default(12)
+    .describe(
+      "Most restarts of the container in any hour, more than the sidecar's own restart.budgetPerHour; more are answered 429",
+    )
+    .meta({ expected: "a whole number from 1 to 3600" }),
 });
 
 /** The engine proxy's settings, parsed. */

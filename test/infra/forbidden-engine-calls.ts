@@ -136,6 +136,10 @@ function execs(node: string, other: string): readonly ForbiddenCall[] {
     ["./node_cli;id", "--version"],
     ["./node_cli", "prune", "--c", "/etc/../root/x", "--get"],
     ["./node_cli", "prune", "--c", "$(id)", "--get"],
+    ["node_cli", "--version"],
+    ["/data/bin/node_cli", "--version"],
+    ["/data/data/node_cli", "--version"],
+    ["./node_cli", "prune", "--c", "/data/data/node.conf", "--get"],
   ];
   const rights = [
     { Privileged: true },
@@ -145,6 +149,9 @@ function execs(node: string, other: string): readonly ForbiddenCall[] {
     { AttachStdin: true },
     { Tty: true },
     { WorkingDir: "data" },
+    { WorkingDir: "/data" },
+    { WorkingDir: "/data/data" },
+    { WorkingDir: "/data/bin/../data" },
     { DetachKeys: "ctrl-a" },
     { Cmd: "./node_cli --version" },
     { Cmd: [...tool, 1] },

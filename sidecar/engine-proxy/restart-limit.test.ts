@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { restartLimit } from "./restart-limit.ts";
+
+test("restarts within a sliding hour are bounded, and the oldest tells when the next one is allowed", () => {
+  let nowMs = 5_000;
+  const limit = restartLimit(2, () => nowMs);
+  expect(limit.take()).toBe(0);
+  nowMs += 600_000;
+  expect([limit.take(), limit.take()]).toEqual([0, 3_000]);
+  nowMs += 2_999_001;
+  expect(limit.take()).toBe(1);
+  nowMs += 999;
+  expect([limit.take(), limit.take()]).toEqual([0, 600]);
+});
