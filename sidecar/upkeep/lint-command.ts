@@ -1,4 +1,4 @@
-import { readFile, stat } from "node:fs/promises";
+import { readRegularFile, RegularFileError } from "#daemon/regular-file.ts";
 import { exitStatus, type CommandOutput } from "./command-output.ts";
 import type { LintFinding } from "./lint/finding.ts";
 import { lintConfig } from "./lint/lint-config.ts";
@@ -23,11 +23,11 @@ export async function lintCommand(options: LintCommandOptions, output: CommandOu
   }
   let bytes: Uint8Array;
   try {
-    if ((await stat(configPath)).size > limitBytes) throw new Error(`larger than ${limitBytes} bytes`);
-    bytes = await readFile(configPath);
+    ({ bytes } = await readRegularFile(configPath, limitBytes));
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
-    output.error(`lint: ${configPath} can't be read (${code}); name a node.conf.\n`);
+    const why =
+      error instanceof RegularFileError ? error.message : ((error as NodeJS.ErrnoException).code ?? String(error));
+    output.error(`lint: ${configPath} can't be read (${why}); name a node.conf.\n`);
     return exitStatus.error;
   }
   const findings = lintConfig(bytes, version);

@@ -1,4 +1,4 @@
-import { fork, spawn } from "node:child_process";
+import { execFileSync, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Socket } from "node:net";
@@ -59,6 +59,25 @@ describe("a service that can't start", () => {
       `upstream: port ${port} on 127.0.0.1 is taken; stop what uses it or set GATEHOUSE_UPSTREAM_LISTEN_PORT to another port.\n`,
     ]);
     squatter.close();
+  });
+});
+
+describe("a command that reads a node.conf", () => {
+  it.each([
+    ["lint", ["lint"], []],
+    ["plan", ["plan", "--config"], ["--node-version", "0.16.2"]],
+  ])("refuses a named pipe and a device at once: gatehouse %s", async (name, before, after) => {
+    const directory = await mkdtemp(join(tmpdir(), "gatehouse-pipe-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const pipe = join(directory, "node.conf");
+    execFileSync("mkfifo", [pipe]);
+    for (const path of [pipe, "/dev/zero"]) {
+      const { status, stderr } = await runGatehouse([...before, path, ...after]);
+      expect([status, stderr]).toEqual([
+        1,
+        expect.stringContaining(`${name}: ${path} can't be read (it is no regular file); `),
+      ]);
+    }
   });
 });
 

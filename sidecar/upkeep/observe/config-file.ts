@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { open, type FileHandle } from "node:fs/promises";
+import { readRegularFile, RegularFileError, type RegularFile } from "#daemon/regular-file.ts";
 import { parseConfig, type ConfigDocument } from "./config-document.ts";
 import type { ConfigProblem } from "./config-problem.ts";
 
@@ -17,21 +17,13 @@ export function contentHashOf(bytes: Uint8Array): string {
 
 /** Reads node.conf through symbolic links, never more than `limitBytes`; what is wrong comes back as a problem. */
 export async function readConfigFile(path: string, limitBytes: number): Promise<ConfigReading> {
-  let bytes: Uint8Array | "too-large";
-  let changedAtMs: number;
+  let file: RegularFile;
   try {
-    await using file = await open(path, "r");
-    const stats = await file.stat();
-    if (!stats.isFile()) return unreadable(path, "it is no regular file");
-    changedAtMs = stats.ctimeMs;
-    bytes = stats.size > limitBytes ? "too-large" : await readBounded(file, limitBytes);
+    file = await readRegularFile(path, limitBytes);
   } catch (cause) {
-    return openFailure(path, cause as NodeJS.ErrnoException);
+    return cause instanceof RegularFileError ? refused(path, limitBytes, cause) : openFailure(path, cause);
   }
-  if (bytes === "too-large") {
-    const message = `${path} is larger than ${limitBytes} bytes (upkeep.configLimitBytes) and is not read; make it smaller or raise the limit.`;
-    return { ok: false, problem: { reason: "TooLarge", message } };
-  }
+  const { bytes, changedAtMs } = file;
   const contentHash = contentHashOf(bytes);
   const parsed = parseConfig(bytes);
   if (parsed.ok) return { ok: true, document: parsed.document, bytes, contentHash, changedAtMs };
@@ -45,24 +37,19 @@ export async function readConfigFile(path: string, limitBytes: number): Promise<
   };
 }
 
-async function readBounded(file: FileHandle, limitBytes: number): Promise<Uint8Array | "too-large"> {
-  // One byte more than allowed, so that a file that grows while it is read is still noticed.
-  const buffer = Buffer.alloc(limitBytes + 1);
-  let length = 0;
-  for (;;) {
-    const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
-    if (bytesRead === 0) return Uint8Array.from(buffer.subarray(0, length));
-    length += bytesRead;
-    if (length > limitBytes) return "too-large";
-  }
+function refused(path: string, limitBytes: number, { code, message }: RegularFileError): ConfigReading {
+  if (code === "not_regular") return unreadable(path, message);
+  const tooLarge = `${path} is larger than ${limitBytes} bytes (upkeep.configLimitBytes) and is not read; make it smaller or raise the limit.`;
+  return { ok: false, problem: { reason: "TooLarge", message: tooLarge } };
 }
 
-function openFailure(path: string, error: NodeJS.ErrnoException): ConfigReading {
-  if (error.code === "ENOENT" || error.code === "ENOTDIR") {
+function openFailure(path: string, cause: unknown): ConfigReading {
+  const { code, message: words } = cause as NodeJS.ErrnoException;
+  if (code === "ENOENT" || code === "ENOTDIR") {
     const message = `${path} is not there; write it again, or set node.configPath to where it is.`;
     return { ok: false, problem: { reason: "Vanished", message } };
   }
-  return unreadable(path, error.code ?? error.message);
+  return unreadable(path, code ?? words);
 }
 
 function unreadable(path: string, why: string): ConfigReading {

@@ -1,0 +1,34 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readRegularFile } from "./regular-file.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "gatehouse-regular-"));
+const pipe = join(directory, "pipe");
+const file = join(directory, "file");
+
+beforeAll(() => {
+  execFileSync("mkfifo", [pipe]);
+  writeFileSync(file, "0123456789");
+  symlinkSync(file, join(directory, "link"));
+});
+
+afterAll(() => rmSync(directory, { recursive: true }));
+
+test.each([file, join(directory, "link")])("reads %s up to its limit", async (path) => {
+  const { bytes } = await readRegularFile(path, 10);
+  expect(Buffer.from(bytes).toString()).toBe("0123456789");
+});
+
+test.each([
+  ["a pipe that nobody writes to", pipe, "it is no regular file"],
+  ["an endless device", "/dev/zero", "it is no regular file"],
+  ["a directory", directory, "it is no regular file"],
+  ["a larger file", file, "it is larger than 9 bytes"],
+  // Such a file says that it has no bytes, and has some.
+  ["a file that is longer than it says", "/proc/self/status", "it is larger than 9 bytes"],
+])("refuses %s at once", async (_, path, message) => {
+  await expect(readRegularFile(path, 9)).rejects.toThrow(message);
+});

@@ -1,0 +1,44 @@
+import { constants } from "node:fs";
+import { open, type FileHandle } from "node:fs/promises";
+
+/** The bytes of a regular file and when it last changed (`ctime`, milliseconds since 1970). */
+export type RegularFile = Readonly<{ bytes: Uint8Array; changedAtMs: number }>;
+
+/** A path that leads to something other than a regular file of bounded size. */
+export class RegularFileError extends Error {
+  override readonly name = "RegularFileError";
+  readonly code: "not_regular" | "too_large";
+
+  constructor(code: "not_regular" | "too_large", message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * Reads a whole regular file through symbolic links, never more than `limitBytes`. A named pipe or a device is refused without
+ * waiting: the open does not block (`O_NONBLOCK`, open(2)), and nothing is read from it.
+ *
+ * @throws {RegularFileError} for anything else than a regular file, and for a larger one.
+ * @throws the file system's own error (`ENOENT`, `EACCES`, …).
+ */
+export async function readRegularFile(path: string, limitBytes: number): Promise<RegularFile> {
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const stats = await file.stat();
+  if (!stats.isFile()) throw new RegularFileError("not_regular", "it is no regular file");
+  return { bytes: await readUpTo(file, stats.size, limitBytes), changedAtMs: stats.ctimeMs };
+}
+
+async function readUpTo(file: FileHandle, size: number, limitBytes: number): Promise<Uint8Array> {
+  const tooLarge = () => new RegularFileError("too_large", `it is larger than ${limitBytes} bytes`);
+  if (size > limitBytes) throw tooLarge();
+  // One byte more than allowed, so that a file that grows while it is read is still noticed.
+  const buffer = Buffer.alloc(limitBytes + 1);
+  let length = 0;
+  for (;;) {
+    const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
+    if (bytesRead === 0) return Uint8Array.from(buffer.subarray(0, length));
+    length += bytesRead;
+    if (length > limitBytes) throw tooLarge();
+  }
+}
