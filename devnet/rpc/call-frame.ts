@@ -1,4 +1,5 @@
 import type { Hex } from "viem";
+import { gethHalt } from "./evm-halt.ts";
 
 /** One call as geth's `callTracer` shows it. */
 export type CallFrame = Readonly<{
@@ -91,12 +92,8 @@ function ownFrame(trace: ParityTrace): CallFrame {
     ...(to === undefined ? {} : { to }),
     input: (trace.type === "create" ? action.init : action.input) ?? "0x",
     ...(output === undefined || output === "0x" ? {} : { output }),
-    ...(trace.error === undefined ? {} : { error: gethError(trace.error) }),
+    ...(trace.error === undefined ? {} : { error: gethHalt(trace.error) }),
     ...(type === "staticcall" ? {} : { value: action.value ?? "0x0" }),
     type: type.toUpperCase(),
   };
-}
-
-function gethError(error: string): string {
-  return error === "Reverted" ? "execution reverted" : error.toLowerCase();
 }

@@ -45,6 +45,8 @@ export const callObject = z.looseObject({
   to: address.nullish(),
   gas: quantity.nullish(),
   gasPrice: quantity.nullish(),
+  maxFeePerGas: quantity.nullish(),
+  maxPriorityFeePerGas: quantity.nullish(),
   value: quantity.nullish(),
   data: bytes.nullish(),
   input: bytes.nullish(),

@@ -48,10 +48,16 @@ function chainError({ code, message, data }: AnvilRequestError): WireError {
   const missing = /^BlockOutOfRangeError: block height is (\d+) but requested was (\d+)/.exec(message);
   if (missing !== null) return missingState(Number(missing[1]), Number(missing[2]));
   if (code === notFound) return { code: errorCode.server, message: "not found" };
-  const text = gethTexts[message];
+  const text = gethTexts[message] ?? gethAllowance(message);
   // Clients take -32003 for a failed creation of a transaction; geth answers -32000.
   if (code === transactionRejected || text !== undefined) return { code: errorCode.server, message: text ?? message };
   return withData(code, message, data);
+}
+
+/** `eth_estimateGas` ran out of the gas that the caller allowed. */
+function gethAllowance(message: string): string | undefined {
+  const allowed = /^Out of gas: gas required exceeds allowance: (\d+)$/.exec(message)?.[1];
+  return allowed === undefined ? undefined : `gas required exceeds allowance (${allowed})`;
 }
 
 function missingState(head: number, requested: number): WireError {

@@ -47,6 +47,23 @@ test("a trace shows the transaction's own gas, and inner calls and logs on reque
   ]);
 });
 
+test("the genesis has nothing that could be traced, and a block that is not there is named", async () => {
+  const { hash } = await node.ask<{ hash: Hex }>("eth_getBlockByNumber", "0x0", false);
+  const genesis = { code: -32000, message: "genesis is not traceable" };
+  expect(await node.refusal("debug_traceBlockByNumber", "0x0")).toEqual(genesis);
+  expect(await node.refusal("debug_traceBlockByNumber", "earliest", callTracer({}))).toEqual(genesis);
+  expect(await node.refusal("debug_traceBlockByHash", hash)).toEqual(genesis);
+  expect(await node.refusal("debug_traceBlockByNumber", "0xffff")).toEqual({
+    code: -32000,
+    message: "block #65535 not found",
+  });
+  const unknown = `0x${"ab".repeat(32)}`;
+  expect(await node.refusal("debug_traceBlockByHash", unknown)).toEqual({
+    code: -32000,
+    message: `block ${unknown} not found`,
+  });
+});
+
 test("trace_filter filters by sender and receiver, skips and counts", async () => {
   type Trace = { action: { from: string; to?: string } };
   const all = await node.ask<Trace[]>("trace_filter", { fromBlock: "0x0", toBlock: "latest" });

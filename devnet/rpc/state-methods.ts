@@ -1,5 +1,7 @@
 import type { Hex } from "viem";
 import { z } from "zod";
+import { createAccessList } from "./access-list.ts";
+import { checkCall, runCall, type ChainCall } from "./chain-call.ts";
 import type { MethodGroup, Node } from "./method.ts";
 import { address, bytes, callObject, readParams, slot, stateBlock } from "./params.ts";
 import { errorCode, RpcError } from "./rpc-error.ts";
@@ -11,14 +13,10 @@ const overrides = z.looseObject({});
 type Proof = Readonly<{ storageProof: readonly Readonly<{ key: Hex; value: Hex; proof: readonly Hex[] }>[] }>;
 
 /** Accounts, their storage, and what calls would do to them. */
-export function stateMethods({ anvil }: Node): MethodGroup {
+export function stateMethods(node: Node): MethodGroup {
+  const { anvil } = node;
   const ofAccount = (method: string) => async (params: readonly unknown[]) =>
     anvil.request(method, readParams([address, stateBlock], params));
-  const ofCall = (method: string) => async (params: readonly unknown[]) => {
-    const schemas = [callObject, stateBlock.optional(), overrides.optional(), overrides.optional()] as const;
-    const [call, block = "latest", ...rest] = readParams(schemas, params);
-    return anvil.request(method, [call, block, ...rest.filter((override) => override !== undefined)]);
-  };
   return {
     eth_getBalance: ofAccount("eth_getBalance"),
     eth_getTransactionCount: ofAccount("eth_getTransactionCount"),
@@ -32,12 +30,9 @@ export function stateMethods({ anvil }: Node): MethodGroup {
       const storageProof = proof.storageProof.map((entry, index) => ({ ...entry, key: keys[index] ?? entry.key }));
       return { ...proof, storageProof };
     },
-    eth_call: ofCall("eth_call"),
-    eth_estimateGas: ofCall("eth_estimateGas"),
-    eth_createAccessList: async (params) => {
-      const [call, block = "latest"] = readParams([callObject, stateBlock.optional()], params);
-      return anvil.request("eth_createAccessList", [call, block]);
-    },
+    eth_call: async (params) => runCall(node, "eth_call", readCall(params)),
+    eth_estimateGas: async (params) => estimateGas(node, readCall(params)),
+    eth_createAccessList: async (params) => createAccessList(node, readCall(params)),
     eth_sendRawTransaction: async (params) => {
       const [raw] = readParams([bytes], params);
       checkTransactionType(raw);
@@ -48,6 +43,19 @@ export function stateMethods({ anvil }: Node): MethodGroup {
       return anvil.request("eth_getTransactionCount", [account, "pending"]);
     },
   };
+}
+
+function readCall(params: readonly unknown[]): ChainCall {
+  const schemas = [callObject, stateBlock.optional(), overrides.optional(), overrides.optional()] as const;
+  const [call, block = "latest", stateOverrides, blockOverrides] = readParams(schemas, params);
+  checkCall(call);
+  return { call, block, stateOverrides, blockOverrides };
+}
+
+async function estimateGas(node: Node, chainCall: ChainCall): Promise<Hex> {
+  // Anvil answers 21000 for a plain transfer without looking at the sender's balance.
+  if (BigInt(chainCall.call.value ?? "0x0") > 0n) await runCall(node, "eth_call", chainCall);
+  return runCall<Hex>(node, "eth_estimateGas", chainCall);
 }
 
 /** Anvil wants whole words where EIP-1186 and geth take any number of digits. */

@@ -1,8 +1,9 @@
 import type { Hex } from "viem";
 import type { z } from "zod";
 import { AnvilRequestError } from "../anvil/anvil-request.ts";
-import { requireBlock, type Block, type Receipt } from "./block-reader.ts";
+import { readBlock, type Block, type Receipt } from "./block-reader.ts";
 import { framesOf, withTransactionGas, type CallFrame, type ParityTrace } from "./call-frame.ts";
+import { withGethHalts } from "./frame-halts.ts";
 import type { MethodGroup, Node } from "./method.ts";
 import { blockNumberOrTag, callObject, hash, readParams, stateBlock } from "./params.ts";
 import { errorCode, RpcError } from "./rpc-error.ts";
@@ -13,7 +14,7 @@ import { readTracerOptions, tracerOptions, type CallTracerOptions } from "./trac
 export function traceMethods(node: Node): MethodGroup {
   const ofBlock = (id: z.ZodType<string>) => async (params: readonly unknown[]) => {
     const [block, given] = readParams([id, tracerOptions], params);
-    return traceBlock(node, await requireBlock(node, block), readTracerOptions(given));
+    return traceBlock(node, await requireTraceable(node, block), readTracerOptions(given));
   };
   return {
     debug_traceTransaction: async (params) => {
@@ -30,6 +31,18 @@ export function traceMethods(node: Node): MethodGroup {
   };
 }
 
+/** @throws {RpcError} -32000 with geth's texts for the genesis, and for a block that is not there. */
+async function requireTraceable(node: Node, id: string): Promise<Block> {
+  const block = await readBlock(node, id);
+  if (block === null) throw new RpcError(errorCode.server, `block ${blockName(id)} not found`);
+  if (Number(block.number) === 0) throw new RpcError(errorCode.server, "genesis is not traceable");
+  return block;
+}
+
+function blockName(id: string): string {
+  return id.startsWith("0x") && id.length < 66 ? `#${BigInt(id)}` : id;
+}
+
 async function traceBlock(node: Node, block: Block, options: CallTracerOptions) {
   const results: { txHash: Hex; result: CallFrame }[] = [];
   for (const txHash of block.transactions) {
@@ -44,7 +57,7 @@ async function traceTransaction(node: Node, transaction: Hex, options: CallTrace
     node.anvil.request<{ gas: Hex } | null>("eth_getTransactionByHash", [transaction]),
   ]);
   if (receipt === null || body === null) throw new RpcError(errorCode.server, "transaction not found");
-  const frame = await traceAgain(node, transaction, options);
+  const frame = await withGethHalts(node, await traceAgain(node, transaction, options), { transaction });
   return withTransactionGas(frame, { gas: body.gas, gasUsed: receipt.gasUsed });
 }
 
@@ -64,8 +77,10 @@ async function traceAgain(node: Node, transaction: Hex, options: CallTracerOptio
 
 type Call = z.output<typeof callObject>;
 
-async function traceCall({ anvil }: Node, call: Call, block: z.output<typeof stateBlock>, options: CallTracerOptions) {
-  const frame = await anvil.request<CallFrame>("debug_traceCall", [call, block, options]);
-  if (typeof call.gas !== "string") return frame;
-  return { ...frame, gas: call.gas };
+async function traceCall(node: Node, call: Call, block: z.output<typeof stateBlock>, options: CallTracerOptions) {
+  const traced = await node.anvil.request<CallFrame>("debug_traceCall", [call, block, options]);
+  const { stateOverrides, blockOverrides } = options;
+  const overrides = { stateOverrides, blockOverrides };
+  const frame = await withGethHalts(node, traced, { call, block, overrides });
+  return typeof call.gas === "string" ? { ...frame, gas: call.gas } : frame;
 }

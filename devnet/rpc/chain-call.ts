@@ -1,0 +1,70 @@
+import type { Hex } from "viem";
+import type { z } from "zod";
+import { gethHalt, haltOf, needsPlace } from "./evm-halt.ts";
+import { haltPlace } from "./halt-tracer.ts";
+import type { Node } from "./method.ts";
+import type { callObject, stateBlock } from "./params.ts";
+import { errorCode, RpcError } from "./rpc-error.ts";
+
+/** A call, the state that it runs on, and what it replaces there. */
+export type ChainCall = Readonly<{
+  call: z.output<typeof callObject>;
+  block: z.output<typeof stateBlock>;
+  stateOverrides?: object | undefined;
+  blockOverrides?: object | undefined;
+}>;
+
+/**
+ * Runs a call on the chain.
+ *
+ * @throws {RpcError} -32000 with geth's text when the EVM halts.
+ * @throws {AnvilRequestError} code 3 for a revert.
+ */
+export async function runCall<T>(
+  node: Node,
+  method: "eth_call" | "eth_estimateGas" | "eth_createAccessList",
+  chainCall: ChainCall,
+): Promise<T> {
+  const { call, block, stateOverrides, blockOverrides } = chainCall;
+  const overrides = blockOverrides === undefined ? [stateOverrides] : [stateOverrides ?? {}, blockOverrides];
+  const given = overrides.filter((override) => override !== undefined);
+  try {
+    return await node.anvil.request<T>(method, [call, block, ...given]);
+  } catch (error) {
+    throw (await haltError(node, error, chainCall)) ?? error;
+  }
+}
+
+/** The error that geth answers when the EVM halts; undefined when `error` is none of a halt. */
+async function haltError(node: Node, error: unknown, chainCall: ChainCall): Promise<RpcError | undefined> {
+  const halt = haltOf(error);
+  if (halt === undefined) return undefined;
+  const { call, block, ...overrides } = chainCall;
+  const place = needsPlace(halt) ? await haltPlace(node, { call, block, overrides }) : undefined;
+  return new RpcError(errorCode.server, gethHalt(halt, place));
+}
+
+/**
+ * Refuses a call that contradicts itself, as geth does; anvil takes one of the two values.
+ *
+ * @throws {RpcError} -32000 with geth's text.
+ */
+export function checkCall({ data, input, gasPrice, maxFeePerGas, maxPriorityFeePerGas }: ChainCall["call"]): void {
+  if (isGiven(data) && isGiven(input) && data.toLowerCase() !== input.toLowerCase()) {
+    refuse('both "data" and "input" are set and not equal. Please use "input" to pass transaction call data');
+  }
+  if (isGiven(gasPrice) && (isGiven(maxFeePerGas) || isGiven(maxPriorityFeePerGas))) {
+    refuse("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
+  }
+  if (!isGiven(maxFeePerGas) || !isGiven(maxPriorityFeePerGas)) return;
+  if (BigInt(maxFeePerGas) >= BigInt(maxPriorityFeePerGas)) return;
+  refuse(`maxFeePerGas (${BigInt(maxFeePerGas)}) < maxPriorityFeePerGas (${BigInt(maxPriorityFeePerGas)})`);
+}
+
+function isGiven(value: Hex | null | undefined): value is Hex {
+  return value !== undefined && value !== null;
+}
+
+function refuse(message: string): never {
+  throw new RpcError(errorCode.server, message);
+}
