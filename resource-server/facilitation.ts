@@ -15,11 +15,12 @@ export type Facilitation = AsyncDisposable &
  * What kept a facilitator from a verdict:
  * - `unreachable`: it was not reached; it has done nothing;
  * - `unintelligible`: what answered is no facilitator;
- * - `refused`: it answered that the request itself is wrong (4xx); it has done nothing;
+ * - `refused`: it answered that the payment itself is malformed (400, 422); it has done nothing;
+ * - `denied`: it takes nothing from us now: no key, a wrong path, too many requests (any other 4xx); it has done nothing;
  * - `failed`: it raised an error (5xx);
  * - `unknown`: the answer was cut off or is late. What it did is not known.
  */
-export type FacilitationErrorCode = "unreachable" | "unintelligible" | "refused" | "failed" | "unknown";
+export type FacilitationErrorCode = "unreachable" | "unintelligible" | "refused" | "denied" | "failed" | "unknown";
 
 /** No verdict. The message is for the log: it may hold text of the facilitator, which no client gets to see. */
 export class FacilitationError extends Error {

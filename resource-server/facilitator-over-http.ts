@@ -42,7 +42,11 @@ export function facilitatorOverHttp(
     const { status, bytes } = await exchange(where, timeoutMs, body);
     const answer = parseJson(bytes);
     if (status >= 500) throw new FacilitationError("failed", `${where} answered ${status}: ${excerpt(bytes)}`);
-    if (status >= 400) throw new FacilitationError("refused", `${where} answered ${status}: ${excerpt(bytes)}`);
+    if (status >= 400)
+      throw new FacilitationError(
+        isMalformed(status) ? "refused" : "denied",
+        `${where} answered ${status}: ${excerpt(bytes)}`,
+      );
     const parsed = schema.safeParse(answer);
     if (status === 200 && parsed.success) return parsed.data;
     throw new FacilitationError("unintelligible", `${where} is no x402 facilitator: ${status} ${excerpt(bytes)}`);
@@ -75,6 +79,11 @@ export function facilitatorOverHttp(
     readiness: watch.readiness,
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };
+}
+
+/** 400, and 422 of frameworks that tell bad syntax from bad content. */
+function isMalformed(status: number): boolean {
+  return status === 400 || status === 422;
 }
 
 function requestBody(paymentPayload: PaymentPayload, paymentRequirements: PaymentRequirements) {

@@ -6,19 +6,19 @@ import type { SoldResponse } from "./sold-response.ts";
 
 /** Seconds after which a client may ask again; a block takes about as long. */
 const retryAfterSeconds = "1";
-/** A database takes some seconds to fail over. */
-const ledgerRetryAfterSeconds = "3";
+/** A database, a facilitator or a node takes some seconds to come back. */
+const recoveryRetryAfterSeconds = "3";
 
 /**
  * The only place where the outcome of a payment becomes HTTP (specification, "States and transitions" and "Errors"; x402
- * version 2 headers). Nothing here shows a facilitator's own text.
+ * version 2 headers). Nothing here shows a facilitator's own text. 402 means that this payment buys nothing, and invites another one; where
+ * the server can't tell, the answer is another, so that no client pays a second time for what the first payment may yet buy.
  *
  * | outcome | answer |
  * |---|---|
  * | no payment | 402, PAYMENT-REQUIRED |
  * | refused, malformed, spent | 402, PAYMENT-REQUIRED with the reason; PAYMENT-RESPONSE when settlement refused it |
- * | facilitator raised an error while verifying | 402, PAYMENT-REQUIRED with `unexpected_verify_error` |
- * | facilitator not reached, or no facilitator | 502, nothing charged |
+ * | chain or facilitator down, overloaded, or no facilitator at all | 503, Retry-After; nothing charged, the same payment is good |
  * | settlement's outcome unknown | 202, PAYMENT-RESPONSE `settlement_pending` with the transaction, Retry-After |
  * | same payment in progress | 409, Retry-After |
  * | same payment for another request | 409 |
@@ -35,7 +35,11 @@ export function saleAnswer(route: Route, url: string, outcome: SaleOutcome): Res
     case "declined":
       return new Response(bodyOf(outcome.response), { ...init(outcome.response) });
     case "failed":
-      return json(outcome.status, `${outcome.message}; you were not charged, the payment can be used again.`, {});
+      return json(
+        outcome.status,
+        `${outcome.message}; you were not charged, the payment can be used again.`,
+        outcome.status === 503 ? { "Retry-After": recoveryRetryAfterSeconds } : {},
+      );
     case "invalid":
       return paymentRequired(route, url, outcome.reason, outcome.settlement);
     case "pending":
@@ -55,11 +59,12 @@ export function saleAnswer(route: Route, url: string, outcome: SaleOutcome): Res
       });
     case "no-ledger":
       return json(503, "payments can't be recorded now; send the same payment again, it is never charged twice.", {
-        "Retry-After": ledgerRetryAfterSeconds,
+        "Retry-After": recoveryRetryAfterSeconds,
       });
     case "no-verdict":
-      if (outcome.cause.code === "failed") return paymentRequired(route, url, "unexpected_verify_error");
-      return json(502, "the payment can't be verified now; you were not charged, try again later.", {});
+      return json(503, "payments can't be checked now; you were not charged, send the same payment again.", {
+        "Retry-After": recoveryRetryAfterSeconds,
+      });
   }
 }
 

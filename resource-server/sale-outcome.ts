@@ -11,7 +11,7 @@ import type { UpstreamResult } from "./upstream.ts";
  * - `in-progress`: another request with the same payment is being worked on;
  * - `other-request`: the payment bought something else;
  * - `declined`, `failed`: the upstream gave nothing to sell; nothing was charged;
- * - `no-verdict`: the facilitator gave no verdict; nothing was charged;
+ * - `no-verdict`: the facilitator or the chain gave no verdict; nothing was charged, the same payment may yet buy;
  * - `busy`: too much is under way; nothing was done;
  * - `no-ledger`: the ledger could not be read or written; whatever was begun is found in it later, and the same payment gets it.
  */

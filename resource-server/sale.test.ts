@@ -69,6 +69,30 @@ describe("sell", () => {
     expect([asked, await ledger.count()]).toEqual([["verify"], {}]);
   });
 
+  it.each(["unreachable", "unknown", "failed", "denied", "unintelligible"] as const)(
+    "does not blame the payment for a facilitator that is %s, and takes the same payment afterwards",
+    async (code) => {
+      const { buy, asked, facilitation, ledger } = await shop();
+      facilitation.verdicts.unshift(new FacilitationError(code, "no verdict"));
+      const paid = payment();
+      expect(await buy(paid)).toMatchObject({ kind: "no-verdict", cause: { code } });
+      expect([asked, await ledger.count()]).toEqual([["verify"], {}]);
+      expect(await buy(paid)).toMatchObject({ kind: "sold" });
+    },
+  );
+
+  it.each(["unexpected_verify_error", "unexpected_error"])("takes the verdict %s for none", async (invalidReason) => {
+    const { buy, facilitation } = await shop();
+    facilitation.verdicts.unshift({ isValid: false, invalidReason });
+    expect(await buy(payment())).toMatchObject({ kind: "no-verdict" });
+  });
+
+  it("refuses what the facilitator calls malformed", async () => {
+    const { buy, facilitation } = await shop();
+    facilitation.verdicts.unshift(new FacilitationError("refused", "400"));
+    expect(await buy(payment())).toEqual({ kind: "invalid", reason: "invalid_payload" });
+  });
+
   it("works once for ten requests at one time with the same payment", async () => {
     const { buy, asked, charged } = await shop();
     const paid = payment();
@@ -187,6 +211,17 @@ describe("sell, when the facilitator does not settle at once", () => {
     expect(await buy(paid)).toMatchObject({ kind: "sold" });
   });
 
+  it("takes an error of the facilitator's own for pending, with the transaction that it names", async () => {
+    const { buy, facilitation } = await shop();
+    facilitation.settlements.unshift({ ...pendingAnswer, errorReason: "unexpected_settle_error" });
+    const paid = payment();
+    expect(await buy(paid)).toMatchObject({
+      kind: "pending",
+      settlement: { errorReason: "settlement_pending", transaction },
+    });
+    expect(await buy(paid)).toMatchObject({ kind: "sold" });
+  });
+
   it("takes a nonce that is used by now for the transaction that was named before", async () => {
     const { buy, facilitation } = await shop();
     facilitation.settlements.unshift(pendingAnswer, nonceUsed(""));
@@ -223,9 +258,9 @@ describe("sell, when the facilitator does not settle at once", () => {
     expect(await ledger.count()).toEqual({});
   });
 
-  it("charges nothing when the facilitator was not reached", async () => {
+  it.each(["unreachable", "denied", "refused"] as const)("charges nothing when the settlement was %s", async (code) => {
     const { buy, facilitation, ledger } = await shop();
-    facilitation.settlements.unshift(new FacilitationError("unreachable", "connection refused"));
+    facilitation.settlements.unshift(new FacilitationError(code, "nothing was done"));
     expect(await buy(payment())).toMatchObject({ kind: "no-verdict" });
     expect(await ledger.count()).toEqual({});
   });

@@ -1,6 +1,7 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import type { ClaimLedger } from "./claim-ledger.ts";
 import { FacilitationError, type Facilitation } from "./facilitation.ts";
+import { isInconclusive } from "./inconclusive-reason.ts";
 import type { ClaimKey, PaymentClaim } from "./payment-claim.ts";
 import type { PaymentOwners } from "./payment-owners.ts";
 import type { Payment } from "./payment.ts";
@@ -78,6 +79,9 @@ async function owning(
   }
 }
 
+/** The SDK's reason for a payment that has not the shape of one. */
+const malformed = "invalid_payload";
+
 async function verify(
   { payment, requirements }: Order,
   { facilitation }: SaleDependencies,
@@ -85,9 +89,13 @@ async function verify(
   try {
     const verdict = await facilitation.verify(payment.payload, requirements);
     if (verdict.isValid) return undefined;
-    return { kind: "invalid", reason: verdict.invalidReason ?? "invalid_payload" };
+    const { invalidReason } = verdict;
+    if (!isInconclusive(invalidReason)) return { kind: "invalid", reason: invalidReason ?? malformed };
+    const cause = new FacilitationError("failed", `the facilitator's verdict is its own fault: ${invalidReason}`);
+    return { kind: "no-verdict", cause };
   } catch (error) {
     if (!(error instanceof FacilitationError)) throw error;
+    if (error.code === "refused") return { kind: "invalid", reason: malformed };
     return { kind: "no-verdict", cause: error };
   }
 }

@@ -1,5 +1,6 @@
 import type { SettleResponse } from "@x402/core/types";
-import { FacilitationError, type Facilitation } from "./facilitation.ts";
+import { FacilitationError, type Facilitation, type FacilitationErrorCode } from "./facilitation.ts";
+import { isInconclusive } from "./inconclusive-reason.ts";
 import type { PaymentClaim } from "./payment-claim.ts";
 
 /**
@@ -7,7 +8,7 @@ import type { PaymentClaim } from "./payment-claim.ts";
  * - `settled`: charged;
  * - `refused`: not charged, and it never will be by this attempt;
  * - `pending`: not known yet; `settlement` is `settlement_pending`, with the transaction if one is known;
- * - `not-sent`: the facilitator was not reached, nothing was charged.
+ * - `not-sent`: the facilitator was not reached or took nothing, nothing was charged.
  */
 export type SettlementOutcome = Readonly<
   | { kind: "settled" | "refused" | "pending"; settlement: SettleResponse }
@@ -18,6 +19,9 @@ export type SettlementOutcome = Readonly<
 const nonceAlreadyUsed = "invalid_exact_evm_nonce_already_used";
 const settlementPending = "settlement_pending";
 
+/** Faults after which nothing can have been charged. */
+const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "refused", "denied"]);
+
 /** Settles a claim for the first time. */
 export async function settleClaim(claim: PaymentClaim, facilitation: Facilitation): Promise<SettlementOutcome> {
   if (claim.payload === undefined) throw new TypeError("a claim that was delivered can't be settled");
@@ -25,10 +29,12 @@ export async function settleClaim(claim: PaymentClaim, facilitation: Facilitatio
     const answer = await facilitation.settle(claim.payload, claim.requirements);
     const settlement = { ...answer, payer: answer.payer ?? claim.key.payer };
     if (answer.success) return { kind: "settled", settlement };
+    if (isInconclusive(answer.errorReason))
+      return { kind: "pending", settlement: pendingSettlement(claim, answer.transaction) };
     return { kind: answer.errorReason === settlementPending ? "pending" : "refused", settlement };
   } catch (error) {
     if (!(error instanceof FacilitationError)) throw error;
-    if (error.code === "unreachable" || error.code === "refused") return { kind: "not-sent", cause: error };
+    if (didNothing.has(error.code)) return { kind: "not-sent", cause: error };
     return { kind: "pending", settlement: pendingSettlement(claim) };
   }
 }
@@ -51,11 +57,12 @@ export async function resumeClaim(claim: PaymentClaim, facilitation: Facilitatio
   };
 }
 
-function pendingSettlement({ settlement, requirements, key }: PaymentClaim): SettleResponse {
+/** `named` is the transaction that the facilitator names now; else the one that it named before counts. */
+function pendingSettlement({ settlement, requirements, key }: PaymentClaim, named = ""): SettleResponse {
   return {
     success: false,
     errorReason: settlementPending,
-    transaction: settlement?.transaction ?? "",
+    transaction: named === "" ? (settlement?.transaction ?? "") : named,
     network: requirements.network,
     payer: key.payer,
   };

@@ -88,7 +88,7 @@ export async function openReplicatedMarket(): Promise<ReplicatedMarket> {
 /** How a client fared that sends one payment until it knows the end: it got the resource, or it is told that somebody else did. */
 export type Purchase = "bought" | "spent";
 
-/** Sends a payment until its end is known. Whatever is not an end (202, 409, 502, 503, no connection) is tried again. */
+/** Sends a payment until its end is known. Whatever is not an end (202, 409, 503, no connection) is tried again. */
 export async function buyUntilKnown(url: string, header: string, deadlineMs: number): Promise<Purchase> {
   const deadline = performance.now() + deadlineMs;
   let last: unknown;
@@ -102,7 +102,7 @@ export async function buyUntilKnown(url: string, header: string, deadlineMs: num
       if (response.status === 200) return "bought";
       last = `${response.status} ${text}`;
       if (response.status === 402 && text.includes("nonce_already_used")) return "spent";
-      if (response.status === 402 && !text.includes("unexpected_verify_error")) throw new TypeError(last as string);
+      if (response.status === 402) throw new TypeError(last as string);
     } catch (error) {
       // A refused or broken connection, or an answer that is late: the server may be gone just now.
       last = error;

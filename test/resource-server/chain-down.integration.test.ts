@@ -1,0 +1,89 @@
+import { decodePaymentResponseHeader } from "@x402/core/http";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startRpcTap, type RpcTap, type TapRule } from "../facilitator/rpc-tap.ts";
+import { testAccount } from "../support/payment-chain.ts";
+import type { ServiceProcess } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+import { openMarket, operationsUrlOf, payee, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
+
+let market: Market;
+let tap: RpcTap;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+/** Verifies and settles by itself, over a node that a test can break. */
+let shop: ServiceProcess;
+let url: string;
+
+beforeAll(async () => {
+  market = await openMarket();
+  tap = await startRpcTap(market.chain.url);
+  folder = await temporaryFolder();
+  shop = await market.openShop(folder.path, {
+    GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: "",
+    GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(3).privateKey,
+    GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: tap.url,
+    GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_TIMEOUT_MS: "500",
+    GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${folder.path}/settlement.sqlite`,
+  });
+  url = `${urlOf(shop)}/data`;
+});
+
+afterAll(async () => {
+  await shop?.[Symbol.asyncDispose]();
+  await folder?.[Symbol.asyncDispose]();
+  await tap?.[Symbol.asyncDispose]();
+  await market?.[Symbol.asyncDispose]();
+});
+
+beforeEach(() => {
+  tap.rule(() => "forward");
+  market.upstream.behave("data");
+});
+
+/** What a settlement needs of the node beyond what a verification does. */
+const settling = new Set(["eth_sendRawTransaction", "eth_getTransactionCount", "eth_feeHistory", "eth_gasPrice"]);
+
+const buy = (header: string) => fetch(url, { headers: { "PAYMENT-SIGNATURE": header } });
+
+describe("a resource server that settles by itself, while its node is down", () => {
+  it.each<[string, TapRule]>([
+    ["hangs", "hang"],
+    ["breaks connections", "lose_answer"],
+    ["answers 502", { status: 502, body: "bad gateway at rpc.internal" }],
+    ["refuses", { status: 200, body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"rpc.internal"}}' }],
+  ])("%s: 503 with Retry-After, nothing is charged, and the same payment buys afterwards", async (_name, rule) => {
+    const header = await paymentFor(url);
+    const before = await market.chain.balanceOf(payee.address);
+    tap.rule(() => rule);
+    const response = await buy(header);
+    expect([response.status, response.headers.get("Retry-After"), response.headers.get("PAYMENT-REQUIRED")]).toEqual([
+      503,
+      "3",
+      null,
+    ]);
+    expect(await response.text()).not.toMatch(/internal|unexpected/);
+    expect(market.upstream.hits()).toBe(0);
+    tap.rule(() => "forward");
+    expect((await buy(header)).status).toBe(200);
+    expect((await market.chain.balanceOf(payee.address)) - before).toBe(10_000n);
+  });
+
+  it("is unready", async () => {
+    tap.rule(() => "hang");
+    await until("it is unready", 15_000, async () => (await fetch(`${operationsUrlOf(shop)}/readyz`)).status === 503);
+  });
+
+  it("takes no transaction: 202, never a fresh 402; the same payment gets its response once, charged once", async () => {
+    const header = await paymentFor(url);
+    const before = await market.chain.balanceOf(payee.address);
+    const gone: TapRule = { status: 502, body: "bad gateway" };
+    tap.rule((calls) => (calls.some(({ method }) => settling.has(method)) ? gone : "forward"));
+    const first = await buy(header);
+    expect([first.status, first.headers.get("PAYMENT-REQUIRED")]).toEqual([202, null]);
+    const settlement = decodePaymentResponseHeader(first.headers.get("PAYMENT-RESPONSE") ?? "");
+    expect(settlement).toMatchObject({ success: false, errorReason: "settlement_pending" });
+    tap.rule(() => "forward");
+    await until("it is delivered", 15_000, async () => (await buy(header)).status === 200);
+    expect((await market.chain.balanceOf(payee.address)) - before).toBe(10_000n);
+    expect(market.upstream.hits()).toBe(1);
+  });
+});
