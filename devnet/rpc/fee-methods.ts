@@ -38,6 +38,10 @@ export function feeMethods(node: Node): MethodGroup {
 /** Computed from the blocks, because anvil forgets the fees of earlier blocks when it is started again. */
 async function feeHistory(node: Node, count: number, newest: string, rewards: readonly number[]) {
   const last = await resolveNumber(node, newest);
+  const head = await resolveNumber(node, "latest");
+  if (last > head) {
+    throw new RpcError(errorCode.server, `request beyond head block: requested ${last}, head ${head}`);
+  }
   const first = Math.max(0, last - count + 1);
   if (count === 0) return { oldestBlock: "0x0", baseFeePerGas: [], gasUsedRatio: [], reward: [] };
   const blocks: Block[] = [];

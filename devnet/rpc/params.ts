@@ -18,6 +18,11 @@ export const quantity = hex(
   /^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/,
   "a quantity (0x and hexadecimal digits without leading zeros)",
 );
+/** A number that fits in 64 bits: of a block, or of a transaction in its block. */
+export const quantity64 = hex(
+  /^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15})$/,
+  "a quantity (0x and at most 16 hexadecimal digits without leading zeros)",
+);
 /** A storage slot: a word, with or without its leading zeros. */
 export const slot = hex(/^0x[0-9a-fA-F]{1,64}$/, "a storage position (0x and 1 to 64 hexadecimal digits)");
 
@@ -25,19 +30,22 @@ const tag = z.enum(["latest", "earliest", "pending", "safe", "finalized"]);
 const blockExpected = "a block number (0x without leading zeros), latest, earliest, pending, safe or finalized";
 
 /** Block number or tag (specification, "JSON-RPC request envelope"). */
-export const blockNumberOrTag = z.union([quantity, tag], { error: `expected ${blockExpected}` });
+export const blockNumberOrTag = z.union([quantity64, tag], { error: `expected ${blockExpected}` });
 /** Block number, tag or hash, as one text. */
-export const blockId = z.union([hash, quantity, tag], { error: `expected a block hash, ${blockExpected}` });
-/** The block whose state is asked for: also EIP-1898's objects. */
-export const stateBlock = z.union(
-  [
-    quantity,
-    tag,
-    z.strictObject({ blockNumber: quantity }),
-    z.strictObject({ blockHash: hash, requireCanonical: z.boolean().optional() }),
-  ],
-  { error: `expected ${blockExpected}, or an object with blockNumber or blockHash` },
-);
+export const blockId = z.union([hash, quantity64, tag], { error: `expected a block hash, ${blockExpected}` });
+const blockObjects = [
+  z.strictObject({ blockNumber: quantity64 }),
+  z.strictObject({ blockHash: hash, requireCanonical: z.boolean().optional() }),
+] as const;
+/** The block whose state is asked for: by number, tag or hash, as a text or as one of EIP-1898's objects. */
+export const stateBlock = z.union([hash, quantity64, tag, ...blockObjects], {
+  error: `expected a block hash, ${blockExpected}, or an object with blockNumber or blockHash`,
+});
+/** The same, read to a text. */
+export const blockIdOrObject = stateBlock.transform((block): string => {
+  if (typeof block === "string") return block;
+  return "blockHash" in block ? block.blockHash : block.blockNumber;
+});
 
 /** Fields of a call; what else stands there is the chain's to judge. */
 export const callObject = z.looseObject({

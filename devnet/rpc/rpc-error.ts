@@ -47,7 +47,7 @@ export function wireError(error: unknown): WireError | undefined {
 function chainError({ code, message, data }: AnvilRequestError): WireError {
   const missing = /^BlockOutOfRangeError: block height is (\d+) but requested was (\d+)/.exec(message);
   if (missing !== null) return missingState(Number(missing[1]), Number(missing[2]));
-  if (code === notFound) return { code: errorCode.server, message: "not found" };
+  if (code === notFound) return { code: errorCode.server, message: "header for hash not found" };
   const text = gethTexts[message] ?? gethAllowance(message);
   // Clients take -32003 for a failed creation of a transaction; geth answers -32000.
   if (code === transactionRejected || text !== undefined) return { code: errorCode.server, message: text ?? message };

@@ -124,7 +124,45 @@ test("ranges and blocks that make no sense are refused with geth's words", async
     code: -32000,
     message: "transaction not found",
   });
-  expect(await node.ask("eth_getBlockByNumber", "0xffff", false)).toBeNull();
+  expect(await node.refusal("eth_feeHistory", "0x1", "0xffff", [])).toEqual({
+    code: -32000,
+    message: `request beyond head block: requested 65535, head ${Number(await node.ask("eth_blockNumber"))}`,
+  });
+  expect(await node.refusal("eth_getBalance", sender.address, { blockHash: `0x${"ab".repeat(32)}` })).toEqual({
+    code: -32000,
+    message: "header for hash not found",
+  });
+  expect(await node.refusal("eth_getBlockByNumber", "0x10000000000000000", false)).toMatchObject({ code: -32602 });
+});
+
+test("what is not there is null", async () => {
+  const unknown = `0x${"ab".repeat(32)}`;
+  for (const [method, ...params] of [
+    ["eth_getBlockByNumber", "0xffff", false],
+    ["eth_getBlockByHash", unknown, true],
+    ["eth_getBlockReceipts", "0xffff"],
+    ["eth_getBlockReceipts", unknown],
+    ["eth_getBlockReceipts", { blockHash: unknown }],
+    ["eth_getBlockTransactionCountByNumber", "0xffff"],
+    ["eth_getBlockTransactionCountByHash", unknown],
+    ["eth_getTransactionByHash", unknown],
+    ["eth_getTransactionByBlockHashAndIndex", unknown, "0x0"],
+    ["eth_getTransactionByBlockNumberAndIndex", "0xffff", "0x0"],
+    ["eth_getTransactionByBlockNumberAndIndex", subject.blockNumber, "0xff"],
+    ["eth_getTransactionReceipt", unknown],
+  ] as const) {
+    expect(await node.ask(method, ...params), method).toBeNull();
+  }
+});
+
+test("a block is found by number, hash and EIP-1898's objects wherever a state or receipts are asked for", async () => {
+  const { blockNumber, blockHash } = subject;
+  const receipts = await node.ask("eth_getBlockReceipts", blockNumber);
+  const balance = await node.ask("eth_getBalance", sender.address, blockNumber);
+  for (const id of [blockHash, { blockHash }, { blockHash, requireCanonical: true }, { blockNumber }]) {
+    expect(await node.ask("eth_getBlockReceipts", id)).toEqual(receipts);
+    expect(await node.ask("eth_getBalance", sender.address, id)).toEqual(balance);
+  }
 });
 
 test("viem reads and waits without knowing that this is a devnet", async () => {
@@ -145,7 +183,8 @@ test("viem reads and waits without knowing that this is a devnet", async () => {
     client.estimateFeesPerGas(),
     client.getBlock({ includeTransactions: true }),
   ]);
-  expect(pending.hash).toBeNull();
+  expect(pending.number).toBe(block.number + 1n);
+  expect(pending.hash).toMatch(/^0x[0-9a-f]{64}$/);
   expect(proof.storageProof).toHaveLength(1);
   expect(fees.maxFeePerGas).toBeGreaterThan(0n);
   expect(block.transactions.map((transaction) => transaction.hash)).toEqual([hash]);

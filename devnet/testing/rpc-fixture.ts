@@ -87,6 +87,8 @@ type WalletTransaction = Readonly<{
   data?: Hex;
   value?: bigint;
   type?: "legacy" | "eip2930" | "eip1559";
+  accessList?: readonly Readonly<{ address: Hex; storageKeys: readonly Hex[] }>[];
+  gas?: bigint;
 }>;
 
 export async function createWallet({ anvil }: TestNode): Promise<Wallet> {
