@@ -1,4 +1,3 @@
-import type { SettleResponse, SupportedResponse, VerifyResponse } from "@x402/core/types";
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import { readinessOf, type Readiness } from "#daemon/readiness.ts";
@@ -12,7 +11,7 @@ import { followNewHeads } from "./chain/new-heads.ts";
 import type { SignedPayment } from "./payment/signed-payment.ts";
 import type { AcceptedAsset, AcceptedTerms } from "./payment/terms.ts";
 import { domainSeparator } from "./payment/typed-data.ts";
-import { createScheme } from "./scheme.ts";
+import { createScheme, type Scheme } from "./scheme.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 import { startEngine } from "./settlement/start-engine.ts";
 import { checkOnChain } from "./verification/chain-check.ts";
@@ -48,15 +47,19 @@ export type Facilitator = AsyncDisposable &
     signer: `0x${string}`;
     /** CAIP-2 name of the chain, e.g. `eip155:1672`. */
     network: `eip155:${number}`;
-    /** Whether the payment would settle now. Changes nothing. */
-    verify: (paymentPayload: unknown, paymentRequirements: unknown) => Promise<VerifyResponse>;
     /**
-     * Settles a payment, at most once however often and from wherever it is called for the same payment: each call gets the
-     * same outcome. `settlement_pending` with a `transaction` means that the outcome is not known yet; call again with the same
-     * payment to get it. It is never right to ask the client for another payment then.
+     * Whether the payment would settle now. One whose settlement was begun is valid only for the sale that owns it, or while nobody
+     * does. Changes nothing.
      */
-    settle: (paymentPayload: unknown, paymentRequirements: unknown) => Promise<SettleResponse>;
-    supported: () => SupportedResponse;
+    verify: Scheme["verify"];
+    /**
+     * Settles a payment, at most once however often and from wherever it is called for the same payment. The first caller owns it;
+     * every other one gets `duplicate_settlement` with the transaction. `settlement_pending` with a `transaction` means that the
+     * outcome is not known yet; call again with the same payment, as the same caller, to get it. It is never right to ask the
+     * client for another payment then. See `caller.ts` for what a caller is told twice.
+     */
+    settle: Scheme["settle"];
+    supported: Scheme["supported"];
     readiness: () => Readiness;
   }>;
 

@@ -3,6 +3,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { App, AppVariables } from "#daemon/http-app.ts";
 import type { Logger } from "#daemon/log.ts";
 import { StoreError } from "#daemon/store-error.ts";
+import { readIdempotencyKey } from "./caller.ts";
 import { ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "./payment/malformed-payment-error.ts";
@@ -44,7 +45,8 @@ async function answer(
   try {
     const body = readBody(text);
     if (body.x402Version !== undefined && body.x402Version !== 2) return c.json(otherVersion(operation, facilitator));
-    return c.json(await facilitator[operation](body.paymentPayload, body.paymentRequirements));
+    const caller = { idempotencyKey: readIdempotencyKey(c.req.header("Idempotency-Key")) };
+    return c.json(await facilitator[operation](body.paymentPayload, body.paymentRequirements, caller));
   } catch (error) {
     const { status, message } = describeError(error);
     const requestId = c.get("requestId");

@@ -1,5 +1,6 @@
 import type { SettleResponse, SupportedResponse, VerifyResponse } from "@x402/core/types";
 import type { Logger } from "#daemon/log.ts";
+import { identifyCaller, type Caller, type CallerFacts } from "./caller.ts";
 import type { FacilitatorMetrics } from "./facilitator-metrics.ts";
 import type { Hex } from "./payment/hex.ts";
 import { parsePayment } from "./payment/payment.ts";
@@ -8,7 +9,7 @@ import { isRefusal, signedPayment, type SignedPayment } from "./payment/signed-p
 import type { AcceptedTerms } from "./payment/terms.ts";
 import { refuseTime } from "./payment/validity.ts";
 import type { Engine } from "./settlement/engine.ts";
-import type { SettleResult } from "./settlement/settler.ts";
+import type { Progress, SettleResult } from "./settlement/settlement.ts";
 
 /** What the scheme is offered for. */
 export type SchemeOptions = Readonly<{ network: `eip155:${number}`; terms: AcceptedTerms; signer: Hex }>;
@@ -25,8 +26,8 @@ export type SchemeDependencies = Readonly<{
 
 /** The three operations of an x402 facilitator; see `Facilitator`. */
 export type Scheme = Readonly<{
-  verify: (paymentPayload: unknown, paymentRequirements: unknown) => Promise<VerifyResponse>;
-  settle: (paymentPayload: unknown, paymentRequirements: unknown) => Promise<SettleResponse>;
+  verify: (paymentPayload: unknown, paymentRequirements: unknown, caller: CallerFacts) => Promise<VerifyResponse>;
+  settle: (paymentPayload: unknown, paymentRequirements: unknown, caller: CallerFacts) => Promise<SettleResponse>;
   supported: () => SupportedResponse;
 }>;
 
@@ -41,30 +42,31 @@ export function createScheme({ network, terms, signer }: SchemeOptions, dependen
     const judged = signedPayment(parsed.payment, terms);
     return isRefusal(judged) ? { refusal: judged, payer: parsed.payment.authorization.from } : { payment: judged };
   };
-  const verify = async (paymentPayload: unknown, paymentRequirements: unknown): Promise<VerifyResponse> => {
+  const verify: Scheme["verify"] = async (paymentPayload, paymentRequirements, facts) => {
     const judged = judge(paymentPayload, paymentRequirements);
     if ("refusal" in judged) return invalid(judged.refusal, judged.payer);
     const { payment } = judged;
     const progress = await engine.progress(payment);
-    // A payment that is being settled is not used up: a client that repeats it after settlement_pending has to get through.
-    if (progress === "in_flight") return { isValid: true, payer: payment.payer };
-    if (progress?.state === "failed") return invalid(progress, payment.payer);
+    if (progress !== undefined) {
+      const refused = refuseProgress(progress, identifyCaller(facts, paymentPayload));
+      return refused === undefined ? { isValid: true, payer: payment.payer } : invalid(refused, payment.payer);
+    }
     const refusal = refuseTime(payment.authorization, clock()) ?? (await check(payment));
     return refusal === undefined ? { isValid: true, payer: payment.payer } : invalid(refusal, payment.payer);
   };
-  const settle = async (paymentPayload: unknown, paymentRequirements: unknown): Promise<SettleResponse> => {
+  const settle: Scheme["settle"] = async (paymentPayload, paymentRequirements, facts) => {
     const judged = judge(paymentPayload, paymentRequirements);
     if ("refusal" in judged) return unsettled(judged.refusal, network, judged.payer);
     const { payment } = judged;
-    const result = await engine.settle(payment);
+    const result = await engine.settle(payment, identifyCaller(facts, paymentPayload));
     log.info({ settlement: payment.id, payer: payment.payer, ...logged(result) }, "settle answered");
     return response(result, network, payment.payer);
   };
   return {
-    verify: (payload, requirements) =>
-      measured(metrics.startVerify(), verify(payload, requirements), ({ invalidReason }) => invalidReason ?? "valid"),
-    settle: (payload, requirements) =>
-      measured(metrics.startSettle(), settle(payload, requirements), ({ errorReason }) => errorReason ?? "settled"),
+    verify: (...call) =>
+      measured(metrics.startVerify(), verify(...call), ({ invalidReason }) => invalidReason ?? "valid"),
+    settle: (...call) =>
+      measured(metrics.startSettle(), settle(...call), ({ errorReason }) => errorReason ?? "settled"),
     supported: () => ({
       kinds: [{ x402Version: 2, scheme: "exact", network }],
       extensions: [],
@@ -72,6 +74,26 @@ export function createScheme({ network, terms, signer }: SchemeOptions, dependen
     }),
   };
 }
+
+/**
+ * Why a payment whose settlement is on record is not good for another sale, if so. It still is for the sale that owns it, and for
+ * anyone where nobody does: a client that comes back after `settlement_pending` has to get through.
+ */
+function refuseProgress(progress: Progress, caller: Caller): Refusal | undefined {
+  if (progress.state === "failed") return progress;
+  if (progress.owner === undefined || (caller.kind === "sale" && caller.owner === progress.owner)) return undefined;
+  return progress.state === "settled" ? settledBefore : beingSettled;
+}
+
+const beingSettled: Refusal = {
+  reason: reason.duplicate,
+  message: "the payment is being settled for another call; ask the client for another payment.",
+};
+
+const settledBefore: Refusal = {
+  reason: reason.nonceUsed,
+  message: "the payment was settled before; ask the client for another payment.",
+};
 
 async function measured<T>(
   end: (outcome: string) => void,
@@ -110,6 +132,12 @@ function response(result: SettleResult, network: SchemeOptions["network"], payer
       return unsettled(result, network, payer, result.transaction);
     case "refused":
       return unsettled(result.refusal, network, payer);
+    case "duplicate": {
+      const message =
+        "the payment belongs to the call that settled it first. Deliver nothing for this one. To ask again for a settlement of " +
+        "your own, send the same Idempotency-Key each time.";
+      return unsettled({ reason: reason.duplicate, message }, network, payer, result.transaction);
+    }
     case "pending": {
       const message =
         "the transaction is sent and its outcome is not known yet; settle the same payment again to learn it.";

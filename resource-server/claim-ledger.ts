@@ -61,9 +61,9 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       const [row] = await store.rows(sql.find, identity(key));
       return row === undefined ? undefined : claimFromRow(row);
     },
-    async claim({ key, route, fingerprint, digest, payload, requirements, validBefore }) {
+    async claim({ key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore }) {
       const texts = [route, fingerprint, digest, JSON.stringify(payload), JSON.stringify(requirements)] as const;
-      return (await store.change(sql.claim, [...mine(key), ...texts, validBefore, clock()])) === 1;
+      return (await store.change(sql.claim, [...mine(key), ...texts, idempotencyKey, validBefore, clock()])) === 1;
     },
     async take(key) {
       const [row] = await store.rows(sql.take, [...mine(key), owner.spareMs()]);

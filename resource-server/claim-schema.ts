@@ -28,6 +28,8 @@ export const sqliteClaimMigrations: Migrations = [
   `ALTER TABLE claims ADD COLUMN owner TEXT;
    CREATE INDEX claims_by_owner ON claims (owner) WHERE owner IS NOT NULL;
    CREATE TABLE claim_owner (id TEXT PRIMARY KEY, expires_at_ms INTEGER NOT NULL) STRICT`,
+  `ALTER TABLE claims ADD COLUMN idempotency_key TEXT;
+   UPDATE claims SET idempotency_key = lower(hex(randomblob(16)))`,
 ];
 
 /** The same tables in PostgreSQL; append only. */
@@ -55,4 +57,6 @@ export const postgresClaimMigrations: Migrations = [
    CREATE INDEX claims_by_state ON claims (state, updated_at_ms);
    CREATE INDEX claims_by_owner ON claims (owner) WHERE owner IS NOT NULL;
    CREATE TABLE claim_owner (id text PRIMARY KEY, expires_at_ms bigint NOT NULL)`,
+  // The default is for replicas of the version before, which go on for a while.
+  `ALTER TABLE claims ADD COLUMN idempotency_key text NOT NULL DEFAULT gen_random_uuid()::text`,
 ];

@@ -11,7 +11,8 @@ export function claimSql(nowMs: string) {
   return {
     find: `SELECT * FROM claims WHERE ${byKey}`,
     claim: `INSERT INTO claims (network, asset, payer, nonce, owner, state, route, fingerprint, digest, payload, requirements,
-        valid_before, updated_at_ms) VALUES ($1, $2, $3, $4, $5, 'working', $6, $7, $8, $9, $10, $11, $12)
+        idempotency_key, valid_before, updated_at_ms)
+      VALUES ($1, $2, $3, $4, $5, 'working', $6, $7, $8, $9, $10, $11, $12, $13)
       ON CONFLICT DO NOTHING`,
     take: `UPDATE claims SET owner = $5
       WHERE ${byKey} AND state <> 'delivered' AND (owner = $5 OR ${free("$6")}) RETURNING *`,

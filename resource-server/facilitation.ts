@@ -5,8 +5,11 @@ import type { ReadinessCheck } from "#daemon/readiness.ts";
 export type Facilitation = AsyncDisposable &
   Readonly<{
     verify(payload: PaymentPayload, requirements: PaymentRequirements): Promise<VerifyResponse>;
-    /** May be asked again for the same payment: it charges once (EIP-3009). */
-    settle(payload: PaymentPayload, requirements: PaymentRequirements): Promise<SettleResponse>;
+    /**
+     * May be asked again for the same payment: it charges once (EIP-3009). `idempotencyKey` names the sale; a facilitator that tells
+     * callers apart gives the outcome to the sale that asked first, and `duplicate_settlement` to any other.
+     */
+    settle(payload: PaymentPayload, requirements: PaymentRequirements, idempotencyKey: string): Promise<SettleResponse>;
     /** Whether it can be used now, from state. */
     readiness(): ReadinessCheck;
   }>;

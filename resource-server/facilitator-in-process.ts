@@ -59,8 +59,9 @@ export async function facilitatorInProcess(
     dependencies,
   );
   return {
-    verify: (payload, requirements) => judged(facilitator.verify(payload, requirements)),
-    settle: (payload, requirements) => judged(facilitator.settle(payload, requirements)),
+    verify: (payload, requirements) => judged(facilitator.verify(payload, requirements, {})),
+    settle: (payload, requirements, idempotencyKey) =>
+      judged(facilitator.settle(payload, requirements, { idempotencyKey })),
     readiness: () => {
       const { ready, checks } = facilitator.readiness();
       const problems = Object.values(checks).filter((check) => !check.ok);

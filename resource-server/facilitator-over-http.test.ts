@@ -4,7 +4,7 @@ import { facilitatorOverHttp } from "./facilitator-over-http.ts";
 import { offer, payload } from "./testing/payments.ts";
 import { settledAnswer } from "./testing/facilitation-stub.ts";
 
-type Answer = (path: string, body: unknown) => Response | Promise<Response>;
+type Answer = (path: string, body: unknown, headers: Headers) => Response | Promise<Response>;
 
 function facilitator(answer: Answer, timeoutMs = 5_000) {
   const fetch: typeof globalThis.fetch = async (input, init) => {
@@ -14,7 +14,7 @@ function facilitator(answer: Answer, timeoutMs = 5_000) {
     });
     const text = await request.text();
     const body: unknown = text === "" ? undefined : JSON.parse(text);
-    return Promise.race([answer(new URL(request.url).pathname, body), late]);
+    return Promise.race([answer(new URL(request.url).pathname, body, request.headers), late]);
   };
   return facilitatorOverHttp(
     { url: "http://facilitator.test/", verifyTimeoutMs: timeoutMs, settleTimeoutMs: timeoutMs, network: "eip155:1672" },
@@ -25,20 +25,20 @@ function facilitator(answer: Answer, timeoutMs = 5_000) {
 const kinds = (network: string) => ({ kinds: [{ x402Version: 2, scheme: "exact", network }], extensions: [] });
 
 describe("facilitatorOverHttp", () => {
-  it("asks with payload and requirements, and gives the verdict", async () => {
+  it("asks with payload and requirements, names the sale to settle for, and gives the verdict", async () => {
     const sent = payload();
     const asked: unknown[] = [];
-    await using client = facilitator((path, body) => {
+    await using client = facilitator((path, body, headers) => {
       if (path === "/supported") return Response.json(kinds("eip155:1672"));
-      asked.push([path, body]);
+      asked.push([path, body, headers.get("Idempotency-Key")]);
       return Response.json(path === "/verify" ? { isValid: true, payer: "0xp", invalidReason: null } : settledAnswer);
     });
     expect(await client.verify(sent, offer)).toEqual({ isValid: true, payer: "0xp" });
-    expect(await client.settle(sent, offer)).toEqual(settledAnswer);
+    expect(await client.settle(sent, offer, "a-sale")).toEqual(settledAnswer);
     const body = { x402Version: 2, paymentPayload: sent, paymentRequirements: offer };
     expect(asked).toEqual([
-      ["/verify", body],
-      ["/settle", body],
+      ["/verify", body, null],
+      ["/settle", body, "a-sale"],
     ]);
   });
 
@@ -68,7 +68,7 @@ describe("facilitatorOverHttp", () => {
     ],
   ])("takes %s for no verdict", async (_name, answer, code) => {
     await using client = facilitator(answer);
-    await expect(client.settle(payload(), offer)).rejects.toMatchObject({ name: "FacilitationError", code });
+    await expect(client.settle(payload(), offer, "a-sale")).rejects.toMatchObject({ name: "FacilitationError", code });
   });
 
   it("does not wait longer than it may", async () => {

@@ -26,6 +26,9 @@ export type FacilitatorOverHttpDependencies = Readonly<{
 
 const answerLimitBytes = 65_536;
 
+/** One request to a facilitator; without a body it is a GET. */
+type Question = Readonly<{ timeoutMs: number; body?: unknown; headers?: Readonly<Record<string, string>> }>;
+
 /**
  * Uses a facilitator over HTTP (x402 version 2: `/verify`, `/settle`, `/supported`). The SDK's client is not used because it
  * reads answers of any size, hands the facilitator's raw text on, and does not tell a request that was never sent from one
@@ -37,9 +40,9 @@ export function facilitatorOverHttp(
 ): Facilitation {
   const base = options.url.replace(/\/+$/, "");
 
-  async function ask<T>(path: string, schema: z.ZodType<T>, timeoutMs: number, body: unknown): Promise<T> {
+  async function ask<T>(path: string, schema: z.ZodType<T>, { timeoutMs, ...sent }: Question): Promise<T> {
     const where = `${base}${path}`;
-    const { status, bytes } = await exchange(where, timeoutMs, body);
+    const { status, bytes } = await exchange(where, timeoutMs, sent);
     const answer = parseJson(bytes);
     if (status >= 500) throw new FacilitationError("failed", `${where} answered ${status}: ${excerpt(bytes)}`);
     if (status >= 400)
@@ -52,11 +55,11 @@ export function facilitatorOverHttp(
     throw new FacilitationError("unintelligible", `${where} is no x402 facilitator: ${status} ${excerpt(bytes)}`);
   }
 
-  async function exchange(where: string, timeoutMs: number, body: unknown) {
+  async function exchange(where: string, timeoutMs: number, { body, headers }: Omit<Question, "timeoutMs">) {
     try {
       const response = await fetch(where, {
         ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-        headers: { "Content-Type": "application/json" },
+        headers: { "Content-Type": "application/json", ...headers },
         redirect: "manual",
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       });
@@ -69,13 +72,20 @@ export function facilitatorOverHttp(
 
   const watch = watchFacilitator(
     { network: options.network },
-    { log, supported: () => ask("/supported", supportedAnswer, options.verifyTimeoutMs, undefined) },
+    { log, supported: () => ask("/supported", supportedAnswer, { timeoutMs: options.verifyTimeoutMs }) },
   );
   return {
     verify: (payload, requirements) =>
-      ask("/verify", verifyAnswer, options.verifyTimeoutMs, requestBody(payload, requirements)),
-    settle: (payload, requirements) =>
-      ask("/settle", settleAnswer, options.settleTimeoutMs, requestBody(payload, requirements)),
+      ask("/verify", verifyAnswer, {
+        timeoutMs: options.verifyTimeoutMs,
+        body: requestBody(payload, requirements),
+      }),
+    settle: (payload, requirements, idempotencyKey) =>
+      ask("/settle", settleAnswer, {
+        timeoutMs: options.settleTimeoutMs,
+        body: requestBody(payload, requirements),
+        headers: { "Idempotency-Key": idempotencyKey },
+      }),
     readiness: watch.readiness,
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };

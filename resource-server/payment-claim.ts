@@ -35,6 +35,11 @@ export type NewClaim = Readonly<{
   digest: string;
   payload: PaymentPayload;
   requirements: PaymentRequirements;
+  /**
+   * Names this claim to the facilitator, each time that its settlement is asked for: whoever takes it up after kill -9 gets the
+   * outcome, and nobody else does. At random, so that a ledger that was copied or restored claims nothing for another.
+   */
+  idempotencyKey: string;
   /** Unix seconds. */
   validBefore: number;
 }>;

@@ -266,6 +266,35 @@ describe("sell, when the facilitator does not settle at once", () => {
   });
 });
 
+describe("sell, beside a facilitator that tells callers apart", () => {
+  it("asks for one settlement by one name each time, whoever takes it up, and for another payment by another", async () => {
+    const { buy, facilitation, ledger, dependencies } = await shop();
+    facilitation.settlements.unshift(pendingAnswer, pendingAnswer);
+    const paid = payment();
+    await buy(paid);
+    await buy(paid);
+    for (const claim of await ledger.unsettled(10)) await resumeSettlement(claim, dependencies);
+    await buy(payment());
+    const [first, ...others] = facilitation.idempotencyKeys;
+    expect(others).toEqual([first, first, expect.not.stringMatching(first ?? "")]);
+  });
+
+  it("gives a payment that is invalid by now, because a copy of the request settles it, what the copy began", async () => {
+    const { buy, facilitation } = await shop();
+    facilitation.verdicts.unshift({ isValid: true }, { isValid: false, invalidReason: "duplicate_settlement" });
+    const paid = payment();
+    const kinds = (await Promise.all([buy(paid), buy(paid)])).map(({ kind }) => kind);
+    expect(kinds).toEqual(["sold", "in-progress"]);
+  });
+
+  it("delivers nothing for a payment that was settled for somebody else", async () => {
+    const { buy, facilitation, ledger, charged } = await shop();
+    facilitation.settlements.unshift({ ...pendingAnswer, errorReason: "duplicate_settlement" });
+    expect(await buy(payment())).toMatchObject({ kind: "invalid", reason: "duplicate_settlement" });
+    expect([await ledger.count(), charged]).toEqual([{}, []]);
+  });
+});
+
 describe("resumeSettlement", () => {
   it("brings a pending settlement to its end, so that the client finds its response", async () => {
     const { buy, facilitation, ledger, dependencies, charged, asked } = await shop();

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { PaymentRequirements } from "@x402/core/types";
 import type { ClaimLedger } from "./claim-ledger.ts";
 import { FacilitationError, type Facilitation } from "./facilitation.ts";
@@ -46,7 +47,11 @@ export async function sell(request: SaleRequest, dependencies: SaleDependencies)
   if (requirements === undefined) return { kind: "invalid", reason: "No matching payment requirements" };
   const order = { ...request, requirements };
   const refusal = await verify(order, dependencies);
-  return refusal ?? owning(key, dependencies, () => buy(key, order, dependencies));
+  if (refusal === undefined) return owning(key, dependencies, () => buy(key, order, dependencies));
+  // A payment that is being settled is valid no more, and it may be another copy of this very request that settles it.
+  const begun = refusal.kind === "invalid" ? await dependencies.ledger.find(key) : undefined;
+  if (begun?.digest !== request.payment.digest) return refusal;
+  return owning(key, dependencies, () => collect(key, request, dependencies));
 }
 
 /** Takes up a settlement whose outcome is not known. Leaves it alone while a request works on the same payment. */
@@ -104,7 +109,8 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
   const { ledger, facilitation } = dependencies;
   const { payment, requirements, route, fingerprint } = request;
   const { payload, digest, validBefore } = payment;
-  const begun = { key, route, fingerprint, digest, payload, requirements, validBefore };
+  const idempotencyKey = randomUUID();
+  const begun = { key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore };
   if (!(await ledger.claim(begun))) return collect(key, request, dependencies);
   let result: UpstreamResult | undefined;
   try {

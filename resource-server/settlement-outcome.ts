@@ -26,7 +26,7 @@ const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "
 export async function settleClaim(claim: PaymentClaim, facilitation: Facilitation): Promise<SettlementOutcome> {
   if (claim.payload === undefined) throw new TypeError("a claim that was delivered can't be settled");
   try {
-    const answer = await facilitation.settle(claim.payload, claim.requirements);
+    const answer = await facilitation.settle(claim.payload, claim.requirements, claim.idempotencyKey);
     const settlement = { ...answer, payer: answer.payer ?? claim.key.payer };
     if (answer.success) return { kind: "settled", settlement };
     if (isInconclusive(answer.errorReason))

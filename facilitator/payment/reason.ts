@@ -1,6 +1,6 @@
 /**
  * Why a payment is refused or a settlement failed. The names that clients share: those of `@x402/evm` where it has one, else
- * those of the x402 version 2 specification's error list.
+ * those of the x402 version 2 specification's error list. `duplicate_settlement` is the SDK's word on chains other than EVM.
  */
 export const reason = {
   version: "invalid_x402_version",
@@ -22,6 +22,7 @@ export const reason = {
   transaction: "invalid_exact_evm_transaction_failed",
   transferEvent: "invalid_exact_evm_transfer_event_mismatch",
   pending: "settlement_pending",
+  duplicate: "duplicate_settlement",
 } as const;
 
 /** One of the reason codes. */

@@ -7,7 +7,7 @@ import type { Refusal } from "../payment/reason.ts";
 import type { SignedPayment } from "../payment/signed-payment.ts";
 import type { FacilitatorSettings } from "../settings.ts";
 import type { Settler } from "./settler.ts";
-import type { Outcome } from "./settlement.ts";
+import type { Progress } from "./settlement.ts";
 
 /** Settings that settling depends on. */
 export type EngineOptions = Pick<FacilitatorSettings, "settlement" | "ledger"> & Readonly<{ chainId: number }>;
@@ -30,8 +30,8 @@ export type EngineDependencies = Readonly<{
 export type Engine = AsyncDisposable &
   Settler &
   Readonly<{
-    /** How far the settlement of a payment is: under way, at its end, or not begun. */
-    progress: (payment: SignedPayment) => Promise<"in_flight" | Outcome | undefined>;
+    /** How far the settlement of a payment is, and who owns it; nothing when it was not begun. */
+    progress: (payment: SignedPayment) => Promise<Progress | undefined>;
     inFlight: () => number;
     /** Nothing in a replica that does not settle now. */
     nextNonce: () => number | undefined;

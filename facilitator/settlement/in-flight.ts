@@ -15,6 +15,8 @@ export type InFlight = {
   attempts: readonly Attempt[];
   /** When a node was last given one of the transactions; 0 if it was not since this process began. */
   sentAtMs: number;
+  /** Who is told a success; nobody for now where it is not there. */
+  owner: string | undefined;
   /** Waits for the submitter, which will sign a transaction for it. */
   queued: boolean;
   /** Whoever asked gave up before anything was signed; nothing will be. */
@@ -52,6 +54,7 @@ export function createInFlightBook(): InFlightBook {
         end: resolve,
         attempts,
         sentAtMs: 0,
+        owner: settlement.owner,
         queued: false,
         abandoned: false,
         lostSinceMs: undefined,

@@ -14,14 +14,15 @@ export function authorizationKey({
 
 /** A begun settlement as a row of table `settlement`, in the order of `settlementColumns`. */
 export function settlementRow(chainId: number, settlement: Settlement, nowMs: number): readonly SqlValue[] {
-  const { id, payTo, amount, validBefore, callData } = settlement;
+  const { id, payTo, amount, validBefore, callData, owner = null } = settlement;
   const [asset, payer, nonce] = authorizationKey(settlement);
-  return [chainId, id, asset, payer, payTo, String(amount), nonce, String(validBefore), callData, nowMs, "begun"];
+  const texts = [String(amount), nonce, String(validBefore), callData] as const;
+  return [chainId, id, asset, payer, payTo, ...texts, nowMs, "begun", owner];
 }
 
 /** Columns that {@link settlementRow} gives. */
 export const settlementColumns =
-  "chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before, call_data, begun_at_ms, state";
+  "chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before, call_data, begun_at_ms, state, owner";
 
 /** An attempt as a row of table `attempt`, in the order of `attemptColumns`. */
 export function attemptRow(chainId: number, settlementId: Hex, attempt: Attempt): readonly SqlValue[] {
@@ -41,6 +42,11 @@ export function toOutcome(row: SqlRow): Outcome {
   return { state: "failed", transaction, reason: String(row["reason"]) as Reason, message: String(row["message"]) };
 }
 
+/** Reads who owns a settlement. */
+export function toOwner({ owner }: SqlRow): string | undefined {
+  return typeof owner === "string" ? owner : undefined;
+}
+
 /** Reads a row of table `settlement`. */
 export function toSettlement(row: SqlRow): Settlement {
   return {
@@ -52,6 +58,7 @@ export function toSettlement(row: SqlRow): Settlement {
     authorizationNonce: hex(row, "authorization_nonce"),
     validBefore: BigInt(String(row["valid_before"])),
     callData: hex(row, "call_data"),
+    owner: toOwner(row),
   };
 }
 

@@ -38,6 +38,9 @@ export const sqliteLedgerMigrations: Migrations = [
      FOREIGN KEY (chain_id, settlement_id) REFERENCES settlement (chain_id, id) ON DELETE CASCADE
    ) STRICT;
    CREATE INDEX attempt_settlement ON attempt (chain_id, settlement_id, signed_at_ms)`,
+  // What was settled before owners were known may have paid for something: it is closed. What is under way goes to who asks first.
+  `ALTER TABLE settlement ADD COLUMN owner TEXT;
+   UPDATE settlement SET owner = 'closed' WHERE state = 'settled'`,
 ];
 
 /**
@@ -94,4 +97,6 @@ export const postgresLedgerMigrations: Migrations = [
      term bigint NOT NULL,
      expires_at_ms bigint NOT NULL
    )`,
+  `ALTER TABLE settlement ADD COLUMN owner text;
+   UPDATE settlement SET owner = 'closed' WHERE state = 'settled'`,
 ];

@@ -8,9 +8,10 @@ import {
   settlementRow,
   toAttempt,
   toOutcome,
+  toOwner,
   toSettlement,
 } from "./ledger-rows.ts";
-import type { Attempt, Outcome, Settlement, Unfinished } from "./settlement.ts";
+import type { Attempt, Outcome, Progress, Settlement, Unfinished } from "./settlement.ts";
 
 /** A settlement and the transaction that is about to be sent for it. */
 type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
@@ -21,7 +22,7 @@ type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
  * throws `StoreError` when the database can't be used now.
  */
 export type Ledger = Readonly<{
-  outcome: (id: Hex) => Promise<Outcome | undefined>;
+  progress: (id: Hex) => Promise<Progress | undefined>;
   /** Whether another payment than `settlement` has used, or is about to use, the same authorization nonce. */
   hasRival: (settlement: Pick<Settlement, "id" | "asset" | "payer" | "authorizationNonce">) => Promise<boolean>;
   /** Notes transactions before they are sent, all of them or none. */
@@ -43,8 +44,8 @@ export type LedgerDependencies = Readonly<{
   guard: (connection: SqlConnection) => Promise<void>;
 }>;
 
-const outcomeSql =
-  "SELECT state, transaction_hash, reason, message FROM settlement WHERE chain_id = $1 AND id = $2 AND state <> 'begun'";
+const progressSql =
+  "SELECT state, transaction_hash, reason, message, owner FROM settlement WHERE chain_id = $1 AND id = $2";
 
 const rivalSql = `SELECT 1 AS rival FROM settlement
   WHERE chain_id = $1 AND asset = $2 AND payer = $3 AND authorization_nonce = $4 AND state <> 'failed' AND id <> $5`;
@@ -73,9 +74,11 @@ export function createLedger(
       await work(connection);
     });
   return {
-    outcome: async (id) => {
-      const [row] = await store.rows(outcomeSql, [chainId, id]);
-      return row === undefined ? undefined : toOutcome(row);
+    progress: async (id) => {
+      const [row] = await store.rows(progressSql, [chainId, id]);
+      if (row === undefined) return undefined;
+      const owner = toOwner(row);
+      return row["state"] === "begun" ? { state: "begun", owner } : { ...toOutcome(row), owner };
     },
     hasRival: async (settlement) => {
       const rows = await store.rows(rivalSql, [chainId, ...authorizationKey(settlement), settlement.id]);

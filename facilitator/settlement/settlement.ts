@@ -1,5 +1,5 @@
 import type { Hex } from "../payment/hex.ts";
-import type { Reason } from "../payment/reason.ts";
+import type { Reason, Refusal } from "../payment/reason.ts";
 
 /** A payment on its way to the chain: all that is needed to sign its transaction again and to recognise its success. */
 export type Settlement = Readonly<{
@@ -14,6 +14,8 @@ export type Settlement = Readonly<{
   /** Seconds since 1970; from then on the authorization can't be used any more (EIP-3009). */
   validBefore: bigint;
   callData: Hex;
+  /** Who asked for it first, where that is known; who owns it now is said by the ledger (`ownership.ts`). */
+  owner: string | undefined;
 }>;
 
 /** One signed transaction that carries a settlement. */
@@ -32,6 +34,17 @@ export type Attempt = Readonly<{
 /** How a settlement ended, for good. */
 export type Outcome = Readonly<
   { state: "settled"; transaction: Hex } | { state: "failed"; transaction: Hex; reason: Reason; message: string }
+>;
+
+/** How far a settlement on record is, and who owns it; nobody where there is no owner. */
+export type Progress = Readonly<(Outcome | { state: "begun" }) & { owner: string | undefined }>;
+
+/**
+ * What a caller of `settle` learns: an outcome, a refusal, that the outcome is not known yet, or that the payment is another
+ * caller's. The transaction is empty while a settlement that is on record waits for a replica to send it.
+ */
+export type SettleResult = Readonly<
+  Outcome | { state: "refused"; refusal: Refusal } | { state: "pending" | "duplicate"; transaction: Hex | "" }
 >;
 
 /** A settlement that was begun and has no outcome yet, with its transactions in the order in which they were signed. */

@@ -1,13 +1,14 @@
+import type { Caller } from "../caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
-import type { Hex } from "../payment/hex.ts";
 import { reason, type Refusal } from "../payment/reason.ts";
 import type { SignedPayment } from "../payment/signed-payment.ts";
 import { refuseTime } from "../payment/validity.ts";
 import { unsent, type Ending, type InFlight, type InFlightBook } from "./in-flight.ts";
 import type { Ledger } from "./ledger.ts";
 import { OverloadError } from "./overload-error.ts";
+import { tell, type Ownership } from "./ownership.ts";
 import { withinReceiptTime, type ReceiptTime } from "./receipt-time.ts";
-import type { Outcome, Settlement } from "./settlement.ts";
+import type { Progress, Settlement, SettleResult } from "./settlement.ts";
 import type { Submitter } from "./submitter.ts";
 
 /** How long and how many. */
@@ -17,6 +18,7 @@ export type SettlerOptions = ReceiptTime & Readonly<{ inFlightMax: number }>;
 export type SettlerDependencies = Readonly<{
   book: InFlightBook;
   ledger: Ledger;
+  ownership: Ownership;
   submitter: Pick<Submitter, "submit">;
   /** Whether the chain would take the payment now. */
   check: (payment: SignedPayment) => Promise<Refusal | undefined>;
@@ -25,14 +27,6 @@ export type SettlerDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/**
- * What a caller of `settle` learns: an outcome, a refusal, or that the outcome is not known yet; the transaction is empty then while
- * a settlement that is on record waits for a replica to send it.
- */
-export type SettleResult = Readonly<
-  Outcome | { state: "refused"; refusal: Refusal } | { state: "pending"; transaction: Hex | "" }
->;
-
 /** Settles payments, each at most once. */
 export type Settler = Readonly<{
   /**
@@ -40,19 +34,20 @@ export type Settler = Readonly<{
    * @throws {OverloadError} when too many settlements are under way.
    * @throws {StoreError} when the ledger can't be used; settling the same payment again tells its outcome.
    */
-  settle: (payment: SignedPayment) => Promise<SettleResult>;
+  settle: (payment: SignedPayment, caller: Caller) => Promise<SettleResult>;
 }>;
 
 /**
  * Makes the settler. A payment is known by the digest that its payer signed: a call for one that is under way joins it, a call
- * for one that has ended gets the same outcome, from the ledger, after any number of restarts.
+ * for one that has ended learns the same outcome, from the ledger, after any number of restarts; see `ownership.ts` for who does.
  */
 export function createSettler(options: SettlerOptions, dependencies: SettlerDependencies): Settler {
-  const { book, ledger, submitter, check, clock, signal } = dependencies;
+  const { book, ledger, ownership, submitter, check, clock, signal } = dependencies;
 
   const judge = async (entry: InFlight, payment: SignedPayment): Promise<Ending | undefined> => {
-    const outcome = await ledger.outcome(payment.id);
-    if (outcome !== undefined) return outcome;
+    const recorded = await ledger.progress(payment.id);
+    if (recorded !== undefined) entry.owner = await ownerAfter(recorded, entry);
+    if (recorded !== undefined && recorded.state !== "begun") return recorded;
     if (await ledger.hasRival(entry.settlement)) return { state: "refused", refusal: nonceUsed };
     const refusal = refuseTime(payment.authorization, clock()) ?? (await check(payment));
     return refusal === undefined ? undefined : { state: "refused", refusal };
@@ -69,28 +64,55 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     }
   };
 
+  /** Who owns what the ledger has: its owner, or else whoever asked for `entry`. */
+  const ownerAfter = async ({ owner }: Progress, { settlement, owner: asking }: InFlight) => {
+    if (owner !== undefined || asking === undefined) return owner;
+    return (await ownership.take(settlement.id, asking)) ? asking : undefined;
+  };
+
+  const begun = (payment: SignedPayment, { owner }: Caller): InFlight | undefined => {
+    const settlement = settlementOf(payment, owner);
+    if (book.hasRival(settlement)) return undefined;
+    if (book.size() >= options.inFlightMax) throw new OverloadError(options.inFlightMax);
+    // In the book before the ledger is asked: whoever comes with the same payment meanwhile finds it there.
+    const entry = book.add(settlement, []);
+    void begin(entry, payment);
+    return entry;
+  };
+
   return {
-    settle: async (payment) => {
-      const running = book.get(payment.id);
-      if (running !== undefined) return waitFor(running, options, { book, signal });
-      const settlement = settlementOf(payment);
-      if (book.hasRival(settlement)) {
+    settle: async (payment, caller) => {
+      const { id } = payment;
+      const entry = book.get(id) ?? begun(payment, caller);
+      if (entry === undefined) {
         // A rival that the ledger is about to refuse must not hide the outcome of the payment that came before it.
-        return (await ledger.outcome(payment.id)) ?? { state: "refused", refusal: nonceUsed };
+        const recorded = await ledger.progress(id);
+        if (recorded === undefined || recorded.state === "begun") return { state: "refused", refusal: nonceUsed };
+        const isOwner = await ownership.take(id, caller.owner);
+        return tell({ id, result: recorded, caller, isOwner }, ownership);
       }
-      if (book.size() >= options.inFlightMax) throw new OverloadError(options.inFlightMax);
-      // In the book before the ledger is asked: whoever comes with the same payment meanwhile finds it there.
-      const entry = book.add(settlement, []);
-      void begin(entry, payment);
-      return waitFor(entry, options, { book, signal });
+      if (entry.owner === undefined) await adopt(entry, caller, ownership);
+      const result = await waitFor(entry, caller, options, { book, signal });
+      const isOwner = entry.owner === caller.owner;
+      const told = await tell({ id, result, caller, isOwner }, ownership);
+      if (isOwner && result.state === "pending" && caller.kind === "call") entry.owner = undefined;
+      return told;
     },
   };
 }
 
-/** A payment as it is written down. */
-export function settlementOf({ id, asset, payer, payTo, amount, authorization, callData }: SignedPayment): Settlement {
+/** Makes a caller the owner of a settlement that nobody owns. */
+async function adopt(entry: InFlight, { owner }: Caller, ownership: Ownership): Promise<void> {
+  // At once, so that of two who come together one finds the other.
+  entry.owner = owner;
+  if (!(await ownership.take(entry.settlement.id, owner))) entry.owner = undefined;
+}
+
+/** A payment as it is written down, with who asks for it. */
+export function settlementOf(payment: SignedPayment, owner: string): Settlement {
+  const { id, asset, payer, payTo, amount, authorization, callData } = payment;
   const { nonce, validBefore } = authorization;
-  return { id, asset, payer, payTo, amount, authorizationNonce: nonce, validBefore, callData };
+  return { id, asset, payer, payTo, amount, authorizationNonce: nonce, validBefore, callData, owner };
 }
 
 /** Two payments with one authorization nonce can't both be settled (EIP-3009). */
@@ -102,6 +124,7 @@ export const nonceUsed: Refusal = {
 
 async function waitFor(
   entry: InFlight,
+  caller: Caller,
   time: ReceiptTime,
   { book, signal }: Pick<SettlerDependencies, "book" | "signal">,
 ): Promise<SettleResult> {
@@ -109,6 +132,7 @@ async function waitFor(
   if (ending !== undefined) return resultOf(ending);
   const newest = entry.attempts.at(-1);
   if (newest !== undefined) return { state: "pending", transaction: newest.hash };
+  if (entry.owner !== caller.owner) return { state: "pending", transaction: "" };
   entry.abandoned = true;
   book.end(entry, unsent(new ChainError("timeout", "the settlement could not be sent in time; nothing was sent")));
   return resultOf(await entry.ended);

@@ -1,6 +1,7 @@
 import type { Engine, EngineDependencies, EngineOptions } from "./engine.ts";
 import { createLedger } from "./ledger.ts";
 import { openLedgerStore } from "./open-ledger.ts";
+import { createOwnership } from "./ownership.ts";
 import { startRetention } from "./retention.ts";
 import { startSharedEngine } from "./shared/shared-engine.ts";
 import { startSoleEngine } from "./sole-engine.ts";
@@ -13,10 +14,11 @@ export async function startEngine(options: EngineOptions, dependencies: EngineDe
   const { store, isShared } = await openLedgerStore({ path, ...shared }, { log });
   resources.use(store);
   const ledger = createLedger(options, { store, clock, guard: async () => undefined });
+  const ownership = createOwnership(options, { store });
   resources.use(startRetention({ retentionDays }, { ledger, clock, log }));
   const engine = isShared
-    ? await startSharedEngine(options, { ...dependencies, store })
-    : await startSoleEngine(options, { ...dependencies, ledger });
+    ? await startSharedEngine(options, { ...dependencies, store, ownership })
+    : await startSoleEngine(options, { ...dependencies, ledger, ownership });
   resources.use(engine);
   const owned = resources.move();
   return { ...engine, [Symbol.asyncDispose]: () => owned.disposeAsync() };

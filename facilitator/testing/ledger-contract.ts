@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { SqlStore } from "#daemon/sql-store.ts";
 import { createLedger, type Ledger } from "../settlement/ledger.ts";
+import { createOwnership, type Ownership } from "../settlement/ownership.ts";
 import type { Attempt, Settlement } from "../settlement/settlement.ts";
 
 /** A settlement with amounts that need more than 64 bits. */
@@ -13,6 +14,7 @@ export const settlement: Settlement = {
   authorizationNonce: `0x${"0c".repeat(32)}`,
   validBefore: 2n ** 256n - 1n,
   callData: "0xe3ee160e",
+  owner: "the first",
 };
 
 /** A transaction of {@link settlement}. */
@@ -35,10 +37,12 @@ export function testLedger(open: (name: string) => Promise<SqlStore>): void {
   const scene = async (guard: () => Promise<void> = async () => undefined) => {
     const store = await open(`scene-${(count += 1)}`);
     const ledger = createLedger({ chainId: 1_672 }, { store, clock: () => 1_000, guard });
-    return { ...ledger, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+    const ownership = createOwnership({ chainId: 1_672 }, { store });
+    return { ...ledger, ownership, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
   };
   testJournal(scene);
   testRivals(scene);
+  testOwners(scene);
 
   test("what a guard forbids does not happen", async () => {
     await using ledger = await scene(() => Promise.reject(new Error("not yours")));
@@ -48,7 +52,7 @@ export function testLedger(open: (name: string) => Promise<SqlStore>): void {
   });
 }
 
-type Scene = () => Promise<AsyncDisposable & Ledger>;
+type Scene = () => Promise<AsyncDisposable & Ledger & Readonly<{ ownership: Ownership }>>;
 
 function testJournal(scene: Scene): void {
   test("what was begun is read back as it was, with its transactions in order", async () => {
@@ -56,7 +60,7 @@ function testJournal(scene: Scene): void {
     await ledger.begin([{ settlement, attempt }]);
     await ledger.begin([{ settlement, attempt: second }]);
     expect(await ledger.unfinished()).toEqual([{ settlement, attempts: [attempt, second] }]);
-    expect(await ledger.outcome(settlement.id)).toBeUndefined();
+    expect(await ledger.progress(settlement.id)).toEqual({ state: "begun", owner: "the first" });
   });
 
   test("an outcome is final and takes the settlement out of what is unfinished", async () => {
@@ -64,7 +68,7 @@ function testJournal(scene: Scene): void {
     await ledger.begin([{ settlement, attempt }]);
     await ledger.finish(new Map([[settlement.id, settled]]));
     expect(await ledger.unfinished()).toEqual([]);
-    expect(await ledger.outcome(settlement.id)).toEqual(settled);
+    expect(await ledger.progress(settlement.id)).toEqual({ ...settled, owner: "the first" });
   });
 
   test("a batch is noted as a whole or not at all", async () => {
@@ -97,7 +101,7 @@ function testJournal(scene: Scene): void {
     await ledger.finish(new Map([[settlement.id, settled]]));
     expect(await ledger.prune(1_000)).toBe(0);
     expect(await ledger.prune(1_001)).toBe(1);
-    expect(await ledger.outcome(settlement.id)).toBeUndefined();
+    expect(await ledger.progress(settlement.id)).toBeUndefined();
   });
 }
 
@@ -122,7 +126,45 @@ function testRivals(scene: Scene): void {
         [rival.id, failed],
       ]),
     );
-    expect(await ledger.outcome(settlement.id)).toEqual(failed);
+    expect(await ledger.progress(settlement.id)).toEqual({ ...failed, owner: "the first" });
     expect(await ledger.hasRival(rival)).toBe(false);
+  });
+}
+
+function testOwners(scene: Scene): void {
+  const owner = "the first";
+
+  test("who begins a settlement owns it, also when it is begun again or finished", async () => {
+    await using ledger = await scene();
+    const { take } = ledger.ownership;
+    await ledger.begin([{ settlement, attempt }]);
+    await ledger.begin([{ settlement: { ...settlement, owner: "the second" }, attempt: second }]);
+    expect([await take(settlement.id, "the second"), await take(settlement.id, owner)]).toEqual([false, true]);
+    await ledger.finish(new Map([[settlement.id, settled]]));
+    expect([await take(settlement.id, "the second"), await take(settlement.id, owner)]).toEqual([false, true]);
+  });
+
+  test("what nobody owns goes to one of many who ask for it", async () => {
+    await using ledger = await scene();
+    const { take, release } = ledger.ownership;
+    await ledger.begin([{ settlement, attempt }]);
+    await release(settlement.id, "somebody else");
+    expect(await ledger.progress(settlement.id), "only its owner gives it up").toMatchObject({ owner });
+    await release(settlement.id, owner);
+    expect(await ledger.progress(settlement.id)).toEqual({ state: "begun", owner: undefined });
+    const taken = await Promise.all(["a", "b", "c", "d"].map((name) => take(settlement.id, name)));
+    expect(taken.filter(Boolean)).toHaveLength(1);
+  });
+
+  test("of many who close a settlement, one does, and nobody owns it any more", async () => {
+    await using ledger = await scene();
+    const { take, close } = ledger.ownership;
+    await ledger.begin([{ settlement, attempt }]);
+    const ended = await Promise.all([
+      close(settlement.id, "another"),
+      ...[1, 2, 3].map(() => close(settlement.id, owner)),
+    ]);
+    expect(ended.filter(Boolean)).toHaveLength(1);
+    expect(await take(settlement.id, owner)).toBe(false);
   });
 }

@@ -13,6 +13,7 @@ export const sampleSettlement: Settlement = {
   authorizationNonce: `0x${"0c".repeat(32)}`,
   validBefore: BigInt(sampleMs / 1_000 + 300),
   callData: "0xe3ee160e",
+  owner: "sample",
 };
 
 /** A transaction of it, as it was signed a second ago. */

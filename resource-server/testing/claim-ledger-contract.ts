@@ -18,6 +18,7 @@ export function newClaim(nonce = "0x01"): NewClaim {
     digest: "digest",
     payload: payload(),
     requirements: offer,
+    idempotencyKey: "a-key-of-this-claim",
     validBefore: 2_000,
   };
 }
@@ -55,6 +56,7 @@ function testMoves(place: () => Promise<LedgerPlace>): void {
       await using again = await open();
       const found = await again.find(claim.key);
       states.push(found?.state ?? "none");
+      expect(found?.idempotencyKey).toBe(claim.idempotencyKey);
       if (found?.state !== "settled") continue;
       expect(found.settlement).toEqual(settledAnswer);
       expect(found.response).toMatchObject({ status: 200, headers: response.headers });

@@ -5,6 +5,8 @@ import type { Facilitation } from "../facilitation.ts";
 export type FacilitationStub = Facilitation &
   Readonly<{
     asked: string[];
+    /** The `Idempotency-Key` of each settlement that was asked for. */
+    idempotencyKeys: string[];
     /** Answers of the next calls; then the last one repeats. An Error is thrown. */
     verdicts: (VerifyResponse | Error)[];
     settlements: (SettleResponse | Error)[];
@@ -27,18 +29,21 @@ export const pendingAnswer: SettleResponse = {
 /** All goes well unless the test says otherwise. */
 export function facilitationStub(): FacilitationStub {
   const asked: string[] = [];
+  const idempotencyKeys: string[] = [];
   const verdicts: (VerifyResponse | Error)[] = [{ isValid: true }];
   const settlements: (SettleResponse | Error)[] = [settledAnswer];
   return {
     asked,
+    idempotencyKeys,
     verdicts,
     settlements,
     async verify() {
       asked.push("verify");
       return next(verdicts);
     },
-    async settle() {
+    async settle(_payload, _requirements, idempotencyKey) {
       asked.push("settle");
+      idempotencyKeys.push(idempotencyKey);
       return next(settlements);
     },
     readiness: () => ({ ok: true, message: "stub" }),

@@ -211,13 +211,17 @@ test("text that is no JSON, another content type and a body too large are told a
     status: 400,
     body: { error: "body: is not JSON; expected an object with paymentPayload and paymentRequirements" },
   });
-  expect(await post("/settle", "{}", "text/plain")).toEqual({
+  expect(await post("/settle", "{}", { "Content-Type": "text/plain" })).toEqual({
     status: 415,
     body: { error: 'Content-Type "text/plain"; send JSON with Content-Type: application/json' },
   });
   expect(await post("/verify", JSON.stringify({ filler: "x".repeat(70_000) }))).toEqual({
     status: 413,
     body: { error: "body larger than 65536 bytes; send less" },
+  });
+  expect(await post("/settle", "{}", { "Idempotency-Key": "x".repeat(256) })).toEqual({
+    status: 400,
+    body: { error: "header Idempotency-Key: expected 1 to 255 characters, e.g. a UUID" },
   });
   expect(await post("/steal", "{}")).toMatchObject({ status: 404 });
 });

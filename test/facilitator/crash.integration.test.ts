@@ -11,6 +11,8 @@ const resources = new AsyncDisposableStack();
 let chain: PaymentChain;
 let ledgers: Awaited<ReturnType<typeof ledgerFolder>>;
 const payee = testAccount(2).address;
+/** Who asks again after the crash has to say so. */
+const sale = "a-sale";
 
 beforeAll(async () => {
   chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
@@ -50,7 +52,7 @@ test("killed after the journal and before the node got it: the next process send
   const before = await chain.balanceOf(payee);
   {
     const first = await start("before-send", tap.url);
-    const cut = cutOff(first.settle(payment));
+    const cut = cutOff(first.as(sale).settle(payment));
     await until("it is about to be sent", 5_000, () => tap.counts.get("eth_sendRawTransaction") === 1);
     await first.process.end("SIGKILL");
     await cut;
@@ -59,9 +61,15 @@ test("killed after the journal and before the node got it: the next process send
 
   await using second = await start("before-send");
   await until("the next process sends it unasked", 5_000, async () => (await poolSize()) === 1);
-  const answer = await mineUntil(second.settle(payment));
+  expect((await second.verify(payment)).body).toMatchObject({ isValid: false, invalidReason: "duplicate_settlement" });
+  const asked = [second.settle(payment), second.as("another-sale").settle(payment), second.as(sale).settle(payment)];
+  const [unnamed, other, answer] = await mineUntil(Promise.all(asked));
 
-  expect(answer.body).toMatchObject({ success: true });
+  expect(answer?.body).toMatchObject({ success: true });
+  const { transaction } = answer?.body ?? {};
+  for (const duplicate of [unnamed, other, await second.settle(payment)]) {
+    expect(duplicate?.body).toMatchObject({ success: false, errorReason: "duplicate_settlement", transaction });
+  }
   expect((await chain.balanceOf(payee)) - before).toBe(amount);
 });
 
@@ -73,7 +81,7 @@ test.each([
   const before = await chain.balanceOf(payee);
   {
     const first = await start(`after-send-${when}`);
-    const cut = cutOff(first.settle(payment));
+    const cut = cutOff(first.as(sale).settle(payment));
     await until("the node has it", 5_000, async () => (await poolSize()) === 1);
     await first.process.end("SIGKILL");
     await cut;
@@ -81,10 +89,10 @@ test.each([
   if (when === "between") await chain.anvil.mine();
 
   await using second = await start(`after-send-${when}`);
-  const answer = await mineUntil(second.settle(payment));
+  const answer = await mineUntil(second.as(sale).settle(payment));
 
   expect(answer.body).toMatchObject({ success: true });
-  expect(await second.settle(payment)).toEqual(answer);
+  expect(await second.as(sale).settle(payment)).toEqual(answer);
   expect((await chain.balanceOf(payee)) - before).toBe(amount);
 });
 
@@ -93,7 +101,7 @@ test("killed, and the node forgot the transaction: the same bytes are sent again
   const before = await chain.balanceOf(payee);
   {
     const first = await start("forgotten");
-    const cut = cutOff(first.settle(payment));
+    const cut = cutOff(first.as(sale).settle(payment));
     await until("the node has it", 5_000, async () => (await poolSize()) === 1);
     await first.process.end("SIGKILL");
     await cut;
@@ -102,7 +110,7 @@ test("killed, and the node forgot the transaction: the same bytes are sent again
   expect(await poolSize()).toBe(0);
 
   await using second = await start("forgotten");
-  const answer = await mineUntil(second.settle(payment));
+  const answer = await mineUntil(second.as(sale).settle(payment));
 
   expect(answer.body).toMatchObject({ success: true });
   expect((await chain.balanceOf(payee)) - before).toBe(amount);
@@ -112,7 +120,7 @@ test("stopped while a receipt is out: the caller is told settlement_pending, and
   const payment = await signPayment(chain.token);
   const before = await chain.balanceOf(payee);
   const first = await start("stopped", chain.url, { GATEHOUSE_FACILITATOR_SETTLEMENT_DRAIN_MS: "200" });
-  const waiting = first.settle(payment);
+  const waiting = first.as(sale).settle(payment);
   await until("the node has it", 5_000, async () => (await poolSize()) === 1);
 
   expect(await first.process.end("SIGTERM")).toBe(0);
@@ -124,7 +132,7 @@ test("stopped while a receipt is out: the caller is told settlement_pending, and
     transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
   });
   await using second = await start("stopped");
-  const answer = await mineUntil(second.settle(payment));
+  const answer = await mineUntil(second.as(sale).settle(payment));
   expect(answer.body).toMatchObject({ success: true, transaction: told.body.transaction });
   expect((await chain.balanceOf(payee)) - before).toBe(amount);
 });
@@ -134,7 +142,12 @@ test("killed again and again while eight payments settle: each is settled once",
   const before = await chain.balanceOf(payee);
   for (const delayMs of [5, 15, 30, 60, 120]) {
     const running = await start("often");
-    const attempts = payments.map((payment) => running.settle(payment).catch(() => undefined));
+    const attempts = payments.map((payment) =>
+      running
+        .as(sale)
+        .settle(payment)
+        .catch(() => undefined),
+    );
     await new Promise((resolve) => setTimeout(resolve, delayMs));
     await running.process.end("SIGKILL");
     await Promise.all(attempts);
@@ -142,7 +155,7 @@ test("killed again and again while eight payments settle: each is settled once",
   }
 
   await using last = await start("often");
-  const answers = await mineUntil(Promise.all(payments.map(last.settle)));
+  const answers = await mineUntil(Promise.all(payments.map(last.as(sale).settle)));
 
   expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
   expect((await chain.balanceOf(payee)) - before).toBe(8n * amount);

@@ -32,7 +32,8 @@ test("a good payment is valid, settles on the chain, and can't be used again", a
   const before = await chain.balanceOf(payee.address);
 
   expect(await facilitator.verify(payment)).toEqual({ status: 200, body: { isValid: true, payer: payer.address } });
-  const settled = await facilitator.settle(payment);
+  const owner = facilitator.as("a-sale");
+  const settled = await owner.settle(payment);
 
   expect(settled).toEqual({
     status: 200,
@@ -44,12 +45,13 @@ test("a good payment is valid, settles on the chain, and can't be used again", a
     },
   });
   expect((await chain.balanceOf(payee.address)) - before).toBe(amount);
-  expect(await facilitator.settle(payment), "settled again: the same answer").toEqual(settled);
+  expect(await owner.settle(payment), "settled again: the same answer").toEqual(settled);
   expect((await chain.balanceOf(payee.address)) - before).toBe(amount);
   expect((await facilitator.verify(payment)).body).toMatchObject({
     isValid: false,
     invalidReason: "invalid_exact_evm_nonce_already_used",
   });
+  expect((await owner.verify(payment)).body, "still good for the sale that owns it").toMatchObject({ isValid: true });
 });
 
 test("32 payments at once all settle, each with a transaction of its own", async () => {
@@ -64,11 +66,11 @@ test("32 payments at once all settle, each with a transaction of its own", async
   expect((await signerNonce()) - nonceBefore).toBe(32);
 });
 
-test("one payment settled ten times at once is one transaction and ten equal answers", async () => {
+test("one payment settled ten times at once by one sale is one transaction and ten equal answers", async () => {
   const payment = await signPayment(chain.token);
   const nonceBefore = await signerNonce();
 
-  const answers = await Promise.all(Array.from({ length: 10 }, () => facilitator.settle(payment)));
+  const answers = await Promise.all(Array.from({ length: 10 }, () => facilitator.as("ten-times").settle(payment)));
 
   expect(answers.every(({ body }) => body.success)).toBe(true);
   expect(new Set(answers.map(({ body }) => body.transaction)).size).toBe(1);

@@ -6,6 +6,8 @@ import type { Address } from "viem";
 import { testAccount } from "../support/payment-chain.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 
+/** HTTP headers by name. */
+type Headers = Readonly<Record<string, string>>;
 /** An answer over HTTP: the status and the JSON. */
 type Answer<Body> = Readonly<{ status: number; body: Body & Readonly<{ error?: string }> }>;
 
@@ -14,9 +16,12 @@ export type RunningFacilitator = AsyncDisposable &
   Readonly<{
     url: string;
     process: ServiceProcess;
-    post: (path: string, body: string, contentType?: string) => Promise<Answer<Record<string, unknown>>>;
+    post: (path: string, body: string, headers?: Headers) => Promise<Answer<Record<string, unknown>>>;
     verify: (body: unknown) => Promise<Answer<VerifyResponse>>;
+    /** Settles without saying who asks. */
     settle: (body: unknown) => Promise<Answer<SettleResponse>>;
+    /** What a caller asks who names itself, by `Idempotency-Key` or other headers. */
+    as: (caller: string | Headers) => Pick<RunningFacilitator, "verify" | "settle">;
   }>;
 
 /** Where it runs: the chain's node, the token, the ledger's file, and settings that differ from the defaults. */
@@ -44,16 +49,25 @@ export function facilitatorEnvironment({ rpcUrl, token, ledgerPath, env }: Facil
 export async function startFacilitator(place: FacilitatorPlace): Promise<RunningFacilitator> {
   const process = await startService("facilitator", facilitatorEnvironment(place));
   const url = process.urls["facilitator"] ?? "";
-  const post: RunningFacilitator["post"] = async (path, body, contentType = "application/json") => {
-    const response = await fetch(url + path, { method: "POST", headers: { "Content-Type": contentType }, body });
+  const post: RunningFacilitator["post"] = async (path, body, headers = {}) => {
+    const sent = { "Content-Type": "application/json", ...headers };
+    const response = await fetch(url + path, { method: "POST", headers: sent, body });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  const as: RunningFacilitator["as"] = (caller) => {
+    const headers = typeof caller === "string" ? { "Idempotency-Key": caller } : caller;
+    const ask = async (path: string, body: unknown) => post(path, JSON.stringify(body), headers);
+    return {
+      verify: async (body) => (await ask("/verify", body)) as unknown as Answer<VerifyResponse>,
+      settle: async (body) => (await ask("/settle", body)) as unknown as Answer<SettleResponse>,
+    };
   };
   return {
     url,
     process,
     post,
-    verify: async (body) => (await post("/verify", JSON.stringify(body))) as unknown as Answer<VerifyResponse>,
-    settle: async (body) => (await post("/settle", JSON.stringify(body))) as unknown as Answer<SettleResponse>,
+    ...as({}),
+    as,
     [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),
   };
 }

@@ -54,7 +54,7 @@ describe.skipIf(missing !== undefined)(
       expect(await requests.ask(rival), "the authorization nonce is taken").toBe(false);
       expect(await requests.waiting(10)).toEqual([settlement]);
       expect(await requests.states([settlement.id, rival.id])).toEqual(
-        new Map([[settlement.id, { state: "begun", transaction: undefined }]]),
+        new Map([[settlement.id, { state: "begun", transaction: undefined, owner: "the first" }]]),
       );
       const ledger = createLedger(chain, { store, clock, guard: unguarded });
       await ledger.begin([{ settlement, attempt }]);
@@ -62,6 +62,7 @@ describe.skipIf(missing !== undefined)(
       expect((await requests.states([settlement.id])).get(settlement.id)).toEqual({
         state: "begun",
         transaction: attempt.hash,
+        owner: "the first",
       });
       await ledger.finish(new Map([[settlement.id, { state: "settled", transaction: attempt.hash }]]));
       expect((await requests.states([settlement.id])).get(settlement.id)).toMatchObject({ state: "settled" });

@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
@@ -19,19 +19,24 @@ export type FacilitatorProxy = AsyncDisposable &
     fault: (fault: ProxyFault | undefined) => void;
   }>;
 
+/** What a call says beside its body. */
+const forwarded = ["content-type", "idempotency-key", "authorization"];
+
 /** Starts a proxy to the facilitator at `target`. */
 export async function startFacilitatorProxy(target: string): Promise<FacilitatorProxy> {
   const calls: string[] = [];
   let fault: ProxyFault | undefined;
   let settled = 0;
-  async function forward(path: string, method: string, body: string, response: ServerResponse): Promise<void> {
+  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { url: path = "/", method = "GET", headers } = request;
+    const body = await text(request);
     const active = fault !== undefined && path === `/${fault.on}` ? fault : undefined;
     if (active !== undefined && "answer" in active) {
       return void response.writeHead(active.answer.status).end(active.answer.body);
     }
     const answer = await fetch(`${target}${path}`, {
       method,
-      headers: { "Content-Type": "application/json" },
+      headers: forwarded.flatMap((name) => (typeof headers[name] === "string" ? [[name, headers[name]]] : [])),
       ...(method === "POST" ? { body } : {}),
     });
     const answerText = await answer.text();
@@ -42,7 +47,7 @@ export async function startFacilitatorProxy(target: string): Promise<Facilitator
   const server = createServer(async (request, response) => {
     const path = request.url ?? "/";
     if (path !== "/supported") calls.push(path);
-    await forward(path, request.method ?? "GET", await text(request), response);
+    await forward(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

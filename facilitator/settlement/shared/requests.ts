@@ -1,17 +1,22 @@
 import { valuesText, type SqlConnection, type SqlStore } from "#daemon/sql-store.ts";
 import type { Hex } from "../../payment/hex.ts";
-import { settlementColumns, settlementRow, toOutcome, toSettlement } from "../ledger-rows.ts";
+import { settlementColumns, settlementRow, toOutcome, toOwner, toSettlement } from "../ledger-rows.ts";
 import type { Outcome, Settlement } from "../settlement.ts";
 
-/** How far a settlement is that is on record: at its end, or under way with its newest transaction, if it has one. */
-export type RecordedState = Readonly<Outcome | { state: "begun"; transaction: Hex | undefined }>;
+/** How far a settlement is that is on record: at its end, or under way with its newest transaction, if it has one; and whose it is. */
+export type RecordedState = Readonly<
+  (Outcome | { state: "begun"; transaction: Hex | undefined }) & { owner: string | undefined }
+>;
 
 /**
  * The table of settlements as the place where replicas meet: any of them asks for a settlement and watches it, the one that settles
  * finds it there. PostgreSQL only. Any method throws `StoreError` when the database can't be used now.
  */
 export type Requests = Readonly<{
-  /** Asks for a settlement; asking again changes nothing. False when another payment has the same authorization nonce. */
+  /**
+   * Asks for a settlement, which makes the one who asks its owner; asking again changes nothing. False when another payment has the
+   * same authorization nonce.
+   */
   ask: (settlement: Settlement) => Promise<boolean>;
   /** What is on record about settlements; those that are not there are not in the answer. */
   states: (ids: readonly Hex[]) => Promise<ReadonlyMap<Hex, RecordedState>>;
@@ -32,7 +37,7 @@ export type RequestsDependencies = Readonly<{
 
 const unsentAgeMaxMs = 3_600_000;
 
-const statesSql = `SELECT id, state, transaction_hash, reason, message,
+const statesSql = `SELECT id, state, transaction_hash, reason, message, owner,
     (SELECT hash FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id
       ORDER BY signed_at_ms DESC, nonce DESC LIMIT 1) AS newest
   FROM settlement WHERE chain_id = $1 AND id = ANY(string_to_array($2, ','))`;
@@ -83,6 +88,7 @@ export function createRequests(
 }
 
 function stateOf(row: Readonly<Record<string, unknown>>): RecordedState {
-  if (row["state"] !== "begun") return toOutcome(row);
-  return { state: "begun", transaction: row["newest"] === null ? undefined : (String(row["newest"]) as Hex) };
+  const owner = toOwner(row);
+  if (row["state"] !== "begun") return { ...toOutcome(row), owner };
+  return { state: "begun", transaction: row["newest"] === null ? undefined : (String(row["newest"]) as Hex), owner };
 }

@@ -1,5 +1,6 @@
 import type { SqlStore } from "#daemon/sql-store.ts";
 import type { Engine, EngineDependencies } from "../engine.ts";
+import type { Ownership } from "../ownership.ts";
 import type { SettlingOptions } from "../settling.ts";
 import { startDuty } from "./duty.ts";
 import { createOutcomeWatch } from "./outcome-watch.ts";
@@ -12,7 +13,7 @@ import { createSharedSettler } from "./shared-settler.ts";
  */
 export async function startSharedEngine(
   options: SettlingOptions,
-  dependencies: EngineDependencies & Readonly<{ store: SqlStore }>,
+  dependencies: EngineDependencies & Readonly<{ store: SqlStore; ownership: Ownership }>,
 ): Promise<Engine> {
   const { store, clock, log } = dependencies;
   const requests = createRequests(options, { store, clock, guard: async () => undefined });
@@ -21,10 +22,7 @@ export async function startSharedEngine(
   const onAsked = () => duty.term()?.wake();
   return {
     ...createSharedSettler(options.settlement, { ...dependencies, requests, watch, onAsked }),
-    progress: async ({ id }) => {
-      const state = (await requests.states([id])).get(id);
-      return state?.state === "begun" ? "in_flight" : state;
-    },
+    progress: async ({ id }) => (await requests.states([id])).get(id),
     inFlight: () => duty.term()?.settling.book.size() ?? 0,
     nextNonce: () => duty.term()?.settling.nextNonce(),
     onHead: () => duty.term()?.settling.onHead(),

@@ -2,9 +2,11 @@ import { ChainError } from "../../chain/chain-error.ts";
 import type { Refusal } from "../../payment/reason.ts";
 import type { SignedPayment } from "../../payment/signed-payment.ts";
 import { refuseTime } from "../../payment/validity.ts";
-import { nonceUsed, settlementOf, type SettleResult, type Settler, type SettlerOptions } from "../settler.ts";
+import { tell, type Ownership } from "../ownership.ts";
+import { nonceUsed, settlementOf, type Settler, type SettlerOptions } from "../settler.ts";
 import { OverloadError } from "../overload-error.ts";
 import { withinReceiptTime } from "../receipt-time.ts";
+import type { SettleResult } from "../settlement.ts";
 import type { OutcomeWatch } from "./outcome-watch.ts";
 import type { Requests } from "./requests.ts";
 
@@ -12,6 +14,7 @@ import type { Requests } from "./requests.ts";
 export type SharedSettlerDependencies = Readonly<{
   requests: Pick<Requests, "ask" | "states" | "unsentReason">;
   watch: OutcomeWatch;
+  ownership: Ownership;
   /** Whether the chain would take the payment now. */
   check: (payment: SignedPayment) => Promise<Refusal | undefined>;
   /** Tells the part of this process that settles, if it does. */
@@ -27,16 +30,19 @@ export type SharedSettlerDependencies = Readonly<{
  * who can't be told the outcome is told `pending`.
  */
 export function createSharedSettler(options: SettlerOptions, dependencies: SharedSettlerDependencies): Settler {
-  const { requests, watch, check, onAsked, clock } = dependencies;
+  const { requests, watch, ownership, check, onAsked, clock } = dependencies;
   const onRecord = async ({ id }: SignedPayment) => (await requests.states([id])).get(id);
   return {
-    settle: async (payment) => {
+    settle: async (payment, caller) => {
+      const { id } = payment;
       if (watch.size() >= options.inFlightMax) throw new OverloadError(options.inFlightMax);
       let state = await onRecord(payment);
       if (state === undefined) {
         const refusal = refuseTime(payment.authorization, clock()) ?? (await check(payment));
         if (refusal === undefined) {
-          if (!(await requests.ask(settlementOf(payment)))) return { state: "refused", refusal: nonceUsed };
+          if (!(await requests.ask(settlementOf(payment, caller.owner)))) {
+            return { state: "refused", refusal: nonceUsed };
+          }
           onAsked();
         } else {
           // Another replica may have settled it between the two questions; then the chain refuses what has been paid.
@@ -44,8 +50,10 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
           if (state === undefined) return { state: "refused", refusal };
         }
       }
-      if (state !== undefined && state.state !== "begun") return state;
-      return waitFor(payment, options, dependencies);
+      const isOwner = await ownership.take(id, caller.owner);
+      const result =
+        state === undefined || state.state === "begun" ? await waitFor(payment, options, dependencies) : state;
+      return tell({ id, result, caller, isOwner }, ownership);
     },
   };
 }

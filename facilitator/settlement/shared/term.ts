@@ -62,7 +62,7 @@ function ending(ledger: Ledger, onFault: (error: unknown) => void): Ledger {
     }
   };
   return {
-    outcome: (id) => told(ledger.outcome(id)),
+    progress: (id) => told(ledger.progress(id)),
     hasRival: (settlement) => told(ledger.hasRival(settlement)),
     begin: (begun) => told(ledger.begin(begun)),
     finish: (outcomes) => told(ledger.finish(outcomes)),

@@ -1,0 +1,63 @@
+import { createHash, randomUUID } from "node:crypto";
+import { z } from "zod";
+import { MalformedPaymentError } from "./payment/malformed-payment-error.ts";
+
+/** What a call says about who makes it. */
+export type CallerFacts = Readonly<{
+  /** The seller whose API key the call carries, as `api-keys.ts` names them. */
+  seller?: string | undefined;
+  /** Names one sale of the seller; the `Idempotency-Key` header of a call over HTTP. */
+  idempotencyKey?: string | undefined;
+}>;
+
+/**
+ * Who calls, and so who may own a payment's settlement:
+ * - `sale`: one sale of one seller, named by an `Idempotency-Key`. It is told the outcome as often as it asks.
+ * - `seller`: known by an API key, or by the payment-identifier that the payer put into the payment. A middleware that is sent one
+ *   payment many times makes as many calls that look the same, so a success is told to one of them.
+ * - `call`: known by nothing. Each call is a caller of its own.
+ */
+export type Caller = Readonly<{
+  kind: "sale" | "seller" | "call";
+  /** Name for the ledger: a hash, or at random for a `call`. */
+  owner: string;
+}>;
+
+/** Where the x402 extension `payment-identifier` has its id (16 to 128 characters; `@x402/extensions/payment-identifier`). */
+const identifiedPayload = z.object({
+  extensions: z.object({
+    "payment-identifier": z.object({ info: z.object({ id: z.string().regex(/^[\w-]{16,128}$/) }) }),
+  }),
+});
+
+/** Tells who calls, by the strongest that there is: `Idempotency-Key`, API key, payment-identifier, nothing. */
+export function identifyCaller({ seller, idempotencyKey }: CallerFacts, paymentPayload: unknown): Caller {
+  if (idempotencyKey !== undefined) return { kind: "sale", owner: hashOf(["sale", seller ?? "", idempotencyKey]) };
+  if (seller !== undefined) return { kind: "seller", owner: hashOf(["seller", seller]) };
+  const identified = identifiedPayload.safeParse(paymentPayload);
+  if (identified.success) {
+    const { id } = identified.data.extensions["payment-identifier"].info;
+    return { kind: "seller", owner: hashOf(["payment-identifier", id]) };
+  }
+  return { kind: "call", owner: randomUUID() };
+}
+
+/**
+ * Reads an `Idempotency-Key` header: text of the caller's own making.
+ *
+ * @throws {MalformedPaymentError} when it is empty or too long.
+ */
+export function readIdempotencyKey(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  if (header.length > 0 && header.length <= idempotencyKeyCharactersMax) return header;
+  throw new MalformedPaymentError(
+    "header Idempotency-Key",
+    `expected 1 to ${idempotencyKeyCharactersMax} characters, e.g. a UUID`,
+  );
+}
+
+const idempotencyKeyCharactersMax = 255;
+
+function hashOf(parts: readonly string[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}

@@ -1,0 +1,59 @@
+import type { SqlStore } from "#daemon/sql-store.ts";
+import type { Caller } from "../caller.ts";
+import type { Hex } from "../payment/hex.ts";
+import type { SettleResult } from "./settlement.ts";
+
+/**
+ * Who owns a settlement on record. The first call of `/settle` owns the payment: column `owner` is written by the statement that puts
+ * the settlement on record. Only its owner is told a success, so that one payment never pays two sellers, or one seller twice.
+ * Whoever owns nothing by now leaves the column empty, and the next caller may take it. Each method is one statement.
+ */
+export type Ownership = Readonly<{
+  /** Makes a caller the owner of what nobody owns. True when it is theirs now, or was before. */
+  take: (id: Hex, owner: string) => Promise<boolean>;
+  /** Makes it nobody's, for the next caller to take. */
+  release: (id: Hex, owner: string) => Promise<void>;
+  /** Makes it nobody's for good. True for the one call that did. */
+  close: (id: Hex, owner: string) => Promise<boolean>;
+}>;
+
+/** Owner of what nobody can own any more; no caller has this name. */
+const closed = "closed";
+
+const takeSql = `UPDATE settlement SET owner = $3 WHERE chain_id = $1 AND id = $2 AND (owner IS NULL OR owner = $3)`;
+const releaseSql = "UPDATE settlement SET owner = NULL WHERE chain_id = $1 AND id = $2 AND owner = $3";
+const closeSql = `UPDATE settlement SET owner = '${closed}' WHERE chain_id = $1 AND id = $2 AND owner = $3`;
+
+/** Makes the ownership of one chain's settlements over a store that has the ledger's tables. */
+export function createOwnership(
+  { chainId }: Readonly<{ chainId: number }>,
+  { store }: Readonly<{ store: SqlStore }>,
+): Ownership {
+  return {
+    take: async (id, owner) => (await store.change(takeSql, [chainId, id, owner])) === 1,
+    release: async (id, owner) => {
+      await store.change(releaseSql, [chainId, id, owner]);
+    },
+    close: async (id, owner) => (await store.change(closeSql, [chainId, id, owner])) === 1,
+  };
+}
+
+/** A result, and whom it is for. */
+export type Told = Readonly<{ id: Hex; result: SettleResult; caller: Caller; isOwner: boolean }>;
+
+/**
+ * What a caller is told of a result. Anyone may know that nothing was charged; a success, or that there may be one, is for the owner.
+ * A caller without a name that is told `settlement_pending` can't be known again, so the settlement is nobody's from then on: the
+ * next call gets the outcome. So the retry of `@x402/core`'s middleware does, and a client that comes back with its payment.
+ */
+export async function tell({ id, result, caller, isOwner }: Told, ownership: Ownership): Promise<SettleResult> {
+  if (result.state !== "settled" && result.state !== "pending") return result;
+  const duplicate = { state: "duplicate", transaction: result.transaction } as const;
+  if (!isOwner) return duplicate;
+  if (result.state === "pending") {
+    if (caller.kind === "call") await ownership.release(id, caller.owner);
+    return result;
+  }
+  if (caller.kind === "seller" && !(await ownership.close(id, caller.owner))) return duplicate;
+  return result;
+}

@@ -1,0 +1,134 @@
+import { DatabaseSync } from "node:sqlite";
+import type { PaymentPayload } from "@x402/core/types";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { until } from "../support/until.ts";
+import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
+import { amount, signPayment, type PaymentBody } from "./signed-payment.ts";
+
+const resources = new AsyncDisposableStack();
+let chain: PaymentChain;
+let ledgers: Awaited<ReturnType<typeof ledgerFolder>>;
+let facilitator: RunningFacilitator;
+const payee = testAccount(2).address;
+const duplicate = { success: false, errorReason: "duplicate_settlement" };
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain());
+  ledgers = resources.use(await ledgerFolder());
+  facilitator = resources.use(await start("owners"));
+});
+
+afterAll(() => resources.disposeAsync());
+
+function start(ledger: string, env: Readonly<Record<string, string>> = {}): Promise<RunningFacilitator> {
+  return startFacilitator({ rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path(ledger), env });
+}
+
+/** A payment whose payload carries the extension, as a client makes it. */
+function identified(payment: PaymentBody, id: string): PaymentBody {
+  const extensions = { "payment-identifier": { info: { required: false, id } } };
+  return { ...payment, paymentPayload: { ...payment.paymentPayload, extensions } as PaymentPayload };
+}
+
+test("a hundred calls without a name: one is told the success, the others that it is not theirs", async () => {
+  const payment = await signPayment(chain.token);
+  const before = await chain.balanceOf(payee);
+
+  const answers = await Promise.all(Array.from({ length: 100 }, () => facilitator.settle(payment)));
+
+  const told = answers.filter(({ body }) => body.success);
+  expect(told).toHaveLength(1);
+  const { transaction } = told[0]?.body ?? {};
+  for (const { status, body } of [
+    ...answers.filter((answer) => answer !== told[0]),
+    await facilitator.settle(payment),
+  ]) {
+    expect({ status, body }).toMatchObject({ status: 200, body: { ...duplicate, transaction } });
+  }
+  expect((await chain.balanceOf(payee)) - before).toBe(amount);
+});
+
+test("of two sales that settle one payment, the first gets the outcome as often as it asks, and the other never", async () => {
+  const payment = await signPayment(chain.token);
+  const [first, second] = [facilitator.as("first-sale"), facilitator.as("second-sale")];
+
+  const settled = await first.settle(payment);
+
+  expect(settled.body).toMatchObject({ success: true });
+  const { transaction } = settled.body;
+  expect((await second.settle(payment)).body).toMatchObject({ ...duplicate, transaction });
+  expect((await facilitator.settle(payment)).body).toMatchObject({ ...duplicate, transaction });
+  expect(await first.settle(payment)).toEqual(settled);
+});
+
+test("a payment is invalid for everybody else from the moment when its settlement begins", async () => {
+  await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
+  const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: ledgers.path("verify") };
+  await using other = await startFacilitator(place);
+  const payment = await signPayment(slow.token);
+  const settling = other.as("a-sale").settle(payment);
+  await until("it is sent", 5_000, async () => {
+    const { pending } = await slow.anvil.request<{ pending: string }>("txpool_status");
+    return Number(pending) === 1;
+  });
+
+  const refused = { isValid: false, invalidReason: "duplicate_settlement" };
+  expect((await other.verify(payment)).body).toMatchObject(refused);
+  expect((await other.as("another-sale").verify(payment)).body).toMatchObject(refused);
+  expect((await other.as("a-sale").verify(payment)).body).toMatchObject({ isValid: true });
+
+  await slow.anvil.mine();
+  expect((await settling).body).toMatchObject({ success: true });
+  expect((await other.verify(payment)).body).toMatchObject({
+    isValid: false,
+    invalidReason: "invalid_exact_evm_nonce_already_used",
+  });
+});
+
+test("a call without a name that is told settlement_pending owns it no longer: one of those who ask next gets the outcome", async () => {
+  await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
+  const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "300" };
+  const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: ledgers.path("pending"), env };
+  await using other = await startFacilitator(place);
+  const payment = await signPayment(slow.token);
+  const told = await other.settle(payment);
+  expect(told.body).toMatchObject({ success: false, errorReason: "settlement_pending" });
+  expect((await other.verify(payment)).body, "the client may come back with it").toMatchObject({ isValid: true });
+  await slow.anvil.mine();
+
+  const answers = await Promise.all([1, 2, 3, 4].map(() => other.settle(payment)));
+
+  const { transaction } = told.body;
+  const wins = answers.filter(({ body }) => body.success);
+  expect(wins).toMatchObject([{ body: { transaction } }]);
+  for (const { body } of answers.filter((answer) => !wins.includes(answer))) {
+    expect(body).toMatchObject({ ...duplicate, transaction });
+  }
+  expect((await other.verify(payment)).body).toMatchObject({ isValid: false });
+});
+
+test("a payer's payment-identifier names a caller, but copies of it are told one success", async () => {
+  const payment = identified(await signPayment(chain.token), "pay_7d5d747be160e280504c099d984bcfe0");
+  const answers = await Promise.all(Array.from({ length: 10 }, () => facilitator.settle(payment)));
+  expect(answers.filter(({ body }) => body.success)).toHaveLength(1);
+});
+
+test("a ledger from before owners were known: what was settled is told to nobody, what is under way to who asks first", async () => {
+  const [old, open] = [await signPayment(chain.token), await signPayment(chain.token)];
+  {
+    await using first = await start("old");
+    for (const payment of [old, open]) expect((await first.settle(payment)).body).toMatchObject({ success: true });
+  }
+  const database = new DatabaseSync(ledgers.path("old"));
+  const newest = "SELECT id FROM settlement ORDER BY begun_at_ms DESC LIMIT 1";
+  database.exec(`UPDATE settlement SET state = 'begun', transaction_hash = NULL WHERE id = (${newest})`);
+  database.exec("ALTER TABLE settlement DROP COLUMN owner; PRAGMA user_version = 1");
+  database.close();
+
+  await using second = await start("old");
+
+  expect((await second.as("a-sale").settle(old)).body).toMatchObject(duplicate);
+  expect((await second.as("a-sale").settle(open)).body).toMatchObject({ success: true });
+  expect((await second.as("another-sale").settle(open)).body).toMatchObject(duplicate);
+});
