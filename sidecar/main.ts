@@ -40,7 +40,10 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
     await startGateway(settings.gateway, {
       log,
       metrics,
-      node: { ...settings.node, fitness: () => nodeFitness(board, clock) },
+      node: {
+        ...settings.node,
+        fitness: () => nodeFitness({ hasReferences: settings.lag.references.length > 0 }, { board, clock }),
+      },
       signal: context.signal,
     }),
   );

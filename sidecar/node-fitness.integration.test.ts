@@ -40,19 +40,27 @@ async function startSidecar(node: FakeNode, environment: Readonly<Record<string,
     const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } };
     return error?.message ?? result;
   };
-  return { answer, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
+  return { answer, url: running.urls["sidecar"]!, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
 }
 
 const isBehind = "the node is behind the chain's head; try again later";
 const isDown = "the node does not answer; try again later";
 const height = /^0x[0-9a-f]+$/;
 
-test("callers of a node that stalls are told at once, and so are those of one that is gone", async () => {
+test("callers of a node that stalls beside its references are told at once, and so are those of one that is gone", async () => {
   await using node = await createFakeNode();
   await node.start();
-  await using running = await startSidecar(node, { GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "500" });
+  await using reference = await startReference();
+  await using running = await startSidecar(node, {
+    GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "500",
+    GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
+    GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "50",
+    // A few blocks are no lag; that the node gets none of them is a stall.
+    GATEHOUSE_SIDECAR_LAG_MAX_BLOCKS: "1000000000",
+  });
   expect(await running.answer("eth_blockNumber")).toMatch(height);
   await node.stall();
+  reference.setHeight(1_000_000_000);
   await until(
     () => running.answer("eth_blockNumber"),
     (word) => word === isBehind,
@@ -64,6 +72,24 @@ test("callers of a node that stalls are told at once, and so are those of one th
     () => running.answer("eth_syncing"),
     (word) => word === isDown,
   );
+});
+
+test("callers of a node whose chain makes no block are served as long as no reference has one", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using running = await startSidecar(node, { GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "300" });
+  const state = async (path: string) => {
+    const response = await fetch(`${running.url}${path}`);
+    return { status: response.status, text: await response.text() };
+  };
+  await node.stall();
+  await until(
+    async () => (await state("/status")).text,
+    (text) => /"HeightAdvancing","title":"[^"]*","status":"(Unknown|False)","reason":"(Quiet|NoNewBlock)"/.test(text),
+  );
+  expect(await running.answer("eth_blockNumber")).toMatch(height);
+  expect((await state("/readyz")).text).toMatch(/"HeightAdvancing":\{"ok":true,"message":"[^"]*since \d{4}-\d\d-\d\dT/);
+  expect((await state("/metrics")).text).toMatch(/gatehouse_node_height_unchanged_seconds [\d.]+/);
 });
 
 test("callers of a node that is behind its references are told until it has caught up", async () => {

@@ -1,13 +1,13 @@
 import { readinessOf, type Readiness, type ReadinessCheck } from "#daemon/readiness.ts";
 import type { ConditionBoard } from "./tell/condition-board.ts";
-import { neededForTraffic } from "./tell/verdict.ts";
+import { barsTraffic, neededForTraffic } from "./tell/verdict.ts";
 
 /** Whether the node is fit for traffic, as `/readyz` answers it; read from the board. */
 export function nodeReadiness(board: ConditionBoard, gateway: () => ReadinessCheck): Readiness {
   const node = neededForTraffic.map((type): [string, ReadinessCheck] => {
     const condition = board.get(type);
     const message = condition?.message ?? "not known yet";
-    return [type, { ok: condition?.status === "True", message }];
+    return [type, { ok: condition !== undefined && !barsTraffic(condition), message }];
   });
   return readinessOf({ ...Object.fromEntries(node), gateway: gateway() });
 }

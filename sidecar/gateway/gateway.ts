@@ -52,7 +52,7 @@ export async function startGateway(
   await using starting = new AsyncDisposableStack();
 
   const policy = starting.use(startLivePolicy(settings, { log })).current;
-  const head = makeHead(settings.head, { now });
+  const head = makeHead(settings.head, { now, wallClock: Date.now });
   const cache = makeAnswerCache(settings.cache);
   const upstream = starting.use(
     startNode(settings, { ...node, head, cache, policy, gapEnded: gapCounter(metrics), log, now }),
@@ -82,6 +82,7 @@ export async function startGateway(
     policy,
     handle: makeMessageHandler({ policy, handle, tracing, now }),
     hub: upstream.hub,
+    blockAgeMs: head.blockAgeMs,
     metrics,
     limited: meter.limited,
     log,
@@ -96,6 +97,10 @@ export async function startGateway(
     subscriptions: listeners.subscriptions,
     upstreamSubscriptions: () => upstream.hub.upstreamSubscriptions(),
     linked: () => Number(upstream.isLinked()),
+    headAgeSeconds: () => {
+      const ageMs = head.blockAgeMs();
+      return ageMs === undefined ? undefined : ageMs / 1_000;
+    },
     headNumber: () => {
       const latest = head.known()?.latest;
       return latest === undefined ? undefined : Number(latest);

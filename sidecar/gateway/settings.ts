@@ -125,6 +125,12 @@ const headSection = section({
     .default(30_000)
     .describe("Time without word of the head after which nothing is cached by it"),
   timeoutMs: milliseconds.default(2_000).describe("How long the node may take to tell its head"),
+  tellAgeAfterMs: nonNegativeInteger
+    .max(86_400_000)
+    .default(30_000)
+    .describe(
+      "Age of the node's latest block from which answers over HTTP tell it (X-Gatehouse-Head-Age), in milliseconds",
+    ),
 });
 
 const cacheSection = section({

@@ -136,19 +136,79 @@ test("an RPC of another chain", async () => {
   );
 });
 
-test("a height that stays, goes on, and goes backwards", async () => {
-  let height = 16;
-  await using node = await serve(rpc({ ...good, eth_blockNumber: () => `0x${height.toString(16)}` }));
+/** A node at a height that a test sets, as it appears in messages. */
+async function serveHeight(first: number) {
+  const state = { height: first };
+  const node = await serve(rpc({ ...good, eth_blockNumber: () => `0x${state.height.toString(16)}` }));
+  return { ...node, state };
+}
+
+const traffic = { ok: true, message: "serving" };
+const since = /since \d{4}-\d\d-\d\dT[\d:.]+Z/;
+
+test("a height that stays, goes on, and goes backwards: no reference says that a block is missing, so calls are served", async () => {
+  await using node = await serveHeight(16);
   await using health = watch(node.url);
-  expect(await health.words("HeightAdvancing", "Stalled")).toBe(
-    "Height has been 16 for more than 0.3 s; look at the node's peers and its log.",
+  expect((await health.words("HeightAdvancing", "Quiet"))?.replace(since, "since then")).toBe(
+    "No block comes: height has been 16 for more than 0.3 s, since then. Calls are served. Only references (lag.references) tell whether the chain makes none or the node misses them.",
   );
-  height = 17;
+  expect(health.board.get("HeightAdvancing")?.status).toBe("Unknown");
+  expect(nodeReadiness(health.board, () => traffic).ready).toBe(true);
+  node.state.height = 17;
   await health.words("HeightAdvancing", "Advancing");
-  height = 3;
+  node.state.height = 3;
   expect(await health.words("HeightAdvancing", "WentBackwards")).toBe(
     "Height went back from 17 to 3; the node lost blocks or its data was replaced.",
   );
+  expect(nodeReadiness(health.board, () => traffic).ready).toBe(false);
+  // Nobody says that the chain goes on after 3, and a chain of development may be set back for good.
+  await health.words("HeightAdvancing", "Quiet");
+  expect(nodeReadiness(health.board, () => traffic).ready).toBe(true);
+  node.state.height = 2;
+  expect(await health.words("HeightAdvancing", "WentBackwards")).toContain("from 3 to 2;");
+});
+
+test("a height that rose steadily and stays is wrong, and calls are served", async () => {
+  await using node = await serveHeight(1);
+  await using health = watch(node.url, { GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "1000" });
+  const rise = setInterval(() => (node.state.height += 1), 100);
+  await until(
+    () => node.state.height,
+    (height) => height > 30,
+  );
+  clearInterval(rise);
+  expect((await health.words("HeightAdvancing", "NoNewBlock"))?.replace(since, "since then")).toBe(
+    `Blocks came steadily and come no more: height has been ${node.state.height} for more than 1 s, since then. Calls are served. Look at the node's peers and its log; references (lag.references) would tell whether the chain stands still.`,
+  );
+  expect(health.board.get("HeightAdvancing")?.status).toBe("False");
+  expect(nodeReadiness(health.board, () => traffic).ready).toBe(true);
+});
+
+test("a height that stays beside references is right while they have no block more, and else a stall", async () => {
+  await using node = await serveHeight(16);
+  let isAnswering = true;
+  let height = 16;
+  await using reference = await serve((request, response) => {
+    if (isAnswering) rpc({ eth_blockNumber: () => `0x${height.toString(16)}` })(request, response);
+    else response.end("oops");
+  });
+  await using health = watch(node.url, {
+    GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
+    GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "20",
+  });
+  expect((await health.words("HeightAdvancing", "Idle"))?.replace(since, "since then")).toBe(
+    "No block comes, and the references have none either: height has been 16 for more than 0.3 s, since then.",
+  );
+  expect(health.board.get("HeightAdvancing")?.status).toBe("True");
+  height = 17;
+  expect((await health.words("HeightAdvancing", "Stalled"))?.replace(since, "since then")).toBe(
+    "The node makes no block that the chain may have: height has been 16 for more than 0.3 s, since then. Look at the node's peers and its log.",
+  );
+  expect(nodeReadiness(health.board, () => traffic).ready).toBe(false);
+  height = 16;
+  await health.words("HeightAdvancing", "Idle");
+  isAnswering = false;
+  await health.words("HeightAdvancing", "Stalled");
 });
 
 test("a height that lags the references, one of which is wrong", async () => {

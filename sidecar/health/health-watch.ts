@@ -5,7 +5,7 @@ import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { Series } from "../tell/series.ts";
 import { healthConditions } from "./health-conditions.ts";
 import type { HealthMetrics } from "./health-metrics.ts";
-import { answered, failed, unknownHealth, type NodeHealth } from "./node-health.ts";
+import { answered, failed, unknownHealth, type NodeHealth, type ReferenceLook } from "./node-health.ts";
 import { quantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
 
 /** How the RPC is watched. */
@@ -14,6 +14,8 @@ export type HealthWatchOptions = Readonly<{
   chainId: number;
   intervalMs: number;
   staleAfterMs: number;
+  /** Whether the node's height is compared with references, whose word then comes by `compared`. */
+  hasReferences: boolean;
   signal: AbortSignal;
 }>;
 
@@ -23,6 +25,8 @@ export type HealthWatch = Readonly<{
   current: () => NodeHealth;
   /** Looks once, now, beside the regular looks. */
   look: (signal: AbortSignal) => Promise<NodeHealth>;
+  /** Takes what the references answered. */
+  compared: (reference: ReferenceLook) => void;
   /** Settles when the watch has ended. */
   done: Promise<void>;
 }>;
@@ -43,7 +47,9 @@ export function watchHealth(
   }>,
 ): HealthWatch {
   const { rpc, clock, board, metrics } = dependencies;
-  let health = unknownHealth;
+  let health: NodeHealth = options.hasReferences
+    ? { ...unknownHealth, reference: { height: undefined, askedAtMs: Number.NEGATIVE_INFINITY } }
+    : unknownHealth;
 
   const look = async (signal: AbortSignal): Promise<NodeHealth> => {
     const startMs = clock.monotonicMs();
@@ -51,14 +57,18 @@ export function watchHealth(
       const height = quantity(await rpc("eth_blockNumber", [], signal), "eth_blockNumber", options.url);
       const nowMs = clock.monotonicMs();
       const isFirst = health.answers === 0 || health.failure !== undefined;
-      health = answered(health, { height, latencyMs: nowMs - startMs, nowMs });
-      if (isFirst || health.answers % looksBetweenDetails === 0) health = { ...health, ...(await details(signal)) };
+      health = answered(health, { height, latencyMs: nowMs - startMs, nowMs }, options);
+      if (isFirst || health.answers % looksBetweenDetails === 0) {
+        const more = await details(signal);
+        health = { ...health, ...more };
+      }
     } catch (error) {
       if (signal.aborted) return health;
       if (!(error instanceof RpcFailure)) throw error;
       health = failed(health, { reason: error.code, message: error.message });
     }
-    for (const condition of healthConditions(health, options, clock.monotonicMs())) board.set(condition);
+    const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+    for (const condition of healthConditions(health, options, now)) board.set(condition);
     metrics.observe(health, clock.monotonicMs());
     if (health.height !== undefined) dependencies.heights.add({ atMs: clock.wallMs(), value: health.height });
     return health;
@@ -82,7 +92,10 @@ export function watchHealth(
     },
     dependencies,
   );
-  return { current: () => health, look, done };
+  const compared = (reference: ReferenceLook) => {
+    health = { ...health, reference };
+  };
+  return { current: () => health, look, compared, done };
 }
 
 /** A method that a node may lack: its error leaves the answer unknown. */

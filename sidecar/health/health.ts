@@ -33,7 +33,7 @@ export function startHealth(
   const { timeoutMs } = health;
   const rpc = createRpcClient({ url: node.httpUrl, timeoutMs }, dependencies);
   const http = watchHealth(
-    { ...health, url: node.httpUrl, chainId: node.chainId, signal },
+    { ...health, url: node.httpUrl, chainId: node.chainId, hasReferences: lag.references.length > 0, signal },
     { ...dependencies, rpc, metrics: createHealthMetrics(dependencies.metrics), heights: dependencies.charts.heights },
   );
   const webSocket = health.webSocket
@@ -42,7 +42,10 @@ export function startHealth(
         dependencies,
       )
     : undefined;
-  const references = watchReferences({ ...lag, timeoutMs, signal }, { ...dependencies, health: http.current });
+  const references = watchReferences(
+    { ...lag, timeoutMs, signal },
+    { ...dependencies, health: http.current, compared: http.compared },
+  );
   return {
     ...http,
     [Symbol.asyncDispose]: async () => {

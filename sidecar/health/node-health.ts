@@ -1,3 +1,4 @@
+import { nextPace, rhythmOf, type BlockPace, type BlockRhythm } from "./block-pace.ts";
 import type { RpcFailureReason } from "./rpc-client.ts";
 
 /** Why a look gave no answer. */
@@ -11,6 +12,13 @@ export type NodeHealth = Readonly<{
   heightSinceMs?: number;
   /** Highest height that was ever answered. */
   highest?: number;
+  /** Monotonic time since which the height has been below the highest. */
+  lowerSinceMs?: number;
+  pace?: BlockPace;
+  /** What the pace says of the chain. */
+  rhythm?: BlockRhythm;
+  /** What the references answered last; absent while none are configured. */
+  reference?: ReferenceLook;
   /** Time that the last answer took. */
   latencyMs?: number;
   /** Why the last look gave no answer; absent when it did. */
@@ -23,6 +31,17 @@ export type NodeHealth = Readonly<{
   answers: number;
 }>;
 
+/** A look at the references: the median of their heights, undefined when none answered, and the monotonic time at which they were asked. */
+export type ReferenceLook = Readonly<{ height: number | undefined; askedAtMs: number }>;
+
+/** What an answered look is judged by. */
+export type LookRules = Readonly<{
+  /** Time after which a block counts as missing. */
+  staleAfterMs: number;
+  /** Whether references say where the chain is. Without them, a node that stays lower than it was is believed after `staleAfterMs`. */
+  hasReferences: boolean;
+}>;
+
 /** Before the first look. */
 export const unknownHealth: NodeHealth = { answers: 0 };
 
@@ -30,12 +49,27 @@ export const unknownHealth: NodeHealth = { answers: 0 };
 export function answered(
   before: NodeHealth,
   { height, latencyMs, nowMs }: Readonly<{ height: number; latencyMs: number; nowMs: number }>,
+  rules: LookRules,
 ): NodeHealth {
-  const same = before.height === height && before.heightSinceMs !== undefined;
-  const { failure: _, ...rest } = before;
-  const heightSinceMs = same ? (before.heightSinceMs ?? nowMs) : nowMs;
-  const highest = Math.max(height, before.highest ?? 0);
-  return { ...rest, height, heightSinceMs, highest, latencyMs, answers: before.answers + 1 };
+  const { failure, lowerSinceMs: lowerBefore, ...rest } = before;
+  const sinceMs = before.height === height ? before.heightSinceMs : undefined;
+  const isNew = before.height !== undefined && height > before.height;
+  const pauseMs = isNew ? nowMs - (before.heightSinceMs ?? nowMs) : undefined;
+  const pace = nextPace(before.pace, { nowMs, wasAway: failure !== undefined, pauseMs }, rules.staleAfterMs);
+  const isLower = height < (before.highest ?? height);
+  const lowerSinceMs = isLower ? (lowerBefore ?? nowMs) : undefined;
+  const isBelieved = lowerSinceMs !== undefined && !rules.hasReferences && nowMs - lowerSinceMs > rules.staleAfterMs;
+  return {
+    ...rest,
+    height,
+    heightSinceMs: sinceMs ?? nowMs,
+    highest: isBelieved ? height : Math.max(height, before.highest ?? 0),
+    ...(lowerSinceMs === undefined || isBelieved ? {} : { lowerSinceMs }),
+    pace,
+    rhythm: rhythmOf(pace, rules.staleAfterMs),
+    latencyMs,
+    answers: before.answers + 1,
+  };
 }
 
 /** Counts a look that failed; what was known stays, so that "since" goes on. */

@@ -1,11 +1,12 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
+import type { Clock } from "../clock.ts";
 import type { HttpAsk } from "../http-ask.ts";
 import { poll } from "../poll.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { ConditionReport } from "../tell/condition.ts";
 import { createSampleGauge } from "../tell/sample-gauge.ts";
-import type { NodeHealth } from "./node-health.ts";
+import type { NodeHealth, ReferenceLook } from "./node-health.ts";
 import { createRpcClient, quantity, RpcFailure } from "./rpc-client.ts";
 
 /** What the node's height is compared with. */
@@ -22,7 +23,10 @@ export type ReferenceWatchDependencies = Readonly<{
   metrics: Registry;
   log: Logger;
   ask: HttpAsk;
+  clock: Clock;
   health: () => NodeHealth;
+  /** Told what each look found. */
+  compared: (reference: ReferenceLook) => void;
 }>;
 
 /** What one reference answered. */
@@ -34,7 +38,7 @@ export async function watchReferences(
   dependencies: ReferenceWatchDependencies,
 ): Promise<void> {
   if (options.references.length === 0) return;
-  const { board, metrics, log, health } = dependencies;
+  const { board, metrics, log, clock, health } = dependencies;
   const lag = createSampleGauge({
     name: "gatehouse_node_lag_blocks",
     help: "Blocks that the node is behind the median of the reference endpoints; absent while none answers.",
@@ -43,11 +47,13 @@ export async function watchReferences(
   await poll(
     { name: "references", intervalMs: options.intervalMs, signal: options.signal },
     async (signal) => {
+      const askedAtMs = clock.monotonicMs();
       const asked = await Promise.all(
         options.references.map((url) => ask(url, options.timeoutMs, signal, dependencies)),
       );
       if (signal.aborted) return;
       const compared = compareHeights(health().height, asked, options.maxBlocks);
+      dependencies.compared({ height: compared.median, askedAtMs });
       lag.set(compared.lagBlocks);
       board.set(compared.condition);
     },
@@ -75,7 +81,7 @@ export function compareHeights(
   height: number | undefined,
   references: readonly ReferenceHeight[],
   maxBlocks: number,
-): Readonly<{ condition: ConditionReport; lagBlocks?: number }> {
+): Readonly<{ condition: ConditionReport; median?: number; lagBlocks?: number }> {
   const type = "HeightCurrent";
   const heights = references
     .flatMap((reference) => ("height" in reference ? [reference.height] : []))
@@ -88,13 +94,13 @@ export function compareHeights(
   }
   if (height === undefined) {
     const message = `The references are at ${median}; the node's height is not known.`;
-    return { condition: { type, status: "Unknown", reason: "NoHeight", message } };
+    return { condition: { type, status: "Unknown", reason: "NoHeight", message }, median };
   }
   const lagBlocks = Math.max(0, median - height);
   if (lagBlocks <= maxBlocks) {
     const message = `The node is at ${height}, ${lagBlocks} blocks behind the references.`;
-    return { condition: { type, status: "True", reason: "Current", message }, lagBlocks };
+    return { condition: { type, status: "True", reason: "Current", message }, median, lagBlocks };
   }
   const message = `The node is at ${height}, ${lagBlocks} blocks behind the references (allowed: ${maxBlocks}); look at its peers and its disk.`;
-  return { condition: { type, status: "False", reason: "Behind", message }, lagBlocks };
+  return { condition: { type, status: "False", reason: "Behind", message }, median, lagBlocks };
 }

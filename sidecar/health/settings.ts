@@ -8,7 +8,9 @@ export const healthSection = section({
   timeoutMs: milliseconds.default(2_000).describe("How long the node may take to answer one look"),
   staleAfterMs: milliseconds
     .default(30_000)
-    .describe("Time without a new block from which the node no longer counts as fit for traffic"),
+    .describe(
+      "Time without a new block from which it is told; beside lag.references that have one, the node is no longer fit for traffic",
+    ),
   webSocket: z
     .boolean()
     .default(true)

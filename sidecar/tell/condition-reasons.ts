@@ -12,7 +12,11 @@ export const conditionReasons = {
     Unknown: [],
   },
   ChainIdExpected: { True: ["Expected"], False: ["AnotherChain"], Unknown: [] },
-  HeightAdvancing: { True: ["Advancing"], False: ["Stalled", "WentBackwards"], Unknown: [] },
+  HeightAdvancing: {
+    True: ["Advancing", "Idle"],
+    False: ["Stalled", "NoNewBlock", "WentBackwards"],
+    Unknown: ["Quiet"],
+  },
   HeightCurrent: { True: ["Current"], False: ["Behind"], Unknown: ["NoReference", "NoHeight"] },
   WebSocketAnswering: { True: ["Answering"], False: ["Refused", "TimedOut", "Closed", "NotJsonRpc"], Unknown: [] },
   ConfigValid: {

@@ -24,6 +24,7 @@ const titles: Readonly<Record<ConditionType, Titles>> = {
 };
 
 /** A condition's title as the page shows it. */
-export function conditionTitle({ type, status }: Pick<Condition, "type" | "status">): string {
+export function conditionTitle({ type, status, reason }: Pick<Condition, "type" | "status" | "reason">): string {
+  if (type === "HeightAdvancing" && (reason === "Idle" || reason === "Quiet")) return "No new block comes";
   return titles[type][status === "False" ? "wrong" : "right"];
 }

@@ -55,7 +55,7 @@ function statusOf(options: StatusOptions, { board, events, health, charts, clock
       syncing,
     },
     conditions: conditions.map(({ type, status, reason, message, since }) => {
-      return { type, title: conditionTitle({ type, status }), status, reason, message, since };
+      return { type, title: conditionTitle({ type, status, reason }), status, reason, message, since };
     }),
     events: events.list(),
     charts: {

@@ -66,4 +66,7 @@ test("a node that serves, but is not right, is told apart from one that is down"
     "The node serves, but 2 things about it are not right",
   );
   expect(verdictOf(conditions({ HeightAdvancing: "Stalled" }), "enforce").title).toBe("The node is down");
+  expect(verdictOf(conditions({ HeightAdvancing: "NoNewBlock" }), "enforce").title).toBe(
+    "The node serves, but one thing about it is not right",
+  );
 });

@@ -12,6 +12,11 @@ export type Verdict = Readonly<{ level: VerdictLevel; title: string; message: st
 /** What has to be so before the node takes traffic; `/readyz` asks for the same. */
 export const neededForTraffic: readonly ConditionType[] = ["RpcAnswering", "ChainIdExpected", "HeightAdvancing"];
 
+/** Whether a side that is needed for traffic stands in its way. A node serves what it has while no reference says that it misses a block. */
+export function barsTraffic({ status, reason }: Pick<Condition, "status" | "reason">): boolean {
+  return status === "False" && reason !== "NoNewBlock";
+}
+
 /** What has to be said before anything can be said of the whole. */
 const neededForVerdict: readonly ConditionType[] = ["RpcAnswering", "ConfigValid"];
 
@@ -22,7 +27,7 @@ const atWork: ReadonlySet<string> = new Set(["Running", "Settling"]);
 export function verdictOf(conditions: readonly Condition[], mode: "enforce" | "observe"): Verdict {
   const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
   const wrong = conditions.filter(({ status }) => status === "False");
-  const serves = neededForTraffic.every((type) => find(type)?.status !== "False");
+  const serves = !conditions.some((condition) => neededForTraffic.includes(condition.type) && barsTraffic(condition));
   if (find("Unheld")?.status === "False") return held(serves);
   const restart = find("RestartSettled");
   if (restart?.status === "False" && atWork.has(restart.reason)) {

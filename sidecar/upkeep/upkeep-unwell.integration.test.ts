@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const quick = {
   GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "300",
   GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "100",
-  GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "300",
+  GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "1000",
   GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
 };
 const allowed = { ...quick, GATEHOUSE_SIDECAR_LAG_RESTART: "true" };
@@ -23,6 +23,13 @@ async function settled(node: FakeNode, environment: Readonly<Record<string, stri
   const upkeep = await runUpkeep(node, environment);
   await until(node.starts, (starts) => starts === 2);
   return upkeep;
+}
+
+/** Waits until the node has made blocks for so long that it is known for it. */
+async function steady(upkeep: RunningUpkeep): Promise<void> {
+  const height = async () => Number(/^gatehouse_node_height_blocks (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const before = await height();
+  await until(height, (now) => now >= before + 30);
 }
 
 /** Waits until some more passes were made. */
@@ -50,13 +57,14 @@ test("a node that stalls is restarted if that is allowed, and the reason is told
   await using node = await createFakeNode();
   await using upkeep = await settled(node, allowed);
   await upkeep.reason("RestartSettled", "Idle");
+  await steady(upkeep);
   await node.stall();
   await until(node.starts, (starts) => starts === 3);
   await upkeep.reason("HeightAdvancing", "Advancing");
   await upkeep.reason("RestartSettled", "Idle");
   expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
     expect.stringMatching(
-      /^Restarting the node \(ops\): the node has been unwell for \d+ s: Stalled, Height has been \d+ for more than 0\.3 s; look at the node's peers and its log\.$/,
+      /^Restarting the node \(ops\): the node has been unwell for \d+ s: NoNewBlock, Blocks came steadily and come no more: height has been \d+ for more than 1 s, since /,
     ),
   );
   expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_restarts_total{cause="unwell"} 1');
@@ -66,8 +74,9 @@ test("a node that stalls is only told about if a restart is not allowed", async 
   await using node = await createFakeNode();
   await using upkeep = await settled(node, quick);
   await upkeep.reason("RestartSettled", "Idle");
+  await steady(upkeep);
   await node.stall();
-  await upkeep.reason("HeightAdvancing", "Stalled");
+  await upkeep.reason("HeightAdvancing", "NoNewBlock");
   await passes(upkeep, 10);
   expect(upkeep.board.get("RestartSettled")?.reason).toBe("Idle");
   expect(await node.starts()).toBe(2);

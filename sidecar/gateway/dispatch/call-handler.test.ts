@@ -22,7 +22,7 @@ const tier = {
 describe("a range in pieces", () => {
   it("is refused by a limiter that answers later", async () => {
     const policy = makePolicy(testSettings({ tiers: { public: tier } }));
-    const head = makeHead({ staleAfterMs: 1_000 }, { now });
+    const head = makeHead({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
     head.advance({ number: 1_000n, hash: '"0x1"' });
     const charges: number[] = [];
     const asked: string[] = [];

@@ -25,7 +25,7 @@ const now = () => 0;
 
 function startHandler() {
   const policy = makePolicy(testSettings({ tiers: { public: generous }, limits: { batchItems: 20, depth: 40 } }));
-  const head = makeHead({ staleAfterMs: 1_000 }, { now });
+  const head = makeHead({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
   head.advance({ number: 1_000n, hash: '"0x1"' });
   const gate = makeLoadGate({ loopDelayMs: () => 0 });
   const passed: string[] = [];

@@ -6,6 +6,15 @@ export type AnswerHeaders = readonly (readonly [name: string, value: string])[];
 /** Tells where an answer came from. */
 export const sourceHeader = "X-Gatehouse-Source";
 
+/** Tells how old the chain's latest block is that the node has, in whole seconds. */
+export const headAgeHeader = "X-Gatehouse-Head-Age";
+
+/** Headers that follow an answer's own while the node's latest block is older than `tellAfterMs`. */
+export function headAgeHeaders(blockAgeMs: number | undefined, tellAfterMs: number): AnswerHeaders {
+  if (blockAgeMs === undefined || blockAgeMs <= tellAfterMs) return [];
+  return [[headAgeHeader, String(Math.floor(blockAgeMs / 1_000))]];
+}
+
 /** Headers of an answer whose length is known. */
 export function wholeHeaders(source: AnswerSource, lengthBytes: number): AnswerHeaders {
   return [

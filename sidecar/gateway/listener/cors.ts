@@ -1,4 +1,4 @@
-import type { AnswerHeaders } from "./answer-head.ts";
+import { headAgeHeader, sourceHeader, type AnswerHeaders } from "./answer-head.ts";
 
 /** Headers for a browser's page of an origin; undefined when pages of it may not call (WHATWG Fetch, CORS protocol). */
 export function corsHeaders(allowedOrigins: readonly string[]): (origin: string) => AnswerHeaders | undefined {
@@ -8,7 +8,7 @@ export function corsHeaders(allowedOrigins: readonly string[]): (origin: string)
       ["Access-Control-Allow-Origin", allowedOrigins.includes("*") ? "*" : origin],
       ["Access-Control-Allow-Methods", "POST, OPTIONS"],
       ["Access-Control-Allow-Headers", "Authorization, Content-Type"],
-      ["Access-Control-Expose-Headers", "Retry-After, X-Gatehouse-Source"],
+      ["Access-Control-Expose-Headers", `Retry-After, ${sourceHeader}, ${headAgeHeader}`],
       ["Access-Control-Max-Age", "600"],
       ["Vary", "Origin"],
     ];

@@ -8,20 +8,26 @@ export type FastAnswerHeads = Readonly<{
   stream: (source: AnswerSource, lengthBytes: number | undefined, isLast: boolean) => string;
 }>;
 
-/** Makes heads. `wallClock` gives the time in milliseconds since 1970; `keepAliveMs` is what node:http is told, too. */
-export function makeFastAnswerHeads(keepAliveMs: number, wallClock: () => number): FastAnswerHeads {
+/** What heads tell beside the answer: the time in milliseconds since 1970, and what follows an answer's own headers. */
+export type FastAnswerHeadsDependencies = Readonly<{ wallClock: () => number; ageHeaders: () => AnswerHeaders }>;
+
+/** Makes heads. `keepAliveMs` is what node:http is told, too. Age and date are made once a second. */
+export function makeFastAnswerHeads(
+  keepAliveMs: number,
+  { wallClock, ageHeaders }: FastAnswerHeadsDependencies,
+): FastAnswerHeads {
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
   const starts = new Map<AnswerSource, string>();
   let second = -1;
-  let date = "";
+  let ageAndDate = "";
 
   const tail = (isLast: boolean) => {
     const now = wallClock();
     if (Math.floor(now / 1_000) !== second) {
       second = Math.floor(now / 1_000);
-      date = `Date: ${new Date(now).toUTCString()}\r\n`;
+      ageAndDate = `${lines(ageHeaders())}Date: ${new Date(now).toUTCString()}\r\n`;
     }
-    return `${date}${isLast ? "Connection: close\r\n" : keepAlive}`;
+    return `${ageAndDate}${isLast ? "Connection: close\r\n" : keepAlive}`;
   };
   /** The start of a whole answer up to the number of its length, which is the last of its headers. */
   const wholeStart = (source: AnswerSource) => {
@@ -41,5 +47,9 @@ export function makeFastAnswerHeads(keepAliveMs: number, wallClock: () => number
 }
 
 function headText(status: string, headers: AnswerHeaders): string {
-  return `HTTP/1.1 ${status}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}`;
+  return `HTTP/1.1 ${status}\r\n${lines(headers)}`;
+}
+
+function lines(headers: AnswerHeaders): string {
+  return headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
 }

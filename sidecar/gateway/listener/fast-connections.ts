@@ -4,6 +4,7 @@ import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import { makeOutbox } from "../wire/outbox.ts";
+import type { AnswerHeaders } from "./answer-head.ts";
 import { putBefore } from "./put-before.ts";
 import { makeFastAnswerHeads } from "./fast-answer.ts";
 import { FastConnection, type FastConnectionWaits } from "./fast-connection.ts";
@@ -14,6 +15,7 @@ export type FastPathDependencies = Readonly<{
   identify: Identify;
   handle: MessageHandler;
   isAllowedHost: (host: string) => boolean;
+  ageHeaders: () => AnswerHeaders;
   isDraining: () => boolean;
 }>;
 
@@ -30,7 +32,7 @@ export type FastConnections = Disposable & Readonly<{ closeIdle: () => void }>;
 export function serveFastConnections(
   server: Server,
   waits: FastConnectionWaits,
-  { policy, identify, handle, isAllowedHost, isDraining }: FastPathDependencies,
+  { policy, identify, handle, isAllowedHost, ageHeaders, isDraining }: FastPathDependencies,
 ): FastConnections {
   const connections = new Set<FastConnection>();
   let now = performance.now();
@@ -43,7 +45,7 @@ export function serveFastConnections(
   );
   sweep.unref();
   const dependencies = {
-    heads: makeFastAnswerHeads(waits.idleTimeoutMs, Date.now),
+    heads: makeFastAnswerHeads(waits.idleTimeoutMs, { wallClock: Date.now, ageHeaders }),
     outbox: makeOutbox(),
     identify,
     handle,

@@ -10,6 +10,8 @@ import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
 const runs = Number(process.env["GATEHOUSE_FUZZ_RUNS"] ?? 240);
 const atOnce = 60;
 const shownEvery = 10_000;
+/** The chain makes no block all the while, and the two would tell its age at different times. */
+const dayMs = 86_400_000;
 
 describe("the fast path", () => {
   let node: FakeNode;
@@ -17,7 +19,7 @@ describe("the fast path", () => {
   let slow: TestGateway;
   beforeAll(async () => {
     node = await startFakeNode();
-    const settings = { tiers: { public: limitlessTier }, cache: { enabled: false } };
+    const settings = { tiers: { public: limitlessTier }, cache: { enabled: false }, head: { tellAgeAfterMs: dayMs } };
     fast = await startTestGateway(node, settings);
     slow = await startTestGateway(node, { ...settings, listener: { fastPath: false } });
   });

@@ -14,6 +14,8 @@ export type HttpHandlerDependencies = Readonly<{
   handle: MessageHandler;
   /** Headers for a browser's page of this origin; undefined when the origin may not call. */
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
+  /** Headers that follow an answer's own. */
+  ageHeaders: () => AnswerHeaders;
   /** Whether a Host header names this listener. */
   isAllowedHost: (host: string | undefined) => boolean;
   /** Whether the listener is about to stop: connections are not kept alive then. */
@@ -134,6 +136,6 @@ function answer(
     return;
   }
   const { traceContext, requestId } = factsOf(request);
-  const sink = httpSink(response, cors);
+  const sink = httpSink(response, { before: cors, after: dependencies.ageHeaders() });
   steer(response, dependencies.handle(body, { caller: identity.caller, traceContext, requestId }, sink));
 }

@@ -2,10 +2,13 @@ import type { ServerResponse } from "node:http";
 import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
 import { refusedHeaders, streamHeaders, wholeHeaders, type AnswerHeaders } from "./answer-head.ts";
 
-/** Writes an answer to a node:http response, after `extra` headers. */
-export function httpSink(response: ServerResponse, extra: AnswerHeaders): AnswerSink {
+/** Headers before and after an answer's own. */
+export type HeadersAround = Readonly<{ before: AnswerHeaders; after: AnswerHeaders }>;
+
+/** Writes an answer to a node:http response. */
+export function httpSink(response: ServerResponse, { before, after }: HeadersAround): AnswerSink {
   const head = (status: number, headers: AnswerHeaders) => {
-    response.writeHead(status, [...extra, ...headers].flat());
+    response.writeHead(status, [...before, ...headers, ...after].flat());
   };
   return {
     text: (json, source) => {

@@ -38,6 +38,8 @@ export type ListenerDependencies = Readonly<{
   hub: SubscriptionHub;
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
   isAllowedHost: (host: string | undefined) => boolean;
+  /** Headers that follow an answer's own. */
+  ageHeaders: () => AnswerHeaders;
   dropped: (reason: "slow" | "lost" | "silent") => void;
   limited: Meter["limited"];
 }>;

@@ -13,6 +13,7 @@ import type { PolicySource } from "../policy/policy.ts";
 import { watchFile } from "../policy/watched-file.ts";
 import type { GatewaySettings } from "../settings.ts";
 import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
+import { headAgeHeaders } from "./answer-head.ts";
 import { allowedHost, corsHeaders } from "./cors.ts";
 import { startListener, type Listener } from "./listener.ts";
 
@@ -21,6 +22,8 @@ export type ListenersDependencies = Readonly<{
   policy: PolicySource;
   handle: MessageHandler;
   hub: SubscriptionHub;
+  /** Age of the node's latest block; undefined while it is not known. */
+  blockAgeMs: () => number | undefined;
   metrics: Registry;
   limited: Meter["limited"];
   log: Logger;
@@ -37,7 +40,7 @@ export type Listeners = AsyncDisposable &
  */
 export async function startListeners(
   settings: GatewaySettings,
-  { policy, handle, hub, metrics, limited, log }: ListenersDependencies,
+  { policy, handle, hub, blockAgeMs, metrics, limited, log }: ListenersDependencies,
 ): Promise<Listeners> {
   await using starting = new AsyncDisposableStack();
   const address = clientAddress(settings.callers.trustedProxies);
@@ -62,6 +65,7 @@ export async function startListeners(
         hub,
         dropped,
         limited,
+        ageHeaders: () => headAgeHeaders(blockAgeMs(), settings.head.tellAgeAfterMs),
         corsHeaders: corsHeaders(isInternal ? [] : settings.callers.corsOrigins),
         isAllowedHost: allowedHost(isInternal ? settings.internal.allowedHosts : []),
       },

@@ -95,6 +95,7 @@ export type GaugeSources = Readonly<{
   subscriptions: () => number;
   upstreamSubscriptions: () => number;
   linked: () => number;
+  headAgeSeconds: () => number | undefined;
   headNumber: () => number | undefined;
 }>;
 
@@ -119,6 +120,11 @@ export function registerGauges(metrics: Registry, sources: GaugeSources): void {
   gauge("subscriptions", "Subscriptions of all clients.", sources.subscriptions);
   gauge("upstream_subscriptions", "Subscriptions at the node.", sources.upstreamSubscriptions);
   gauge("link_open", "Whether the node's WebSocket is connected: 1, or 0.", sources.linked);
+  gauge(
+    "head_age_seconds",
+    "Age of the node's latest block by the time that it bears; absent while it is not known.",
+    sources.headAgeSeconds,
+  );
   gauge(
     "head_block_number",
     "Number of the node's latest block as the gateway knows it; absent until it does.",

@@ -153,7 +153,7 @@ const behind = section({
     .enum(["refuse", "serve"])
     .default("refuse")
     .describe(
-      "What reads of the chain get while the node stalls or is behind its references: refuse, an error at once; serve, what it has",
+      "What reads of the chain get while the node stalls beside lag.references or is behind them: refuse, an error at once; serve, what it has",
     )
     .meta({ expected: "refuse or serve" }),
 });

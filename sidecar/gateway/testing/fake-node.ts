@@ -19,8 +19,8 @@ export type FakeNode = AsyncDisposable &
     webSocketUrl: string;
     requests: NodeRequest[];
     answer: (behaviour: NodeBehaviour) => void;
-    /** Makes a block the head, in place of those from its number on, and tells subscribers. */
-    newHead: (number: number, hash?: string) => void;
+    /** Makes a block the head, in place of those from its number on, and tells subscribers; by itself it bears no time. */
+    newHead: (number: number, hash?: string, fields?: Readonly<{ timestamp: string }>) => void;
     /** Sends a notification of every `logs` subscription. */
     newLog: (log: object) => void;
     subscriptions: () => number;
@@ -68,8 +68,8 @@ export async function startFakeNode(): Promise<FakeNode> {
     answer: (behaviour) => {
       state.behaviour = behaviour;
     },
-    newHead: (number, hash) => {
-      state.head = block(number, hash, chain.get(number - 1)?.hash);
+    newHead: (number, hash, fields) => {
+      state.head = { ...block(number, hash, chain.get(number - 1)?.hash), ...fields };
       chain.set(number, state.head);
       for (const gone of chain.keys()) if (gone > number) chain.delete(gone);
       link.notify("newHeads", state.head);

@@ -29,7 +29,7 @@ function startWatch() {
           return { kind: "subscribed", unsubscribe: () => undefined };
         },
       },
-      head: makeHead({ staleAfterMs: 30_000 }, { now: () => performance.now() }),
+      head: makeHead({ staleAfterMs: 30_000 }, { now: () => performance.now(), wallClock: Date.now }),
       resetLink: () => (state.resets += 1),
       returned: () => (state.returns += 1),
     },

@@ -1,7 +1,12 @@
 import { readObject } from "../envelope/read-object.ts";
 
-/** A block as the memory keeps it; the hash as JSON text. */
-export type RememberedBlock = Readonly<{ number: bigint; hash: string; parentHash: string | undefined }>;
+/** A block as the memory keeps it; the hash as JSON text, its own time in milliseconds since 1970. */
+export type RememberedBlock = Readonly<{
+  number: bigint;
+  hash: string;
+  parentHash: string | undefined;
+  madeAtMs: number | undefined;
+}>;
 
 /** The newest blocks that subscribers were told of, in rising order; those that a reorganisation replaced are gone. */
 export type ChainMemory = Readonly<{
@@ -33,7 +38,9 @@ export function readBlock(json: string): RememberedBlock | undefined {
   const number = readQuantity(members?.get("number"));
   const hash = members?.get("hash");
   if (number === undefined || hash === undefined) return undefined;
-  return { number, hash, parentHash: members?.get("parentHash") };
+  const timestamp = readQuantity(members?.get("timestamp"));
+  const madeAtMs = timestamp === undefined ? undefined : Number(timestamp) * 1_000;
+  return { number, hash, parentHash: members?.get("parentHash"), madeAtMs };
 }
 
 /** Reads a quantity that stands in JSON text; undefined when it is none. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../clock.ts";
+import type { NodeHealth } from "../../health/node-health.ts";
 import type { PushLook } from "../observe/push-watch.ts";
 import { restartAndVerify } from "./restart-verification.ts";
 
@@ -29,4 +30,72 @@ test("a push counts when it is another than the one before the restart, even if 
   expect(await verified(() => ({ state: "pushed", lastPushSeconds: 1 }))).toBe(false);
   expect(await verified(() => ({ state: "pushed", lastPushSeconds: (seconds += 1) }))).toBe(true);
   expect(await verified(() => ({ state: "pushed", lastPushSeconds: (seconds -= 3_600) }))).toBe(true);
+});
+
+/** Restarts a node without metrics, whose health before and after a test decides; answers what the proof came to. */
+async function proof(before: Partial<NodeHealth>, after: (atMs: number) => Partial<NodeHealth>): Promise<boolean> {
+  let isRestarted = false;
+  const restart = async () => {
+    isRestarted = true;
+  };
+  const options = { healthyWithinMs: 2_500, metricsWithinMs: 50, signal: new AbortController().signal };
+  const look = async () => ({ answers: 1, ...(isRestarted ? after(systemClock.monotonicMs()) : before) });
+  return (await restartAndVerify(restart, options, { clock: systemClock, look, lastPush: undefined })).ok;
+}
+
+const refused = { reason: "Refused", message: "refused" } as const;
+const never = Number.NEGATIVE_INFINITY;
+
+test.concurrent.each<[string, Partial<NodeHealth>, (atMs: number) => Partial<NodeHealth>, boolean]>([
+  [
+    "answers with the same head, of a chain that made no steady blocks before",
+    { height: 7, rhythm: "irregular" },
+    () => ({ height: 7 }),
+    true,
+  ],
+  [
+    "answers with the same head, of a chain that made steady blocks",
+    { height: 7, rhythm: "steady" },
+    () => ({ height: 7 }),
+    false,
+  ],
+  [
+    "answers with the same head, of a chain that is not known yet",
+    { height: 7, rhythm: "unknown" },
+    () => ({ height: 7 }),
+    false,
+  ],
+  ["lost blocks of a chain that makes none", { height: 7, rhythm: "irregular" }, () => ({ height: 6 }), false],
+  [
+    "answers now and then",
+    { height: 7, rhythm: "irregular" },
+    (atMs) => (atMs % 500 < 250 ? { height: 7 } : { height: 7, failure: refused }),
+    false,
+  ],
+  [
+    "has the head of the references, however steady blocks were",
+    { height: 7, rhythm: "steady" },
+    (askedAtMs) => ({ height: 7, reference: { height: 7, askedAtMs } }),
+    true,
+  ],
+  [
+    "is behind the references on a chain that made no steady blocks",
+    { height: 7, rhythm: "irregular" },
+    (askedAtMs) => ({ height: 7, reference: { height: 8, askedAtMs } }),
+    false,
+  ],
+  [
+    "has the head that the references had before the restart",
+    { height: 7, rhythm: "steady" },
+    () => ({ height: 7, reference: { height: 7, askedAtMs: never } }),
+    false,
+  ],
+  [
+    "can't be compared, because no reference answers",
+    { height: 7, rhythm: "irregular" },
+    (askedAtMs) => ({ height: 7, reference: { height: undefined, askedAtMs } }),
+    false,
+  ],
+])("a node that %s", async (_, before, after, isGood) => {
+  expect(await proof(before, after)).toBe(isGood);
 });

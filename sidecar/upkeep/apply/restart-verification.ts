@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { pause } from "../../poll.ts";
+import type { BlockRhythm } from "../../health/block-pace.ts";
 import type { NodeHealth } from "../../health/node-health.ts";
 import type { PushLook } from "../observe/push-watch.ts";
 
@@ -27,9 +28,14 @@ const quickLookMs = 25;
 const slowLookMs = 250;
 const quickForMs = 5_000;
 
+/** For how long a node has to answer without a failure when no new block can prove that it came back. */
+const answersForMs = 1_000;
+
 /**
  * Restarts a node and proves that it came back: the RPC answers, the height is above the last one that the old process
- * answered (or, when it was never seen down, above the first one after the restart), and metrics arrive again. Metrics that the node
+ * answered (or, when it was never seen down, above the first one after the restart), and metrics arrive again. Where the chain has no
+ * block to make, the height of before is proof enough: the references have none after it, asked once the node was back, or, without
+ * references, blocks had not come steadily before either. Metrics that the node
  * is not to push, or that a Pushgateway that can't be asked may have, say nothing against it.
  */
 export async function restartAndVerify(
@@ -39,7 +45,8 @@ export async function restartAndVerify(
 ): Promise<Verification> {
   const beganMs = clock.monotonicMs();
   const pushBefore = await lastPush?.(options.signal);
-  const progress = heightProgress();
+  const progress = heightProgress(clock);
+  progress.see(await look(options.signal));
   const ended = new AbortController();
   const watching = watchHeight(progress, look, clock, AbortSignal.any([options.signal, ended.signal]));
   try {
@@ -67,26 +74,37 @@ type HeightProgress = Readonly<{
   describe: (withinMs: number) => string;
 }>;
 
-function heightProgress(): HeightProgress {
+function heightProgress(clock: Clock): HeightProgress {
   let advanced = false;
   let commandDone = false;
+  let doneMs = 0;
+  let answersSinceMs: number | undefined;
+  let rhythm: BlockRhythm | undefined;
   let wasDown = false;
   let last: number | undefined;
+  let before: number | undefined;
   let baseline: number | undefined;
   return {
     restarted: () => {
       commandDone = true;
+      doneMs = clock.monotonicMs();
     },
-    see: ({ failure, height }) => {
+    see: (health) => {
+      const { failure, height } = health;
+      if (!commandDone) rhythm = health.rhythm;
       if (failure !== undefined) {
+        answersSinceMs = undefined;
         if (!wasDown) baseline = last;
         wasDown = true;
         return;
       }
       last = height;
+      if (!commandDone) before = height ?? before;
       if (!commandDone || height === undefined) return;
       baseline ??= height;
-      advanced ||= height > baseline;
+      answersSinceMs ??= clock.monotonicMs();
+      const holds = height >= Math.max(baseline, before ?? 0) && clock.monotonicMs() - answersSinceMs >= answersForMs;
+      advanced ||= height > baseline || (holds && isAtRest(health, { height, rhythm, restartedAtMs: doneMs }));
     },
     advanced: () => advanced,
     describe: (withinMs) => {
@@ -94,6 +112,20 @@ function heightProgress(): HeightProgress {
       return `${state} within ${withinMs} ms after the restart`;
     },
   };
+}
+
+/** Whether the chain has no block that the node could show: so say the references, or, without any, the time before the restart. */
+function isAtRest(
+  { reference }: NodeHealth,
+  {
+    height,
+    rhythm,
+    restartedAtMs,
+  }: Readonly<{ height: number; rhythm: BlockRhythm | undefined; restartedAtMs: number }>,
+): boolean {
+  if (reference === undefined) return rhythm === "irregular";
+  const isLater = reference.askedAtMs >= restartedAtMs;
+  return isLater && reference.height !== undefined && reference.height <= height;
 }
 
 async function watchHeight(

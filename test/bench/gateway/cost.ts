@@ -23,7 +23,7 @@ export function costOfChecks(): void {
     limiter: processRateLimiter({ clients: 100_000 }, { now }),
     gate: makeLoadGate({ loopDelayMs: () => 0 }),
     nodeFitness: () => "fit",
-    head: makeHead({ staleAfterMs: 30_000 }, { now }),
+    head: makeHead({ staleAfterMs: 30_000 }, { now, wallClock: Date.now }),
     checks: rememberChecks(),
     reads: {
       cached: () => undefined,

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { createFakeNode, driftedConfig } from "../testing/fake-node.ts";
+import { runUpkeep } from "../testing/run-upkeep.ts";
+
+/** A node.conf with drift, of a node whose chain makes no block. */
+const idleConfig = driftedConfig.replace("node-7", "frozen-7");
+
+const watchedForMs = 500;
+
+test("a chain that makes no block does not keep a restart from being proven, once that is known of it", async () => {
+  await using node = await createFakeNode(idleConfig);
+  await node.start();
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: String(watchedForMs),
+    // The chain has to be known before the restart.
+    GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: String(4 * watchedForMs),
+  });
+  await upkeep.reason("HeightAdvancing", "Quiet");
+  await upkeep.reason("RestartSettled", "Idle", 20_000);
+  expect(await node.starts()).toBe(2);
+  expect(upkeep.state.hold.get()).toBeUndefined();
+  expect(await node.running()).toContain("storage_enable_cetina");
+});
