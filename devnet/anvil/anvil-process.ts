@@ -8,9 +8,7 @@ import type { Logger } from "#daemon/log.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { guardedByParent } from "../parent-guard.ts";
 import { findAnvil } from "./anvil-binary.ts";
-
-/** States of past blocks that the chain keeps in memory; as many as a geth full node keeps. */
-const historicalStatesMax = 128;
+import { keptStates } from "./chain-snapshot.ts";
 
 const startDeadlineMs = 10_000;
 const outputKeptCharacters = 4_096;
@@ -66,7 +64,7 @@ function anvilArguments(options: AnvilProcessOptions): readonly string[] {
   return [
     ["--host", "127.0.0.1", "--port", "0", "--chain-id", String(options.chainId)],
     ["--hardfork", "cancun", "--no-mining", "--accounts", "0", "--slots-in-an-epoch", "1"],
-    ["--prune-history", String(historicalStatesMax), "--no-request-size-limit", "--no-cors"],
+    ["--prune-history", String(keptStates), "--no-request-size-limit", "--no-cors"],
     ["--cache-path", cachePath(options.directory)],
   ].flat();
 }

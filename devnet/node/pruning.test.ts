@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { keptStates } from "../anvil/chain-snapshot.ts";
 import { openPruning, pruneInfo } from "./pruning.ts";
 
 async function directory(): Promise<string> {
@@ -26,20 +27,26 @@ describe("pruning", () => {
     );
   });
 
+  test("the window holds the blocks whose states the chain keeps", () => {
+    const [before, after] = [pruneInfo({ enabledAtBlock: 0 }, 1_000), pruneInfo({ enabledAtBlock: 0 }, 1_001)];
+    const versionsPerBlock = after.flushed_version - before.flushed_version;
+    expect(before.auto_prune_reserved_window / versionsPerBlock).toBe(keptStates);
+  });
+
   test("nothing is pruned while it is off", () => {
     expect(pruneInfo({ enabledAtBlock: undefined }, 500)).toEqual({
       enable_auto_prune: 0,
       auto_prune_reserved_window: 100_000,
       prune_reserved_version: 0,
-      flushed_version: 100_500,
+      flushed_version: 500_000,
       real_prune_reserved_version: 0,
     });
   });
 
   test("a pruner that was turned on late catches up at a bounded speed", () => {
     expect(pruneInfo({ enabledAtBlock: 5_000 }, 5_000).real_prune_reserved_version).toBe(0);
-    expect(pruneInfo({ enabledAtBlock: 5_000 }, 5_003).real_prune_reserved_version).toBe(3_000);
-    expect(pruneInfo({ enabledAtBlock: 5_000 }, 5_010).real_prune_reserved_version).toBe(5_010);
+    expect(pruneInfo({ enabledAtBlock: 5_000 }, 5_003).real_prune_reserved_version).toBe(2_400_000);
+    expect(pruneInfo({ enabledAtBlock: 5_000 }, 5_010).real_prune_reserved_version).toBe(4_008_000);
   });
 
   test("it stays on over restarts, from the block on at which it was turned on first", async () => {

@@ -2,12 +2,16 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { replaceFile } from "#daemon/atomic-file.ts";
+import { keptStates } from "../anvil/chain-snapshot.ts";
 
 /** Versions behind the newest that pruning keeps (specification, "PruneInfo"). */
 const reservedWindowVersions = 100_000;
 
-/** Versions that the pruner removes at most while one block is made, when it has fallen behind. */
-const prunedVersionsPerBlockMax = 1_000;
+/** Versions that a block makes: so many that the window holds the blocks whose states the chain keeps, and no other. */
+const versionsPerBlock = reservedWindowVersions / keptStates;
+
+/** Versions that the pruner removes at most while one block is made, when it has fallen behind: those of 1,000 blocks. */
+const prunedVersionsPerBlockMax = 1_000 * versionsPerBlock;
 
 /** What `node_cli prune --get` prints. */
 export type PruneInfo = Readonly<{
@@ -22,12 +26,13 @@ export type PruneInfo = Readonly<{
 export type PruneState = Readonly<{ enabledAtBlock: number | undefined }>;
 
 /**
- * The pruning of a devnet node at a block. Each block is one version of the storage, counted from the 100,000 that the genesis
- * takes, so that all three version numbers advance with the blocks from the first one on: everything older than the reserved
- * window is to go (`prune_reserved_version`), and the pruner follows at a bounded speed (`real_prune_reserved_version`).
+ * The pruning of a devnet node at a block. Each block is {@link versionsPerBlock} versions of the storage, counted from the
+ * 100,000 that the genesis takes, so that all three version numbers advance with the blocks from the first one on: everything
+ * older than the reserved window is to go (`prune_reserved_version`), and the pruner follows at a bounded speed
+ * (`real_prune_reserved_version`).
  */
 export function pruneInfo({ enabledAtBlock }: PruneState, block: number): PruneInfo {
-  const flushed = reservedWindowVersions + block;
+  const flushed = reservedWindowVersions + block * versionsPerBlock;
   const reserved = enabledAtBlock === undefined ? 0 : flushed - reservedWindowVersions;
   const blocksSince = enabledAtBlock === undefined ? 0 : Math.max(0, block - enabledAtBlock);
   return {

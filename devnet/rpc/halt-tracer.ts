@@ -1,6 +1,7 @@
 import { AnvilRequestError } from "../anvil/anvil-request.ts";
 import { needsPlace, type HaltPlace } from "./evm-halt.ts";
 import type { Node } from "./method.ts";
+import { PrunedStateError } from "./pruned-state.ts";
 
 /** Steps that are followed; a longer run keeps the text without the instruction. */
 const stepsMax = 200_000;
@@ -55,7 +56,7 @@ async function runAgain({ anvil }: Node, rerun: Rerun): Promise<readonly FailedF
         : await anvil.request("debug_traceCall", [rerun.call, rerun.block, { tracer, ...rerun.overrides }]);
     return Array.isArray(found) ? (found as readonly FailedFrame[]) : [];
   } catch (error) {
-    if (error instanceof AnvilRequestError) return [];
+    if (error instanceof AnvilRequestError || error instanceof PrunedStateError) return [];
     throw error;
   }
 }

@@ -45,8 +45,7 @@ export function wireError(error: unknown): WireError | undefined {
 }
 
 function chainError({ code, message, data }: AnvilRequestError): WireError {
-  const missing = /^BlockOutOfRangeError: block height is (\d+) but requested was (\d+)/.exec(message);
-  if (missing !== null) return missingState(Number(missing[1]), Number(missing[2]));
+  if (requestedBlock(message) !== undefined) return { code: errorCode.server, message: "header not found" };
   if (code === notFound) return { code: errorCode.server, message: "header for hash not found" };
   const text = gethTexts[message] ?? gethAllowance(message);
   // Clients take -32003 for a failed creation of a transaction; geth answers -32000.
@@ -60,9 +59,10 @@ function gethAllowance(message: string): string | undefined {
   return allowed === undefined ? undefined : `gas required exceeds allowance (${allowed})`;
 }
 
-function missingState(head: number, requested: number): WireError {
-  if (requested > head) return { code: errorCode.server, message: "header not found" };
-  return { code: errorCode.server, message: `state of block ${requested} is not available: it is pruned` };
+/** The block whose state anvil does not have, because it is pruned or not made yet; undefined for any other error. */
+export function requestedBlock(message: string): Readonly<{ head: number; requested: number }> | undefined {
+  const found = /^BlockOutOfRangeError: block height is (\d+) but requested was (\d+)/.exec(message);
+  return found === null ? undefined : { head: Number(found[1]), requested: Number(found[2]) };
 }
 
 function withData(code: number, message: string, data: unknown): WireError {

@@ -3,6 +3,7 @@ import type { Logger } from "#daemon/log.ts";
 import type { Anvil } from "../anvil/anvil.ts";
 import { createHttpEndpoint } from "./http-endpoint.ts";
 import { createMethodTable } from "./method-table.ts";
+import { withPrunedStates } from "./pruned-state.ts";
 import { createMessageHandler, type CallObserver } from "./rpc-message.ts";
 import { createWebSocketEndpoint } from "./websocket-endpoint.ts";
 
@@ -40,7 +41,7 @@ export async function startRpcServer(
   options: RpcServerOptions,
   { anvil, log, observeCall = () => undefined }: RpcServerDependencies,
 ): Promise<RpcServer> {
-  const node = { anvil, version: options.version };
+  const node = { anvil: withPrunedStates(anvil), version: options.version };
   const handler = createMessageHandler({ methods: createMethodTable(node), observe: observeCall, log });
   await using starting = new AsyncDisposableStack();
   const webSocket = createWebSocketEndpoint({ handler, node, log });

@@ -88,7 +88,8 @@ test("a transaction is traced and read after its state is pruned, too", async ()
   for (let blocks = 0; blocks < 135; blocks += 1) await node.anvil.mine();
   expect(await node.ask("debug_traceTransaction", subject.transaction)).toEqual(before);
   expect(await node.ask("eth_getTransactionReceipt", subject.transaction)).toMatchObject({ status: "0x1" });
-  const message = `state of block ${Number(subject.blockNumber)} is not available: it is pruned`;
+  const { stateRoot } = await node.ask<{ stateRoot: Hex }>("eth_getBlockByNumber", subject.blockNumber, false);
+  const message = `missing trie node ${stateRoot.slice(2)} (path ) state ${stateRoot} is not available`;
   expect(await node.refusal("eth_getBalance", sender.address, subject.blockNumber)).toEqual({ code: -32000, message });
   const withLog = { tracer: "callTracer", tracerConfig: { withLog: true } };
   expect(await node.refusal("debug_traceTransaction", subject.transaction, withLog)).toMatchObject({ code: -32000 });

@@ -6,6 +6,7 @@ import { framesOf, withTransactionGas, type CallFrame, type ParityTrace } from "
 import { withGethHalts } from "./frame-halts.ts";
 import type { MethodGroup, Node } from "./method.ts";
 import { blockNumberOrTag, callObject, hash, readParams, stateBlock } from "./params.ts";
+import { PrunedStateError } from "./pruned-state.ts";
 import { errorCode, RpcError } from "./rpc-error.ts";
 import { traceFilter } from "./trace-filter.ts";
 import { readTracerOptions, tracerOptions, type CallTracerOptions } from "./tracer-options.ts";
@@ -66,7 +67,7 @@ async function traceAgain(node: Node, transaction: Hex, options: CallTracerOptio
   try {
     return await node.anvil.request<CallFrame>("debug_traceTransaction", [transaction, options]);
   } catch (error) {
-    if (!(error instanceof AnvilRequestError)) throw error;
+    if (!(error instanceof AnvilRequestError || error instanceof PrunedStateError)) throw error;
     if (options.tracerConfig.withLog === true) {
       throw new RpcError(errorCode.server, "the transaction's state is pruned; its logs are in its receipt");
     }
