@@ -55,6 +55,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
     name: settings.monitor.jobName ?? hostname(),
     httpUrl: settings.node.httpUrl,
     mode: settings.upkeep.mode,
+    stillAfterMs: { heights: settings.health.staleAfterMs, pruning: settings.prune.stalledAfterMs },
   };
   statusRoutes(app, status, { board, events, health: health.current, charts, clock, configured: () => configured() });
   pageRoutes(app);

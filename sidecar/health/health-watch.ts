@@ -57,7 +57,9 @@ export function watchHealth(
       const height = quantity(await rpc("eth_blockNumber", [], signal), "eth_blockNumber", options.url);
       const nowMs = clock.monotonicMs();
       const isFirst = health.answers === 0 || health.failure !== undefined;
-      health = answered(health, { height, latencyMs: nowMs - startMs, nowMs }, options);
+      const answeredAtMs = clock.wallMs();
+      health = { ...answered(health, { height, latencyMs: nowMs - startMs, nowMs }, options), answeredAtMs };
+      dependencies.heights.add({ atMs: answeredAtMs, value: height });
       if (isFirst || health.answers % looksBetweenDetails === 0) {
         const more = await details(signal);
         health = { ...health, ...more };
@@ -70,7 +72,6 @@ export function watchHealth(
     const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
     for (const condition of healthConditions(health, options, now)) board.set(condition);
     metrics.observe(health, clock.monotonicMs());
-    if (health.height !== undefined) dependencies.heights.add({ atMs: clock.wallMs(), value: health.height });
     return health;
   };
 

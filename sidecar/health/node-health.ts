@@ -27,6 +27,8 @@ export type NodeHealth = Readonly<{
   clientVersion?: string;
   /** What eth_syncing answered: false, or how far it is. */
   syncing?: unknown;
+  /** When a look was last answered (wall clock). */
+  answeredAtMs?: number;
   /** Count of looks that were answered. */
   answers: number;
 }>;

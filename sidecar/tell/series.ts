@@ -1,25 +1,38 @@
 /** One value at a time (wall clock). */
-type SeriesPoint = Readonly<{ atMs: number; value: number }>;
+export type SeriesPoint = Readonly<{ atMs: number; value: number }>;
 
 /** The last values of something, for a small chart. */
 export type Series = Readonly<{ add: (point: SeriesPoint) => void; list: () => readonly SeriesPoint[] }>;
 
-/** How many values a chart has, and how far apart they are. */
-export type SeriesOptions = Readonly<{ pointsKept: number; intervalMs: number }>;
+/** How many values a chart has at most, and how far back they go. */
+export type SeriesOptions = Readonly<{ pointsKept: number; spanMs: number }>;
 
 /**
- * Makes an empty series; values that come sooner than the interval replace the last one's value. When the clock was put back, the values
- * of times that are still to come are forgotten: a chart's time never runs backwards.
+ * Makes an empty series. No value is ever moved: when there are too many, the one is left out that changes the drawn line least
+ * (Visvalingam and Whyatt's line simplification), so that what stood still is drawn standing still. When the clock was put back, the
+ * values of times that are still to come are forgotten: a chart's time never runs backwards.
  */
-export function createSeries({ pointsKept, intervalMs }: SeriesOptions): Series {
+export function createSeries({ pointsKept, spanMs }: SeriesOptions): Series {
   let points: readonly SeriesPoint[] = [];
   return {
     add: (point) => {
-      const past = points.filter(({ atMs }) => atMs <= point.atMs);
-      const before = past.at(-2);
-      const isSoon = before !== undefined && point.atMs - before.atMs < intervalMs;
-      points = [...(isSoon ? past.slice(0, -1) : past), point].slice(-pointsKept);
+      const past = points.filter(({ atMs }) => atMs <= point.atMs && point.atMs - atMs <= spanMs);
+      const all = [...past, point];
+      points = all.length > pointsKept ? all.toSpliced(leastTelling(all), 1) : all;
     },
     list: () => points,
   };
+}
+
+/** The index of the point, neither first nor last, that lies nearest to the line through its neighbours, as the area between them. */
+function leastTelling(points: readonly SeriesPoint[]): number {
+  const areas = points.slice(1, -1).map((point, index) => area(points[index], point, points[index + 2]));
+  return areas.indexOf(Math.min(...areas)) + 1;
+}
+
+function area(before: SeriesPoint | undefined, point: SeriesPoint, after: SeriesPoint | undefined): number {
+  if (before === undefined || after === undefined) return 0;
+  const [x, y] = [point.atMs - before.atMs, point.value - before.value];
+  const [toX, toY] = [after.atMs - before.atMs, after.value - before.value];
+  return Math.abs(x * toY - toX * y);
 }

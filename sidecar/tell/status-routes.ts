@@ -14,6 +14,8 @@ export type StatusOptions = Readonly<{
   name: string;
   httpUrl: string;
   mode: "enforce" | "observe";
+  /** From when on a chart's line that does not move is called unchanged. */
+  stillAfterMs: Readonly<{ heights: number; pruning: number }>;
 }>;
 
 /** What the status tells; all of it is read from state, nothing asks the node. */
@@ -38,7 +40,7 @@ export function statusRoutes(app: App, options: StatusOptions, sources: StatusSo
 
 function statusOf(options: StatusOptions, { board, events, health, charts, clock }: StatusSources) {
   const conditions = board.list();
-  const { height, latencyMs, chainId, clientVersion, syncing } = health();
+  const { height, latencyMs, chainId, clientVersion, syncing, failure, answeredAtMs } = health();
   return {
     /** The sidecar's own time, so that ages do not depend on the reader's clock. */
     at: new Date(clock.wallMs()).toISOString(),
@@ -53,6 +55,9 @@ function statusOf(options: StatusOptions, { board, events, health, charts, clock
       chainId,
       clientVersion,
       syncing,
+      /** Whether the last look was answered; if not, what stands above is of `answeredAt`. */
+      answers: failure === undefined && answeredAtMs !== undefined,
+      answeredAt: answeredAtMs === undefined ? undefined : new Date(answeredAtMs).toISOString(),
     },
     conditions: conditions.map(({ type, status, reason, message, since }) => {
       return { type, title: conditionTitle({ type, status, reason }), status, reason, message, since };
@@ -62,6 +67,7 @@ function statusOf(options: StatusOptions, { board, events, health, charts, clock
       heights: charts.heights.list(),
       prunable: charts.prunable.list(),
       pruned: charts.pruned.list(),
+      stillAfterMs: options.stillAfterMs,
     },
   };
 }

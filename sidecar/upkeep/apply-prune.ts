@@ -61,8 +61,12 @@ function tellProgress(
   const nowMs = clock.monotonicMs();
   const { height } = health.current();
   memory.pruneProgress = followPruning(memory.pruneProgress, info, nowMs, height);
-  charts.prunable.add({ atMs: clock.wallMs(), value: Number(info.pruneReservedVersion) });
-  charts.pruned.add({ atMs: clock.wallMs(), value: Number(info.realPruneReservedVersion) });
+  if (memory.chartedPruneInfo !== info) {
+    memory.chartedPruneInfo = info;
+    const atMs = clock.wallMs();
+    charts.prunable.add({ atMs, value: Number(info.pruneReservedVersion) });
+    charts.pruned.add({ atMs, value: Number(info.realPruneReservedVersion) });
+  }
   const { stalledAfterMs } = settings.prune;
   board.set(pruneCondition(info, memory.pruneProgress, { nowMs, height, stalledAfterMs }));
 }

@@ -62,6 +62,8 @@ export type UpkeepMemory = {
   /** Meaning of what the node had read before node.conf drifted, and when that was (wall clock); then it is not known. */
   nodeHad: Readonly<{ meaning: string; untilMs: number }> | undefined;
   pruneProgress: PruneProgress | undefined;
+  /** PruneInfo that the chart last got, so that each query is one point of it. */
+  chartedPruneInfo: PruneInfo | undefined;
   /** Content that was last remembered as good. */
   goodHash: string | undefined;
   /** PruneInfo on which auto-pruning was last switched on, so that each is acted on once. */

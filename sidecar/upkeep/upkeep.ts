@@ -124,6 +124,7 @@ function emptyMemory(): UpkeepMemory {
     document: undefined,
     nodeHad: undefined,
     pruneProgress: undefined,
+    chartedPruneInfo: undefined,
     goodHash: undefined,
     prunedOn: undefined,
     unwellSinceMs: undefined,

@@ -1,5 +1,6 @@
 import { find, setText, svgElement } from "./elements.js";
-import { duration, timeOfDay } from "./times.js";
+import { describe } from "./chart-words.js";
+import { timeOfDay } from "./times.js";
 
 /** Measures of a drawing in pixels; its width is that of its place, so that text is as large on a phone as on a desk. */
 const height = 170;
@@ -37,18 +38,20 @@ function axes(ticks, times, { x, y, left, width }) {
 }
 
 /**
- * Draws lines over one time axis: the first is the one that counts, the others are what it is compared with.
+ * Draws lines over one time axis that ends now: the first is the one that counts, the others are what it is compared with.
  *
  * @param selector of the figure
  * @param lines each `{ name, points: [{ atMs, value }] }`
+ * @param options `nowMs`: the sidecar's time; `stillAfterMs`: how long a line does not move before it is called unchanged
  */
-export function drawChart(selector, lines) {
+export function drawChart(selector, lines, { nowMs, stillAfterMs }) {
   const [svg, caption, words] = ["svg", "strong", "p"].map((name) => find(`${selector} ${name}`));
   const points = lines.flatMap((line) => line.points);
   const main = lines[0].points;
   setText(caption, main.length === 0 ? "not known yet" : shown(main.at(-1).value));
-  setText(words, describe(lines));
-  svg.setAttribute("aria-label", `${lines[0].name}: ${describe(lines)}`);
+  const said = describe(lines, { nowMs, stillAfterMs });
+  setText(words, said);
+  svg.setAttribute("aria-label", `${lines[0].name}: ${said}`);
   const width = svg.clientWidth;
   if (main.length === 0) {
     svg.replaceChildren(svgElement("text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, "No values yet"));
@@ -56,7 +59,8 @@ export function drawChart(selector, lines) {
   }
   const ticks = ticksOf(points.map(({ value }) => value));
   const left = 12 + characterWidth * Math.max(...ticks.map((value) => shown(value).length));
-  const [from, to] = [Math.min(...points.map(({ atMs }) => atMs)), Math.max(...points.map(({ atMs }) => atMs))];
+  const from = Math.min(...points.map(({ atMs }) => atMs));
+  const to = Math.max(nowMs, ...points.map(({ atMs }) => atMs));
   const x = scale([from, to], [left, width - right]);
   const y = scale([ticks[0], ticks.at(-1)], [height - bottom, top]);
   const paths = lines.toReversed().map((line) => {
@@ -67,20 +71,4 @@ export function drawChart(selector, lines) {
   const dot = svgElement("circle", { cx: x(last.atMs), cy: y(last.value), r: 3.5 });
   const times = to > from ? [from, (from + to) / 2, to] : [from];
   svg.replaceChildren(...axes(ticks, times, { x, y, left, width }), ...paths, dot);
-}
-
-/** What the drawing says, in words. */
-function describe(lines) {
-  const main = lines[0].points;
-  if (main.length < 2) return "There are too few values for a line.";
-  const [first, last] = [main[0], main.at(-1)];
-  const spanMs = Math.max(1, last.atMs - first.atMs);
-  const gain = last.value - first.value;
-  const perMinute = ((gain * 60_000) / spanMs).toLocaleString("en", { maximumSignificantDigits: 2 });
-  const progress = gain === 0 ? `unchanged for ${duration(spanMs)}` : `${perMinute} a minute over ${duration(spanMs)}`;
-  const compared = lines.slice(1).flatMap(({ name, points }) => {
-    const value = points.at(-1)?.value;
-    return value === undefined ? [] : [`; dashed: ${name} ${shown(value)}`];
-  });
-  return `${progress.charAt(0).toUpperCase()}${progress.slice(1)}${compared.join("")}.`;
 }

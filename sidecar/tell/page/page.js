@@ -12,18 +12,27 @@ const timeoutMs = 5_000;
 /** The last answer, and by this page's clock when it came. */
 let last;
 
-function show(status) {
-  showVerdict(status.verdict, status.node.name);
-  showFacts(status.node, status.mode);
-  showConditions(status.conditions);
-  showEvents(status.events);
-  const { heights, pruned, prunable } = status.charts;
-  drawChart("#height-chart", [{ name: "Block height", points: heights }]);
-  drawChart("#prune-chart", [
+function showCharts(charts, nowMs) {
+  const { heights, pruned, prunable, stillAfterMs } = charts;
+  drawChart("#height-chart", [{ name: "Block height", points: heights }], {
+    nowMs,
+    stillAfterMs: stillAfterMs.heights,
+  });
+  const pruning = [
     { name: "Pruned before version", points: pruned },
     { name: "may be pruned before", points: prunable },
-  ]);
-  refreshTimes(Date.parse(status.at));
+  ];
+  drawChart("#prune-chart", pruning, { nowMs, stillAfterMs: stillAfterMs.pruning });
+}
+
+function show(status) {
+  showVerdict(status.verdict, status.node.name);
+  showFacts(status.node, status.mode, { live: true });
+  showConditions(status.conditions);
+  showEvents(status.events);
+  const nowMs = Date.parse(status.at);
+  showCharts(status.charts, nowMs);
+  refreshTimes(nowMs);
   setText(find("#updated"), `Live: updated at ${timeOfDay(Date.now(), { seconds: true })}.`);
 }
 
@@ -37,12 +46,15 @@ function showStale(why) {
   }
   const message = `What is below is old, and the node is not looked after: ${why}. Is the sidecar running, and can you reach its machine? ${retry}`;
   showVerdict({ level: "stale", title, message }, last.status.node.name);
+  showFacts(last.status.node, last.status.mode, { live: false });
   const ageMs = Date.now() - last.atMs;
   setText(
     find("#updated"),
     `Stale: last updated at ${timeOfDay(last.atMs, { seconds: true })}, ${duration(ageMs)} ago.`,
   );
-  refreshTimes(Date.parse(last.status.at) + ageMs);
+  const nowMs = Date.parse(last.status.at) + ageMs;
+  showCharts(last.status.charts, nowMs);
+  refreshTimes(nowMs);
 }
 
 async function ask() {

@@ -1,4 +1,5 @@
 import { element, find, setText, showList } from "./elements.js";
+import { timeElement } from "./times.js";
 
 /** The colour of the tab's icon by the verdict's level. */
 const colours = {
@@ -26,18 +27,35 @@ export function showVerdict({ level, title, message }, name) {
   find("link[rel=icon]").href = `data:image/svg+xml,${encodeURIComponent(dot)}`;
 }
 
-/** Shows which node this is. */
-export function showFacts({ name, rpc, chainId, clientVersion, height, latencyMs }, mode) {
+const shown = (value, format = String) => (value === undefined ? "not known" : format(value));
+
+/**
+ * Shows which node this is. What the node told is old when it does not answer, and all of it when the sidecar does not (`live` false): then
+ * it stands in quiet ink, with the time of the last answer.
+ */
+export function showFacts(node, mode, { live }) {
+  const { name, rpc, chainId, clientVersion, height, latencyMs, answers, answeredAt } = node;
   setText(find("#name"), name);
+  const isOld = !(live && answers);
   const facts = [
-    ["RPC", rpc],
-    ["Chain", chainId ?? "not known"],
-    ["Client", clientVersion ?? "not known"],
-    ["Height", height?.toLocaleString("en") ?? "not known"],
-    ["Answers in", latencyMs === undefined ? "not known" : `${Math.round(latencyMs)} ms`],
-    ["Mode", mode],
+    { term: "RPC", text: rpc, isOld: !live },
+    { term: "Chain", text: shown(chainId), isOld },
+    { term: "Client", text: shown(clientVersion), isOld },
+    { term: "Height", text: shown(height, (value) => value.toLocaleString("en")), isOld },
+    {
+      term: "Answers in",
+      text: answers ? shown(latencyMs, (ms) => `${Math.round(ms)} ms`) : "no answer",
+      isOld: !live,
+    },
+    ...(isOld && answeredAt !== undefined ? [{ term: "Last answer", at: answeredAt, isOld: false }] : []),
+    { term: "Mode", text: mode, isOld: !live },
   ];
-  showList(find("#facts"), facts, ([term, value]) =>
-    element("div", {}, element("dt", {}, term), element("dd", {}, String(value))),
+  showList(find("#facts"), facts, ({ term, text, at, isOld: old }) =>
+    element(
+      "div",
+      {},
+      element("dt", {}, term),
+      element("dd", old ? { className: "old" } : {}, at === undefined ? text : timeElement(at, "at")),
+    ),
   );
 }
