@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import JSON5 from "json5";
 import { environmentName, type SettingsLeaf } from "./settings-leaf.ts";
 import type { SettingsProblem } from "./settings-problem.ts";
+import { isNear, nearestWord } from "./settings-suggestion.ts";
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -25,7 +26,11 @@ export function readEnvironment(
 }
 
 /** Variables that Kubernetes adds for a Service of the same name; they are nobody's typing error. */
-const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w+)?)?)$/;
+const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)$/;
+
+function isServiceLink(name: string, value = ""): boolean {
+  return serviceLink.test(name) || (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value));
+}
 
 /** Variables with the service's prefix that are no setting of it: typing errors that would otherwise be ignored. */
 export function unknownVariables(
@@ -37,11 +42,28 @@ export function unknownVariables(
   const known = new Set(leaves.flatMap((leaf) => (leaf.secret ? [leaf.env, `${leaf.env}_FILE`] : [leaf.env])));
   known.add(environmentName(service, ["settingsPath"]));
   return Object.keys(env)
-    .filter((name) => name.startsWith(prefix) && !known.has(name) && !serviceLink.test(name))
-    .map((name) => ({
-      name,
-      message: `no such setting; "gatehouse ${service} --help" lists the settings of ${service}. Correct the name or remove it.`,
-    }));
+    .filter((name) => name.startsWith("GATEHOUSE_") && !known.has(name) && !isServiceLink(name, env[name]))
+    .flatMap((name) => {
+      if (!name.startsWith(prefix)) return misspeltService(name, prefix, [...known]);
+      const meant = nearestWord(name, [...known]);
+      const question = meant === undefined ? "no such setting;" : `no such setting; did you mean ${meant}?`;
+      const list = `"gatehouse ${service} --help" lists the settings of ${service}.`;
+      return [{ name, message: `${question} ${list} Correct the name or remove it.` }];
+    });
+}
+
+/** A variable whose service is nearly this one's, as in `GATEHOUSE_SIDCAR_…`: no other service would miss it either. */
+function misspeltService(name: string, prefix: string, known: readonly string[]): readonly SettingsProblem[] {
+  const own = prefix.slice("GATEHOUSE_".length, -1);
+  const words = name.slice("GATEHOUSE_".length).split("_");
+  const count = own.split("_").length;
+  const head = [count - 1, count, count + 1]
+    .map((length) => words.slice(0, length).join("_"))
+    .find((start) => start !== "" && isNear(start, own));
+  if (head === undefined) return [];
+  const meant = nearestWord(`${prefix}${name.slice(`GATEHOUSE_${head}_`.length)}`, known);
+  if (meant === undefined) return [];
+  return [{ name, message: `no such service as ${head}; did you mean ${meant}? Correct the name or remove it.` }];
 }
 
 function environmentText(leaf: SettingsLeaf, env: Environment, problems: SettingsProblem[]): string | undefined {

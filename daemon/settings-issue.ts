@@ -1,14 +1,19 @@
 import type { z } from "zod";
-import type { SettingsLeaf } from "./settings-leaf.ts";
+import { expectedWords, fallback } from "./issue-words.ts";
+import type { SettingsFile } from "./settings-file.ts";
+import { expectedAt, type SettingsLeaf } from "./settings-leaf.ts";
 import type { SettingsProblem } from "./settings-problem.ts";
+import { valueAt } from "./settings-value.ts";
+import { nearestWord } from "./settings-suggestion.ts";
 
 /** Where the values that a schema judged came from. */
 export type SettingsOrigin = Readonly<{
+  schema: z.ZodObject;
   /** All values, nested, as they were handed to the schema. */
   raw: unknown;
   /** Names of the environment variables that gave a value. */
   fromEnvironment: ReadonlySet<string>;
-  file: string | undefined;
+  file: SettingsFile | undefined;
 }>;
 
 /**
@@ -24,44 +29,62 @@ export function describeIssues(
   const names = new Set(reported.map((problem) => problem.name));
   return issues.flatMap((issue) => {
     const path = issue.path.map(String);
-    if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => ({
-        name: inFile(origin.file, [...path, key]),
-        message: "no such setting; correct the key or remove it.",
-      }));
-    }
     const leaf = leaves.find((candidate) => candidate.path.every((key, index) => path[index] === key));
-    if (leaf === undefined) return [{ name: inFile(origin.file, path), message: issue.message }];
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => unknownKey([...path, key], leaf, leaves, origin));
+    }
+    if (leaf === undefined) return [{ name: place(path, origin), message: `${expectedWords(issue)}.` }];
     if (names.has(leaf.env) || names.has(`${leaf.env}_FILE`)) return [];
-    const found = valueAt(origin.raw, path);
-    const where = origin.fromEnvironment.has(leaf.env) || found === undefined ? leaf.env : inFile(origin.file, path);
-    return [{ name: where, message: describeValue(leaf, path, found, issue) }];
+    const isGiven = valueAt(origin.raw, leaf.path) !== undefined;
+    const name = isGiven && !origin.fromEnvironment.has(leaf.env) ? place(path, origin) : leaf.env;
+    return [{ name, message: isGiven ? describeValue(leaf, path, origin, issue) : describeMissing(leaf, origin) }];
   });
 }
 
-function describeValue(leaf: SettingsLeaf, path: readonly string[], found: unknown, issue: z.core.$ZodIssue): string {
-  const purpose = leaf.description === "" ? "" : ` (${leaf.description})`;
-  const custom = issue.code === "custom" && issue.message !== "Invalid input" ? issue.message : undefined;
+/** A key that no setting has; the one that was most likely meant is named. */
+function unknownKey(
+  path: readonly string[],
+  leaf: SettingsLeaf | undefined,
+  leaves: readonly SettingsLeaf[],
+  origin: SettingsOrigin,
+): SettingsProblem {
+  const siblings = leaves.filter((candidate) => path.slice(0, -1).every((key, index) => candidate.path[index] === key));
+  const words = [...new Set(siblings.flatMap((candidate) => candidate.path[path.length - 1] ?? []))];
+  const meant = nearestWord(path.at(-1) ?? "", words);
+  const question = meant === undefined ? "" : `; did you mean "${meant}"?`;
+  const advice = meant === undefined ? "; correct the key or remove it." : " Correct the key or remove it.";
+  const isEnvironment = leaf !== undefined && origin.fromEnvironment.has(leaf.env);
+  const name = isEnvironment ? `${leaf.env}: ${path.slice(leaf.path.length).join(".")}` : place(path, origin);
+  return { name, message: `no such setting${question}${advice}` };
+}
+
+function describeMissing(leaf: SettingsLeaf, { file }: SettingsOrigin): string {
+  const expected = leaf.expected === "" ? "expected a value" : `expected ${leaf.expected}`;
+  const inFile = file === undefined || leaf.secret ? "" : `, or ${leaf.path.join(".")} in ${file.path}`;
+  const ways = leaf.secret ? `${leaf.env}, or ${leaf.env}_FILE with the path of a file that holds it` : leaf.env;
+  return `missing; ${expected}${purpose(leaf)}. Set ${ways}${inFile}.`;
+}
+
+function describeValue(
+  leaf: SettingsLeaf,
+  path: readonly string[],
+  { raw, schema }: SettingsOrigin,
+  issue: z.core.$ZodIssue,
+): string {
   const inner = path.slice(leaf.path.length);
   const at = inner.length > 0 ? ` at ${inner.join(".")}` : "";
-  const expected = custom ?? (leaf.expected === "" || at !== "" ? issue.message : `expected ${leaf.expected}`);
-  if (found === undefined) {
-    const ways = leaf.secret ? `${leaf.env}, or ${leaf.env}_FILE with the path of a file that holds it` : leaf.env;
-    return `missing${at}; ${expected}${purpose}. Set ${ways}.`;
-  }
+  const custom = issue.code === "custom" && issue.message !== fallback ? issue.message : undefined;
+  const expected = expectedAt(schema, path);
+  const own = expected === undefined ? expectedWords(issue) : `expected ${expected}`;
+  const found = valueAt(raw, path);
   const shown = leaf.secret ? "a value that does not fit" : JSON.stringify(found);
-  return `found ${shown}${at}; ${expected}${purpose}.`;
+  return `${found === undefined ? "nothing" : `found ${shown}`}${at}; ${custom ?? own}${purpose(leaf)}.`;
 }
 
-function inFile(file: string | undefined, path: readonly string[]): string {
-  const key = path.join(".");
-  return file === undefined ? key : `${file}: ${key}`;
+function purpose({ description }: SettingsLeaf): string {
+  return description === "" ? "" : ` (${description})`;
 }
 
-/** The value at a path of keys, undefined where the path breaks off. */
-export function valueAt(raw: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (value, key) => (typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined),
-    raw,
-  );
+function place(path: readonly string[], { file }: SettingsOrigin): string {
+  return file === undefined ? path.join(".") : file.place(path);
 }

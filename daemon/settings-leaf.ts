@@ -57,6 +57,24 @@ function describeLeaf(service: string, path: readonly string[], layers: readonly
   };
 }
 
+/** What a right value at a path looks like, by the schema that judges it there; undefined where it does not say. */
+export function expectedAt(schema: z.ZodType, path: readonly string[]): string | undefined {
+  const [key, ...rest] = path;
+  const layers = unwrap(schema);
+  if (key === undefined) {
+    const { expected } = metadata(layers);
+    return typeof expected === "string" ? expected : undefined;
+  }
+  const inner = innerSchema(layers.at(-1), key);
+  return inner === undefined ? undefined : expectedAt(inner, rest);
+}
+
+function innerSchema(core: z.ZodType | undefined, key: string): z.ZodType | undefined {
+  if (core instanceof z.ZodObject) return (core.shape as Readonly<Record<string, z.ZodType>>)[key];
+  if (core instanceof z.ZodArray) return core.element as z.ZodType;
+  return core instanceof z.ZodRecord ? (core.valueType as z.ZodType) : undefined;
+}
+
 /** The schema and everything that it wraps, outermost first. */
 function unwrap(schema: z.ZodType): z.ZodType[] {
   if (

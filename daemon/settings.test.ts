@@ -101,25 +101,58 @@ describe("readSettings", () => {
 
   it("names a mistyped variable, and leaves alone what Kubernetes adds for a Service of that name", () => {
     expect(problemsOf({ ...right, GATEHOUSE_TILL_LISTEN_PROT: "1" })).toEqual([
-      'till: GATEHOUSE_TILL_LISTEN_PROT: no such setting; "gatehouse till --help" lists the settings of till. Correct the name or remove it.',
+      'till: GATEHOUSE_TILL_LISTEN_PROT: no such setting; did you mean GATEHOUSE_TILL_LISTEN_PORT? "gatehouse till --help" lists the settings of till. Correct the name or remove it.',
     ]);
-    expect(problemsOf({ ...right, GATEHOUSE_TILL_SERVICE_HOST: "10.0.0.1", GATEHOUSE_TILL_PORT_80_TCP: "x" })).toEqual(
-      [],
-    );
+    expect(
+      problemsOf({
+        ...right,
+        GATEHOUSE_TILL_SERVICE_HOST: "10.0.0.1",
+        GATEHOUSE_TILL_PORT_80_TCP: "x",
+        GATEHOUSE_TILL_PORT: "tcp://10.0.0.1:80",
+      }),
+    ).toEqual([]);
   });
 
-  it("names key and file of a wrong or unknown value in the settings file", () => {
-    const file = temporaryFile("{ listen: { port: 70000 }, lisen: {} }");
+  it("names a variable of a service that is misspelt, and leaves alone those of others", () => {
+    expect(problemsOf({ ...right, GATEHOUSE_TIL_LISTEN_PORT: "1", GATEHOUSE_TELL_CHAIN_RPC_UR: "x" })).toEqual([
+      "till: GATEHOUSE_TIL_LISTEN_PORT: no such service as TIL; did you mean GATEHOUSE_TILL_LISTEN_PORT? Correct the name or remove it.",
+      "till: GATEHOUSE_TELL_CHAIN_RPC_UR: no such service as TELL; did you mean GATEHOUSE_TILL_CHAIN_RPC_URL? Correct the name or remove it.",
+    ]);
+    expect(problemsOf({ ...right, GATEHOUSE_TEST_LOG: "1", GATEHOUSE_BANK_LISTEN_PORT: "1" })).toEqual([]);
+  });
+
+  it("names file, line and key of a wrong or unknown value in the settings file, and what was meant", () => {
+    const file = temporaryFile(
+      "{\n  listen: {\n    port: 70000 },\n  lisen: {},\n  chain: { 'timeoutms': 1, colour: 2 } }",
+    );
     expect(problemsOf(right, file)).toEqual([
-      `till: ${file}: listen.port: found 70000; expected a port number from 0 to 65535 (0: any free port) (Port of the till).`,
-      `till: ${file}: lisen: no such setting; correct the key or remove it.`,
+      `till: ${file}: line 3: listen.port: found 70000; expected a port number from 0 to 65535 (0: any free port) (Port of the till).`,
+      `till: ${file}: line 5: chain.timeoutms: no such setting; did you mean "timeoutMs"? Correct the key or remove it.`,
+      `till: ${file}: line 5: chain.colour: no such setting; correct the key or remove it.`,
+      `till: ${file}: line 4: lisen: no such setting; did you mean "listen"? Correct the key or remove it.`,
+    ]);
+  });
+
+  it("names the file and line of what is wrong inside a value or is no section, not a variable that nobody set", () => {
+    const file = temporaryFile('{\n  listen: 5,\n  assets: [\n    "0x1",\n    7,\n  ],\n}');
+    expect(problemsOf(right, file)).toEqual([
+      `till: ${file}: line 2: listen: expected an object { … }.`,
+      `till: ${file}: line 4: assets.0: found "0x1" at 0; expected an address: 0x and 40 hexadecimal digits (Tokens taken).`,
+      `till: ${file}: line 5: assets.1: found 7 at 1; expected an address: 0x and 40 hexadecimal digits (Tokens taken).`,
+    ]);
+  });
+
+  it("says of what is missing that it may stand in the file, where there is one", () => {
+    const file = temporaryFile("{}");
+    expect(problemsOf({ GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: key }, file)).toEqual([
+      `till: GATEHOUSE_TILL_CHAIN_RPC_URL: missing; expected an http:// or https:// URL (The node). Set GATEHOUSE_TILL_CHAIN_RPC_URL, or chain.rpcUrl in ${file}.`,
     ]);
   });
 
   it("refuses a secret in the settings file and says where it belongs", () => {
     const file = temporaryFile(`{ signer: { privateKey: "${key}" }, chain: { rpcUrl: "http://a" } }`);
     expect(problemsOf({}, file)).toEqual([
-      `till: ${file}: signer.privateKey: is a secret, which may not stand in a settings file; remove it.`,
+      `till: ${file}: line 1: signer.privateKey: is a secret, which may not stand in a settings file; remove it.`,
       "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: give the secret here, or the path of a file that holds it in GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE.",
     ]);
   });

@@ -1,9 +1,10 @@
 import { z } from "zod";
-import { readJson5File } from "./json5-file.ts";
 import { readEnvironment, unknownVariables, type Environment } from "./settings-environment.ts";
-import { describeIssues, valueAt } from "./settings-issue.ts";
-import { environmentName, settingsLeaves, type SettingsLeaf } from "./settings-leaf.ts";
+import { readSettingsFile } from "./settings-file.ts";
+import { describeIssues } from "./settings-issue.ts";
+import { environmentName, settingsLeaves } from "./settings-leaf.ts";
 import { SettingsError, type SettingsProblem } from "./settings-problem.ts";
+import { assignAt } from "./settings-value.ts";
 
 /** What one service can be told: its name and the schema of its settings. The deployment uses the same object to check. */
 export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Readonly<{
@@ -66,66 +67,27 @@ export function readSettings<Schema extends z.ZodObject>(
 ): z.output<Schema> {
   const leaves = settingsLeaves(definition.service, definition.schema);
   const problems: SettingsProblem[] = [...unknownVariables(definition.service, leaves, sources.env)];
-  const raw: Record<string, unknown> = {};
-  const file = sources.file ?? (sources.env[environmentName(definition.service, ["settingsPath"])] || undefined);
-  if (file !== undefined) Object.assign(raw, withoutSecrets(readSettingsFile(file, problems), leaves, file, problems));
+  const path = sources.file ?? (sources.env[environmentName(definition.service, ["settingsPath"])] || undefined);
+  const file = path === undefined ? undefined : readSettingsFile(path, leaves, problems);
+  const raw = file?.values ?? {};
   const fromEnvironment = new Set<string>();
   for (const { leaf, value } of readEnvironment(leaves, sources.env, problems)) {
     fromEnvironment.add(leaf.env);
-    assign(raw, leaf.path, value);
+    assignAt(raw, leaf.path, value);
   }
   const parsed = definition.schema.safeParse(raw);
   if (!parsed.success) {
-    problems.push(...describeIssues(parsed.error.issues, leaves, { raw, fromEnvironment, file }, problems));
+    problems.push(
+      ...describeIssues(
+        parsed.error.issues,
+        leaves,
+        { schema: definition.schema, raw, fromEnvironment, file },
+        problems,
+      ),
+    );
   }
   if (problems.length > 0 || !parsed.success) throw new SettingsError(definition.service, problems);
   return deepFreeze(parsed.data);
-}
-
-function readSettingsFile(path: string, problems: SettingsProblem[]): Record<string, unknown> {
-  const result = readJson5File(path);
-  if (!result.ok) {
-    problems.push({ name: path, message: result.message });
-    return {};
-  }
-  if (typeof result.value !== "object" || result.value === null || Array.isArray(result.value)) {
-    problems.push({ name: path, message: "expected one object with the settings; write { … } around them." });
-    return {};
-  }
-  return structuredClone(result.value) as Record<string, unknown>;
-}
-
-/** Takes secrets out of what a settings file says: they belong in no file of settings (specification, "Authentication"). */
-function withoutSecrets(
-  values: Record<string, unknown>,
-  leaves: readonly SettingsLeaf[],
-  file: string,
-  problems: SettingsProblem[],
-): Record<string, unknown> {
-  for (const { path, env } of leaves.filter((leaf) => leaf.secret && valueAt(values, leaf.path) !== undefined)) {
-    problems.push(
-      {
-        name: `${file}: ${path.join(".")}`,
-        message: `is a secret, which may not stand in a settings file; remove it.`,
-      },
-      { name: env, message: `give the secret here, or the path of a file that holds it in ${env}_FILE.` },
-    );
-    assign(values, path, undefined);
-  }
-  return values;
-}
-
-function assign(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
-  const [key, ...rest] = path;
-  if (key === undefined) return;
-  if (rest.length === 0) {
-    target[key] = value;
-    return;
-  }
-  const child = target[key];
-  const next = typeof child === "object" && child !== null ? (child as Record<string, unknown>) : {};
-  target[key] = next;
-  assign(next, rest, value);
 }
 
 function deepFreeze<T>(value: T): T {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { cronExpression } from "#daemon/settings-cron.ts";
 import { address, chainId, port, privateKey, seconds } from "#daemon/setting-types.ts";
 import { gatewayApiSchema, ingressSchema } from "./public-way.ts";
 
@@ -19,7 +20,10 @@ const volumeGrowth = z.strictObject({
 });
 
 const volumeSnapshots = z.strictObject({
-  schedule: z.string().regex(/^(@(hourly|daily|weekly|monthly)|\S+( \S+){4})$/),
+  schedule: z
+    .string()
+    .regex(/^(@(hourly|daily|weekly|monthly)|\S+( \S+){4})$/)
+    .pipe(cronExpression),
   keep: z.int().min(1).max(1_000).default(7),
   className: z.string().min(1).optional(),
 });

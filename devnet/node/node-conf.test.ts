@@ -27,16 +27,16 @@ test("a new node.conf is read, also with comments and relative paths", async () 
 test.each([
   ["nothing", () => "", "line 1, column 1: invalid end of input; expected JSON5."],
   ["half of it", (text: string) => text.slice(0, 300), "invalid end of input; expected JSON5."],
-  ["a list", () => "[]", "(root): Invalid input: expected object, received array"],
+  ["a list", () => "[]", "(root): expected an object { … }, not a list"],
   [
     "chain as text",
     (text: string) => text.replace(/"chain": \{[\s\S]*?\n {2}\}/, '"chain": "x"'),
-    "chain: Invalid input: expected object, received string",
+    "chain: expected an object { … }, not text",
   ],
   [
     "a port as a number",
     (text: string) => text.replace('"18100"', "18100"),
-    "chain.startup_config.init_config.http_port: Invalid input: expected string, received number",
+    "chain.startup_config.init_config.http_port: expected text, not a number",
   ],
   [
     "a port that is none",

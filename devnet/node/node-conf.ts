@@ -1,3 +1,4 @@
+import "#daemon/issue-words.ts";
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";

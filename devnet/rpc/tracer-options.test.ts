@@ -23,10 +23,10 @@ test.each(["prestateTracer", "muxTracer", "", "{data: [], fault: function() {}}"
 );
 
 test.each([
-  [{ tracerConfig: { callTracer: {} } }, 'tracerConfig: Unrecognized key: "callTracer"'],
-  [{ tracerConfig: { withLog: "yes" } }, "tracerConfig: withLog: Invalid input: expected boolean, received string"],
-  [{ tracerConfig: "x" }, "tracerConfig: Invalid input: expected object, received string"],
-  [{ tracers: ["callTracer"] }, 'Unrecognized key: "tracers"'],
+  [{ tracerConfig: { callTracer: {} } }, 'tracerConfig: no such key as "callTracer"; correct or remove it'],
+  [{ tracerConfig: { withLog: "yes" } }, "tracerConfig: withLog: expected true or false, not text"],
+  [{ tracerConfig: "x" }, "tracerConfig: expected an object { … }, not text"],
+  [{ tracers: ["callTracer"] }, 'no such key as "tracers"; correct or remove it'],
 ])("%j is refused with the place", (given, message) => {
   expect(() => readTracerOptions(given)).toThrow(`invalid tracer options: ${message}`);
 });

@@ -1,3 +1,4 @@
+import "#daemon/issue-words.ts";
 import { z } from "zod";
 import { errorCode, RpcError } from "./rpc-error.ts";
 

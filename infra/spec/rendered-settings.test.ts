@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { facilitatorSettings } from "#facilitator/settings.ts";
+import { sidecarSettings } from "#sidecar/settings.ts";
 import type { DeploymentSecret } from "./deployment-secret.ts";
 import { renderSettings } from "./rendered-settings.ts";
 
@@ -54,6 +55,19 @@ describe("renderSettings", () => {
         message:
           'facilitator has no such setting; "gatehouse facilitator --help" lists them. Correct the name or remove it.',
       },
+    ]);
+  });
+
+  it("says which setting was meant, and refuses a maintenance window that can't be read before anything is deployed", () => {
+    const { problems } = renderSettings(sidecarSettings, {
+      restart: { maintenanceCron: "every night", maintenanceTimeZone: "Mars/Olympus", budgetPerHours: 1 },
+    });
+    expect(problems.map(({ key: name, message }) => `${name}: ${message}`)).toEqual([
+      expect.stringContaining(
+        "restart.budgetPerHours: sidecar has no such setting; did you mean restart.budgetPerHour?",
+      ),
+      expect.stringMatching(/restart\.maintenanceCron: found "every night"; .*expected a cron expression/),
+      expect.stringMatching(/restart\.maintenanceTimeZone: found "Mars\/Olympus"; expected a time zone/),
     ]);
   });
 

@@ -1,5 +1,6 @@
 import { settingsLeaves, type SettingsLeaf } from "#daemon/settings-leaf.ts";
 import { SettingsError } from "#daemon/settings-problem.ts";
+import { nearestWord } from "#daemon/settings-suggestion.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings.ts";
 import type { ConfigProblem } from "./config-problem.ts";
 import { isDeploymentSecret, type DeploymentSecret } from "./deployment-secret.ts";
@@ -63,10 +64,14 @@ function strangers(
   const known = new Set(leaves.map((leaf) => leaf.path.join(".")));
   return leafPaths(tree, (path) => known.has(path.join(".")))
     .filter((path) => !known.has(path.join(".")))
-    .map((path) => ({
-      key: settingKey(definition.service, path),
-      message: `${definition.service} has no such setting; "gatehouse ${definition.service} --help" lists them. Correct the name or remove it.`,
-    }));
+    .map((path) => {
+      const meant = nearestWord(path.join("."), [...known]);
+      const question = meant === undefined ? ";" : `; did you mean ${meant}?`;
+      return {
+        key: settingKey(definition.service, path),
+        message: `${definition.service} has no such setting${question} "gatehouse ${definition.service} --help" lists them. Correct the name or remove it.`,
+      };
+    });
 }
 
 function refusals(

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { bytes, filePath, milliseconds, nonNegativeInteger, port, seconds } from "#daemon/setting-types.ts";
 import { section } from "#daemon/settings.ts";
+import { cronExpression, timeZone } from "#daemon/settings-cron.ts";
 
 const yesOrNo = z.boolean().meta({ expected: "true or false" });
 
@@ -113,16 +114,9 @@ export const restartSection = section({
   metricsWithinMs: milliseconds
     .default(120_000)
     .describe("Time after a restart in which metrics have to arrive at the Pushgateway, if it is checked"),
-  maintenanceCron: z
-    .string()
+  maintenanceCron: cronExpression
     .optional()
-    .describe("Cron expression of the maintenance windows' starts; restarts that can wait happen only inside")
-    .meta({ expected: "a cron expression such as 0 3 * * *" }),
+    .describe("Cron expression of the maintenance windows' starts; restarts that can wait happen only inside"),
   maintenanceMs: milliseconds.default(3_600_000).describe("Length of a maintenance window"),
-  maintenanceTimeZone: z
-    .string()
-    .min(1)
-    .default("UTC")
-    .describe("Time zone of the cron expression")
-    .meta({ expected: "a time zone such as UTC or Europe/Berlin" }),
+  maintenanceTimeZone: timeZone.default("UTC").describe("Time zone of the cron expression"),
 });

@@ -50,7 +50,7 @@ export type Upkeep = AsyncDisposable &
 /**
  * Keeps one node right: its configuration, pruning and restarts.
  *
- * @throws {StartupError} when the settings name no node, or a maintenance window that can't be read.
+ * @throws {StartupError} when the settings name no node.
  */
 export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDependencies): Upkeep {
   const { log, clock, state, board, health } = dependencies;

@@ -93,12 +93,4 @@ describe("a maintenance window", () => {
     const due = { cause: "unwell", reason: "stalled", urgent: true } as const;
     expect(decideRestart({ ...situation, due }, { budget, window })).toMatchObject({ go: true });
   });
-
-  test("whose expression can't be used is named", () => {
-    const options = { maintenanceCron: "every night", maintenanceMs: 1, maintenanceTimeZone: "UTC" };
-    expect(() => maintenanceWindow({ ...options, maintenanceCron: "0 0 30 2 *" })).toThrow("no such time will come");
-    expect(() => maintenanceWindow(options)).toThrow(
-      'restart.maintenanceCron "every night" (time zone UTC) can\'t be used',
-    );
-  });
 });

@@ -1,4 +1,5 @@
-import { parse, type DocumentNode, type MemberNode, type ValueNode } from "@humanwhocodes/momoa";
+import type { ValueNode } from "@humanwhocodes/momoa";
+import { json5Key, json5NodeAt, json5Tree } from "#daemon/json5-tree.ts";
 import type { TextPosition } from "../observe/text-position.ts";
 
 /** A parsed text in which values can be found by path, with their place. */
@@ -26,7 +27,7 @@ export type FoundComment = Readonly<{ written: string; position: TextPosition }>
  * JSON5, such as `+.5` or `true` as a key.
  */
 export function configTree(text: string): ConfigTree | undefined {
-  const parsed = parseText(text);
+  const parsed = json5Tree(text);
   if (parsed === undefined) return undefined;
   const { body, tokens = [] } = parsed;
   const written = (node: Readonly<{ loc: ValueNode["loc"] }>) => text.slice(node.loc.start.offset, node.loc.end.offset);
@@ -38,20 +39,20 @@ export function configTree(text: string): ConfigTree | undefined {
       return node.elements.flatMap(({ value }, index) => collect(value, [...path, `${index}`]));
     if (node.type !== "Object") return [];
     return node.members.flatMap((member) => {
-      const key = keyOf(member);
+      const key = json5Key(member);
       const here = [...path, key];
       const property = { ...found(member.value), path: here, key, keyPosition: placeOf(member.name) };
       return [property, ...collect(member.value, here)];
     });
   };
   const place = (path: readonly string[]): TextPosition => {
-    const node = nodeAt(body, path);
+    const node = json5NodeAt(body, path);
     return node === undefined ? place(path.slice(0, -1)) : placeOf(node);
   };
   return {
     place,
     find: (path) => {
-      const node = nodeAt(body, path);
+      const node = json5NodeAt(body, path);
       return node === undefined ? undefined : found(node);
     },
     properties: () => collect(body, []),
@@ -60,26 +61,6 @@ export function configTree(text: string): ConfigTree | undefined {
         .filter(({ type }) => type === "LineComment" || type === "BlockComment")
         .map((token) => ({ written: written(token), position: placeOf(token) })),
   };
-}
-
-function parseText(text: string): DocumentNode | undefined {
-  try {
-    return parse(text, { mode: "json5", ranges: true, tokens: true });
-  } catch {
-    // The reader of node.conf says what is wrong with a text, where it is wrong for both of them.
-    return undefined;
-  }
-}
-
-function nodeAt(node: ValueNode | undefined, [key, ...rest]: readonly string[]): ValueNode | undefined {
-  if (node === undefined || key === undefined) return node;
-  if (node.type === "Array") return nodeAt(node.elements[Number(key)]?.value, rest);
-  if (node.type !== "Object") return undefined;
-  return nodeAt(node.members.find((member) => keyOf(member) === key)?.value, rest);
-}
-
-function keyOf({ name }: MemberNode): string {
-  return name.type === "Identifier" ? name.name : name.value;
 }
 
 function placeOf({ loc }: Readonly<{ loc: ValueNode["loc"] }>): TextPosition {

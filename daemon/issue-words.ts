@@ -1,0 +1,143 @@
+import { z } from "zod";
+
+/** What an issue is about, before or after the schema library gave it a message. */
+type Issue = z.core.$ZodIssue | z.core.$ZodRawIssue;
+
+const typeWords: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  int: "a whole number",
+  bigint: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  tuple: "a list",
+  set: "a list",
+  object: "an object { … }",
+  record: "an object { … }",
+  map: "an object { … }",
+  date: "a date",
+  null: "null",
+  undefined: "nothing",
+  never: "nothing",
+  nan: "no number",
+};
+
+const units: Readonly<Record<string, readonly [one: string, more: string]>> = {
+  string: ["character", "characters"],
+  array: ["item", "items"],
+  set: ["item", "items"],
+  map: ["entry", "entries"],
+  object: ["entry", "entries"],
+  file: ["byte", "bytes"],
+};
+
+function counted(count: number | bigint, [one, more]: readonly [string, string]): string {
+  return `${count} ${Number(count) === 1 ? one : more}`;
+}
+
+/**
+ * Says in a person's words what a value has to be that a schema refused, e.g. `expected a whole number`. Every code that the schema library
+ * has is covered.
+ */
+export function expectedWords(issue: Issue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return `expected ${typeWords[String(issue.expected)] ?? String(issue.expected)}`;
+    case "invalid_value":
+      return `expected ${alternatives((issue.values as readonly unknown[]).map((value) => JSON.stringify(value)))}`;
+    case "too_small":
+      return `expected ${atLeast(issue as z.core.$ZodIssueTooSmall)}`;
+    case "too_big":
+      return `expected ${atMost(issue as z.core.$ZodIssueTooBig)}`;
+    case "not_multiple_of":
+      return `expected a multiple of ${String(issue.divisor)}`;
+    case "invalid_format":
+      return `expected ${format(issue as z.core.$ZodIssueInvalidStringFormat)}`;
+    case "unrecognized_keys":
+      return `no such key as ${(issue.keys as readonly string[]).map((key) => JSON.stringify(key)).join(", ")}; correct or remove it`;
+    case "invalid_key":
+    case "invalid_element":
+      return inner((issue as z.core.$ZodIssueInvalidKey).issues);
+    case "invalid_union":
+      return union(issue as z.core.$ZodIssueInvalidUnion);
+    case "custom":
+      return issue.message ?? fallback;
+    default:
+      return fallback;
+  }
+}
+
+/** What is said of a value when its schema says no more than that it does not fit. */
+export const fallback = "expected another value";
+
+/** {@link expectedWords}, with what was there instead; what the schema library says in every process that reads settings. */
+function issueWords(issue: z.core.$ZodRawIssue): string {
+  if (issue.code !== "invalid_type") return expectedWords(issue);
+  if (issue.expected === "int" && typeof issue.input === "number") return expectedWords(issue);
+  if (issue.input === undefined) return `missing; ${expectedWords(issue)}`;
+  const found = typeWords[z.core.util.parsedType(issue.input)];
+  return found === undefined ? expectedWords(issue) : `${expectedWords(issue)}, not ${found}`;
+}
+
+z.config({ localeError: issueWords });
+
+function atLeast({ origin, minimum, inclusive, exact }: z.core.$ZodIssueTooSmall): string {
+  const unit = units[origin];
+  if (unit === undefined) return inclusive === false ? `more than ${minimum}` : `${minimum} or more`;
+  if (exact === true) return `exactly ${counted(minimum, unit)}`;
+  return minimum === 1 && origin === "string" ? "text that is not empty" : `at least ${counted(minimum, unit)}`;
+}
+
+function atMost({ origin, maximum, inclusive, exact }: z.core.$ZodIssueTooBig): string {
+  const unit = units[origin];
+  if (unit === undefined) return inclusive === false ? `less than ${maximum}` : `${maximum} or less`;
+  return exact === true ? `exactly ${counted(maximum, unit)}` : `at most ${counted(maximum, unit)}`;
+}
+
+const formats: Readonly<Record<string, string>> = {
+  url: "a URL",
+  email: "an email address",
+  uuid: "a UUID",
+  ipv4: "an IPv4 address",
+  ipv6: "an IPv6 address",
+  cidrv4: "an IPv4 range such as 10.0.0.0/8",
+  cidrv6: "an IPv6 range such as fd00::/8",
+  datetime: "a time such as 2026-01-31T12:00:00Z",
+  date: "a date such as 2026-01-31",
+  base64: "base64",
+  base64url: "base64url",
+  json_string: "JSON",
+};
+
+function format(issue: z.core.$ZodIssueInvalidStringFormat): string {
+  const {
+    prefix,
+    suffix,
+    includes,
+    pattern,
+  }: Readonly<{ prefix?: string; suffix?: string; includes?: string }> & z.core.$ZodIssueInvalidStringFormat = issue;
+  if (issue.format === "starts_with") return `text that begins with "${prefix}"`;
+  if (issue.format === "ends_with") return `text that ends with "${suffix}"`;
+  if (issue.format === "includes") return `text with "${includes}" in it`;
+  return formats[issue.format] ?? `text of the form ${pattern}`;
+}
+
+function union(issue: z.core.$ZodIssueInvalidUnion): string {
+  const { options } = issue as Readonly<{ options?: readonly unknown[] }>;
+  if (options !== undefined && options.length > 0) {
+    return `expected ${alternatives(options.map((option) => JSON.stringify(option)))}`;
+  }
+  const ways = issue.errors.map((issues) => inner(issues).replace(/^expected /, ""));
+  return ways.length === 0 ? fallback : `expected ${alternatives([...new Set(ways)])}`;
+}
+
+function inner(issues: readonly Issue[]): string {
+  const [first] = issues;
+  if (first === undefined) return fallback;
+  const at = first.path === undefined || first.path.length === 0 ? "" : ` at ${first.path.map(String).join(".")}`;
+  return `${expectedWords(first)}${at}`;
+}
+
+function alternatives(words: readonly string[]): string {
+  return words.length < 3 ? words.join(" or ") : `one of ${words.join(", ")}`;
+}

@@ -1,0 +1,38 @@
+import { parse, type DocumentNode, type MemberNode, type ValueNode } from "@humanwhocodes/momoa";
+
+/** Parses JSON, JSON with comments or JSON5 with the place of each value. Undefined for what is none, and for the rarest forms of JSON5. */
+export function json5Tree(text: string): DocumentNode | undefined {
+  try {
+    return parse(text, { mode: "json5", ranges: true, tokens: true });
+  } catch {
+    // Whoever reads the text for its values says what is wrong with it.
+    return undefined;
+  }
+}
+
+/** The value at a path; undefined where the path breaks off. */
+export function json5NodeAt(node: ValueNode | undefined, [key, ...rest]: readonly string[]): ValueNode | undefined {
+  if (node === undefined || key === undefined) return node;
+  if (node.type === "Array") return json5NodeAt(node.elements[Number(key)]?.value, rest);
+  if (node.type !== "Object") return undefined;
+  return json5NodeAt(node.members.findLast((member) => json5Key(member) === key)?.value, rest);
+}
+
+/** A member's key as the value has it, however it is written. */
+export function json5Key({ name }: MemberNode): string {
+  return name.type === "Identifier" ? name.name : name.value;
+}
+
+/** The line (from 1) of the key or element at a path, or of what is nearest around it; 1 where the text can't be read. */
+export function json5Line(text: string, path: readonly string[]): number {
+  const tree = json5Tree(text);
+  if (tree === undefined) return 1;
+  for (let length = path.length; length > 0; length -= 1) {
+    const around = json5NodeAt(tree.body, path.slice(0, length - 1));
+    const key = path[length - 1] ?? "";
+    const member = around?.type === "Object" ? around.members.findLast((each) => json5Key(each) === key) : undefined;
+    const found = member?.name ?? (around?.type === "Array" ? around.elements[Number(key)] : undefined);
+    if (found !== undefined) return found.loc.start.line;
+  }
+  return tree.body.loc.start.line;
+}

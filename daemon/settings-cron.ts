@@ -1,0 +1,37 @@
+import { Cron } from "croner";
+import { z } from "zod";
+
+const cronExample = "a cron expression such as 0 3 * * *";
+
+/** When something happens, as a cron expression of which a time is still to come. */
+export const cronExpression = z
+  .string()
+  .superRefine((text, context) => {
+    const problem = cronProblem(text);
+    if (problem !== undefined) context.addIssue({ code: "custom", message: `${problem}; expected ${cronExample}` });
+  })
+  .meta({ expected: cronExample });
+
+/** The name of a time zone in the IANA database. */
+export const timeZone = z
+  .string()
+  .min(1)
+  .refine(isTimeZone)
+  .meta({ expected: "a time zone such as UTC or Europe/Berlin" });
+
+function cronProblem(text: string): string | undefined {
+  try {
+    const next = new Cron(text, { paused: true, timezone: "UTC" }).nextRun();
+    return next === null ? "no such time will come" : undefined;
+  } catch (error) {
+    return (error as Error).message.replace(/^[A-Za-z]+: /, "");
+  }
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
