@@ -48,14 +48,13 @@ const services = [
   "engine-proxy",
   "restore",
   "volume-snapshot",
-  "pushgateway",
   "facilitator",
   "resource-server",
   "upstream",
 ] as const;
 
 /** The services whose limits a stack may set. */
-const limited = [...services, "postgres"] as const;
+const limited = [...services, "pushgateway", "postgres"] as const;
 
 /** Keys of a stack's configuration that hold a secret; Pulumi stores them encrypted and programs never print them. */
 export const secretKeys = ["signerPrivateKey", "databaseUrl", "postgresPassword"] as const;
@@ -100,6 +99,12 @@ export const configSchema = z.strictObject({
     .max(50)
     .optional()
     .meta({ expected: 'a command that nodeImage has, such as ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"]' }),
+  pushgatewayImage: imageReference.optional(),
+  pushgatewayUrl: z
+    .url({ protocol: /^http$/ })
+    .optional()
+    .meta({ expected: "an http:// URL of a Pushgateway, such as http://pushgateway.monitoring.svc:9091" }),
+  pushgatewayPort: port.min(1).default(9_091),
   nodeVersion: z
     .string()
     .regex(/^v?\d+\.\d+(\.\d+)?([-+][0-9A-Za-z.+-]+)?$/)

@@ -3,6 +3,7 @@ import { configSchema, secretKeys, type StackConfig } from "./config-schema.ts";
 import { publicWayProblems } from "./public-way.ts";
 import { ownDatabaseProblems } from "./spec/own-database.ts";
 import { peerProblems } from "./spec/peers.ts";
+import { pushgatewayProblems } from "./spec/push-target.ts";
 import { replicationProblems } from "./spec/replication.ts";
 import { ConfigError, type ConfigProblem } from "./spec/config-problem.ts";
 
@@ -89,6 +90,7 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
   problems.push(
     ...missingImages(config),
     ...peerProblems(config),
+    ...pushgatewayProblems(config),
     ...publicWayProblems(config),
     ...replicationProblems(config),
     ...ownDatabaseProblems(config),

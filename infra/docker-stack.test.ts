@@ -42,13 +42,14 @@ describe("the stack on Docker", () => {
     }
   });
 
-  it("publishes the gateway, the resource server and, on loopback, the status, the sales' metrics and the gateway for tokens; the node's RPC nowhere", () => {
+  it("publishes the gateway, the resource server and, on loopback, the status, the sales' metrics, the Pushgateway and the gateway for tokens; the node's RPC nowhere", () => {
     const published = containers().flatMap(({ name, inputs }) =>
       ((inputs["ports"] ?? []) as { ip: string; external: number }[]).map(
         ({ ip, external }) => `${name} ${ip}:${external}`,
       ),
     );
     expect(published.toSorted()).toEqual([
+      "gh-pushgateway 127.0.0.1:9091",
       "gh-resource-server 127.0.0.1:4021",
       "gh-resource-server 127.0.0.1:9601",
       "gh-sidecar 127.0.0.1:8545",
@@ -64,7 +65,7 @@ describe("the stack on Docker", () => {
 
   it("confines every container", () => {
     for (const { name, inputs } of containers()) {
-      expect(inputs["user"], name).toBe("10001:10001");
+      expect(inputs["user"], name).toBe(name === "gh-pushgateway" ? "65534:10001" : "10001:10001");
       expect(inputs["capabilities"], name).toEqual({ drops: ["ALL"] });
       expect(inputs["securityOpts"], name).toEqual(["no-new-privileges:true"]);
       expect(inputs["privileged"], name).toBeUndefined();
@@ -105,10 +106,10 @@ describe("the stack on Docker", () => {
     expect(container("node")).toMatchObject({ stopTimeout: 300, destroyGraceSeconds: 300 });
   });
 
-  it("keeps the node, the facilitator and the Pushgateway off the outside network", () => {
+  it("keeps the node and the facilitator off the outside network; what is published has to be on it", () => {
     expect(networks("node")).toEqual(["gh-private"]);
     expect(networks("facilitator")).toEqual(["gh-private"]);
-    expect(networks("pushgateway")).toEqual(["gh-private"]);
+    expect(networks("pushgateway")).toEqual(["gh-edge", "gh-private"]);
     expect(networks("resource-server")).toEqual(["gh-edge", "gh-private"]);
   });
 });
@@ -206,5 +207,34 @@ describe("a stack without a key for settlements", () => {
       key: "signerPrivateKey",
       message: expect.stringContaining("pulumi config set --secret signerPrivateKey"),
     });
+  });
+});
+
+describe("the Pushgateway on Docker", () => {
+  it("is Prometheus's own, keeps what was pushed on a volume, and is asked by its image's wget", async () => {
+    recorded = await deployedStack(config, { preview: false });
+    const { image, command, volumes, healthcheck } = container("pushgateway") as Record<string, unknown>;
+    expect(image).toMatch(/^prom\/pushgateway:v1\.11\.3@sha256:/);
+    expect(command).toEqual([
+      "--web.listen-address=:9091",
+      "--persistence.file=/pushgateway/pushgateway.data",
+      "--persistence.interval=30s",
+    ]);
+    expect(volumes).toEqual([{ volumeName: "gh-pushgateway-data", containerPath: "/pushgateway", readOnly: false }]);
+    expect(healthcheck).toMatchObject({ tests: expect.arrayContaining(["wget", "http://127.0.0.1:9091/-/ready"]) });
+  });
+
+  it("is none of the stack's where the operator names one; the node reaches that", async () => {
+    recorded = await deployedStack({ ...config, pushgatewayUrl: "http://10.9.8.7:9091" }, { preview: false });
+    expect(recorded.filter(({ name }) => name.includes("pushgateway"))).toEqual([]);
+    expect(networks("node")).toEqual(["gh-edge", "gh-private"]);
+    expect(container("sidecar")["envs"]).toEqual(
+      expect.arrayContaining([
+        "GATEHOUSE_SIDECAR_PUSHGATEWAY_URL=http://10.9.8.7:9091",
+        "GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS=10.9.8.7",
+        "GATEHOUSE_SIDECAR_MONITOR_PUSH_PORT=9091",
+      ]),
+    );
+    expect(container("node")["envs"]).toContain("GATEHOUSE_DEVNET_MONITOR_PUSH_ADDRESS=10.9.8.7");
   });
 });

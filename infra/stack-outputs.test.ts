@@ -23,8 +23,14 @@ describe("what a stack on Docker tells when it is up", () => {
       ready: "http://127.0.0.1:9600/readyz",
       resourceServerMetrics: "http://127.0.0.1:9601/metrics",
       resourceServerReady: "http://127.0.0.1:9601/readyz",
+      pushgateway: "http://127.0.0.1:9091/metrics",
     });
     expect(tryThis[0]).toMatch(/^curl -s http:\/\/192\.0\.2\.1:18545 .*eth_blockNumber/);
+  });
+
+  it("names the operator's own Pushgateway where there is one", () => {
+    const config = parseConfig({ ...dev, pushgatewayUrl: "http://push.example:9091" });
+    expect(dockerOutputs(config).urls.operations["pushgateway"]).toBe("http://push.example:9091/metrics");
   });
 
   it("says whom to fund by the address that signs, and no key", () => {

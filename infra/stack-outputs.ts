@@ -5,6 +5,7 @@ import { urlAuthority } from "#daemon/url-authority.ts";
 import type { StackConfig } from "./config-schema.ts";
 import { publicHosts } from "./public-way.ts";
 import { devAccounts } from "./spec/dev-accounts.ts";
+import { pushgatewayPort } from "./spec/pushgateway-spec.ts";
 import { resourceServerOperationsPort } from "./spec/resource-server-spec.ts";
 import { valueAt } from "./spec/settings-tree.ts";
 
@@ -26,7 +27,11 @@ export function dockerOutputs(config: StackConfig): StackOutputs {
     urls: {
       public: { gateway, gatewayWebSocket: gateway.replace("http:", "ws:"), resourceServer },
       tokenHolders: { privateGateway },
-      operations: operationsUrls(status, `http://127.0.0.1:${config.resourceServerOperationsPort}`),
+      operations: operationsUrls({
+        status,
+        sales: `http://127.0.0.1:${config.resourceServerOperationsPort}`,
+        pushgateway: config.pushgatewayUrl ?? `http://127.0.0.1:${config.pushgatewayPort}`,
+      }),
     },
     tryThis: [
       `curl -s ${gateway} -H 'Content-Type: application/json' -d ${body}`,
@@ -52,7 +57,11 @@ export function kubernetesOutputs(config: StackConfig): StackOutputs {
         ...(gateway === undefined ? {} : { gateway, gatewayWebSocket: gateway.replace("https:", "wss:") }),
         ...(resourceServer === undefined ? {} : { resourceServer }),
       },
-      operations: operationsUrls(status, `http://resource-server:${resourceServerOperationsPort}`),
+      operations: operationsUrls({
+        status,
+        sales: `http://resource-server:${resourceServerOperationsPort}`,
+        pushgateway: config.pushgatewayUrl ?? `http://pushgateway:${pushgatewayPort}`,
+      }),
     },
     tryThis: [
       ...(gateway === undefined ? [`${forward}/gateway 8545`] : [`curl -s ${gateway}`]),
@@ -63,14 +72,19 @@ export function kubernetesOutputs(config: StackConfig): StackOutputs {
   };
 }
 
-/** What operators ask: the sidecar of the node, and the resource server of its sales. */
-function operationsUrls(status: string, sales: string): StackOutputs["urls"]["operations"] {
+/** What operators and their Prometheus ask: the sidecar of the node, the resource server of its sales, the Pushgateway of the node's metrics. */
+function operationsUrls({
+  status,
+  sales,
+  pushgateway,
+}: Readonly<Record<"status" | "sales" | "pushgateway", string>>): StackOutputs["urls"]["operations"] {
   return {
     status: `${status}/status`,
     metrics: `${status}/metrics`,
     ready: `${status}/readyz`,
     resourceServerMetrics: `${sales}/metrics`,
     resourceServerReady: `${sales}/readyz`,
+    pushgateway: new URL("/metrics", pushgateway).href,
   };
 }
 

@@ -28,7 +28,7 @@ export class Gatehouse extends ComponentResource {
       sidecar: sidecarSpec(args.sidecar),
       restore: args.restore && restoreSpec(args.restore),
       snapshot: args.volumeSnapshots && volumeSnapshotSpec(args.volumeSnapshots),
-      pushgateway: pushgatewaySpec(args.pushgateway),
+      pushgateway: args.pushgateway && pushgatewaySpec(args.pushgateway),
       postgres: args.postgres && postgresSpec(args.postgres),
       facilitator: facilitatorSpec(args.facilitator),
       resourceServer: resourceServerSpec(args.resourceServer),
@@ -37,7 +37,8 @@ export class Gatehouse extends ComponentResource {
     const { platform } = args;
     platform.allowEdges(Object.values(built).flatMap((service) => service?.spec ?? []));
     const here = { parent: this };
-    const pushgateway = new Pushgateway(`${name}-pushgateway`, { ...args.pushgateway, platform }, here);
+    const pushgateway =
+      args.pushgateway && new Pushgateway(`${name}-pushgateway`, { ...args.pushgateway, platform }, here);
     const node = new Node(
       `${name}-node`,
       {
@@ -46,7 +47,7 @@ export class Gatehouse extends ComponentResource {
         restore: args.restore,
         volumeSnapshots: args.volumeSnapshots,
         platform,
-        after: [pushgateway.ready],
+        after: pushgateway === undefined ? [] : [pushgateway.ready],
       },
       here,
     );

@@ -135,6 +135,7 @@ function healthcheck(spec: ServiceSpec, health: AskedHealth): docker.types.input
 
 function healthCommand(spec: ServiceSpec, health: AskedHealth): readonly string[] {
   if (health.kind === "command") return health.command;
+  if (health.kind !== "socket" && health.command !== undefined) return health.command;
   if (health.kind === "socket") return [...healthCheckProgram, health.kind, health.socketPath];
   const { number } = portNamed(spec, health.port);
   const path = health.kind === "http" ? health.readyPath : "/";

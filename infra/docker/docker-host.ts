@@ -119,10 +119,11 @@ export class DockerHost extends ComponentResource implements Platform {
     return image;
   }
 
+  /** An engine publishes no port of a container that is on inner networks alone. */
   #networksOf(spec: ServiceSpec): readonly Output<string>[] {
     if (spec.ports.length === 0) return [];
     const outside =
-      spec.ports.some((port) => port.audience === "public" || port.audience === "peers") ||
+      Object.keys(publications(spec, this.#args)).length > 0 ||
       spec.edges.some((edge) => edge.to === "internet" || edge.to === "host");
     return outside ? [this.#edge.name, this.#private.name] : [this.#private.name];
   }

@@ -1,5 +1,6 @@
 import * as docker from "@pulumi/docker";
 import type { StackConfig } from "../config-schema.ts";
+import { pushgatewayImageOf } from "../spec/push-target.ts";
 import { DockerHost } from "./docker-host.ts";
 import { engineSocketPath, socketGroup } from "./engine-socket.ts";
 import { GatehouseImages } from "./gatehouse-images.ts";
@@ -18,7 +19,13 @@ export async function dockerHostOf(
   const provider = new docker.Provider("engine", { host: config.dockerEngine });
   const images = new GatehouseImages(
     `${prefix}-images`,
-    { ...config, root, prefix, builder: await imageBuilder(config) },
+    {
+      ...config,
+      pushgatewayImage: pushgatewayImageOf(config),
+      root,
+      prefix,
+      builder: await imageBuilder(config),
+    },
     { providers: { docker: provider } },
   );
   return new DockerHost(`${prefix}-host`, {
@@ -29,6 +36,7 @@ export async function dockerHostOf(
       devnet: images.devnet,
       ...(images.node === undefined ? {} : { node: images.node }),
       ...(images.postgres === undefined ? {} : { postgres: images.postgres }),
+      ...(images.pushgateway === undefined ? {} : { pushgateway: images.pushgateway }),
     },
     publishAddress: config.publishAddress,
     hostPorts: {
@@ -37,6 +45,7 @@ export async function dockerHostOf(
       resourceServer: config.resourceServerPort,
       resourceServerOperations: config.resourceServerOperationsPort,
       status: config.statusPort,
+      pushgateway: config.pushgatewayPort,
     },
     engineSocket: { path, group: config.dockerSocketGroup ?? socketGroup(path) },
     protectData: config.protectData,

@@ -7,7 +7,7 @@ import type { ImageBuilder } from "./image-builder.ts";
 /** How the images are come by: built here unless the configuration names them. */
 export type GatehouseImagesArgs = Pick<
   StackConfig,
-  "baseImage" | "gatehouseImage" | "devnetImage" | "nodeImage" | "nodeUser" | "postgresImage"
+  "baseImage" | "gatehouseImage" | "devnetImage" | "nodeImage" | "nodeUser" | "postgresImage" | "pushgatewayImage"
 > &
   Readonly<{
     /** The repository's root: the build's context, where {@link installImageDependencies} has been. */
@@ -23,6 +23,7 @@ export class GatehouseImages extends ComponentResource {
   readonly devnet: Input<string>;
   readonly node: Input<string> | undefined;
   readonly postgres: Input<string> | undefined;
+  readonly pushgateway: Input<string> | undefined;
   readonly #args: GatehouseImagesArgs;
 
   constructor(name: string, args: GatehouseImagesArgs, opts?: ComponentResourceOptions) {
@@ -46,6 +47,8 @@ export class GatehouseImages extends ComponentResource {
         : this.#pulled("devnet", args.devnetImage);
     this.node = args.nodeImage === undefined ? undefined : this.#pulled("node", args.nodeImage);
     this.postgres = args.postgresImage === undefined ? undefined : this.#pulled("postgres", args.postgresImage);
+    this.pushgateway =
+      args.pushgatewayImage === undefined ? undefined : this.#pulled("pushgateway", args.pushgatewayImage);
     this.registerOutputs({});
   }
 

@@ -4,11 +4,13 @@ import { log, secret, type Output } from "@pulumi/pulumi";
 import type { StackConfig } from "../config-schema.ts";
 import { devAccounts } from "../spec/dev-accounts.ts";
 import { peerWarning } from "../spec/peers.ts";
+import { pushgatewayImageOf } from "../spec/push-target.ts";
 import { KubernetesNamespace } from "./kubernetes-namespace.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
 /** What a stack's configuration says of its namespace. */
 export function kubernetesOptions(config: StackConfig, prefix: string): KubernetesOptions {
+  const pushgateway = pushgatewayImageOf(config);
   return {
     prefix,
     namespace: config.namespace,
@@ -16,6 +18,7 @@ export function kubernetesOptions(config: StackConfig, prefix: string): Kubernet
       ...(config.gatehouseImage === undefined ? {} : { gatehouse: config.gatehouseImage }),
       ...(config.devnetImage === undefined ? {} : { devnet: config.devnetImage }),
       ...(config.nodeImage === undefined ? {} : { node: config.nodeImage }),
+      ...(pushgateway === undefined ? {} : { pushgateway }),
     },
     storageClass: config.storageClass,
     nodeVolumeGibibytes: config.nodeVolumeGibibytes,

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { StackConfig } from "../config-schema.ts";
 import type { ConfigProblem } from "../spec/config-problem.ts";
 import { peerPort } from "../spec/peers.ts";
+import { pushgatewayImageOf } from "../spec/push-target.ts";
 import type { AskEngine } from "./engine-question.ts";
 import { programsMissing } from "./image-contents.ts";
 import type { PortProbe } from "./port-probe.ts";
@@ -91,6 +92,9 @@ function wantedPorts(config: StackConfig): readonly WantedPort[] {
     { key: "resourceServerPort", address, port: config.resourceServerPort },
     { key: "resourceServerOperationsPort", address: "127.0.0.1", port: config.resourceServerOperationsPort },
     { key: "statusPort", address: "127.0.0.1", port: config.statusPort },
+    ...(config.pushgatewayUrl === undefined
+      ? [{ key: "pushgatewayPort", address: "127.0.0.1", port: config.pushgatewayPort }]
+      : []),
     ...(config.nodeImage === undefined ? [] : [{ key: "peerPort", address: "0.0.0.0", port: peerPort(config) }]),
   ];
 }
@@ -107,11 +111,11 @@ function clashes(config: StackConfig): readonly ConfigProblem[] {
 
 async function imageProblems(config: StackConfig, { ask }: DockerLook): Promise<readonly ConfigProblem[]> {
   const builds = config.gatehouseImage === undefined;
-  const named = ["gatehouseImage", "devnetImage", "nodeImage", "postgresImage"] as const;
+  const named = ["gatehouseImage", "devnetImage", "nodeImage", "postgresImage", "pushgatewayImage"] as const;
   const keys = [...named, ...(builds ? (["baseImage"] as const) : [])];
   const found = await Promise.all(
     keys.map(async (key): Promise<readonly ConfigProblem[]> => {
-      const name = config[key];
+      const name = key === "pushgatewayImage" ? pushgatewayImageOf(config) : config[key];
       if (name === undefined) return [];
       const here = await ask(`/images/${encodeURI(name)}/json`);
       if (here.status === 200) return key === "baseImage" ? baseProblems(config, here.body, ask) : [];

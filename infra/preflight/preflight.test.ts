@@ -13,6 +13,7 @@ const directory = mkdtempSync(join(tmpdir(), "gatehouse-preflight-"));
 const socket = join(directory, "engine.sock");
 const images: Readonly<Record<string, unknown>> = {
   "node:26": { Config: { Env: ["NODE_VERSION=26.1.0"] } },
+  "push:1": {},
   "node:20": { Config: { Env: ["NODE_VERSION=20.1.0"] } },
 };
 const running = [
@@ -50,8 +51,9 @@ afterAll(() => {
 
 async function problemsOf(raw: Readonly<Record<string, string>>): Promise<string[]> {
   const base = { dockerEngine: `unix://${socket}`, tokenAddress: `0x${"02".repeat(20)}`, devAccounts: "true" };
+  const ready = { baseImage: "node:26", pushgatewayImage: "push:1", pushgatewayPort: "19091" };
   try {
-    await preflight(parseConfig({ ...base, baseImage: "node:26", ...raw }), { prefix: "gh", environment: {} });
+    await preflight(parseConfig({ ...base, ...ready, ...raw }), { prefix: "gh", environment: {} });
   } catch (error) {
     if (error instanceof ConfigError) return error.problems.map(({ key, message }) => `${key}: ${message}`);
     throw error;
@@ -66,6 +68,7 @@ describe("before anything is made on Docker", () => {
       devAccounts: "false",
       tokenAddress: "",
       statusPort: String(port),
+      pushgatewayImage: "",
       baseImage: "node:20",
       devnetImage: "registry.example/devnet:1",
     });
@@ -76,6 +79,7 @@ describe("before anything is made on Docker", () => {
       "resourceServerPort: found 4021, but the container other publishes it already. Free it, or take another one with `pulumi config set resourceServerPort …`.",
       `statusPort: found ${port}, but another program on this machine listens on it at 127.0.0.1. Free it, or take another one with \`pulumi config set statusPort …\`.`,
       "devnetImage: found registry.example/devnet:1, which the engine does not have and can't pull (manifest unknown); correct it with `pulumi config set devnetImage …`, or load it into the engine.",
+      "pushgatewayImage: found prom/pushgateway:v1.11.3@sha256:74fa117cef2d7e383112d25139ff1c2d2e309c35389a9e0554a47136a1482e48, which the engine does not have and can't pull (manifest unknown); correct it with `pulumi config set pushgatewayImage …`, or load it into the engine.",
       "baseImage: found node:20, which has Node 20.1.0; expected an image with Node 24 or later. Correct it with `pulumi config set baseImage …`.",
     ]);
   });

@@ -8,7 +8,7 @@ export type RegistryLook = Readonly<{ fetch: typeof globalThis.fetch }>;
 /** How long one registry may take over all questions; one that takes longer is left to the cluster. */
 const askTimeoutMs = 3_000;
 
-const imageKeys = ["gatehouseImage", "devnetImage", "nodeImage"] as const;
+const imageKeys = ["gatehouseImage", "devnetImage", "nodeImage", "pushgatewayImage"] as const;
 
 /** Forms of a manifest that a registry may have (OCI image specification; Docker image manifest, version 2, schema 2). */
 const manifestTypes = [

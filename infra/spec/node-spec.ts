@@ -13,6 +13,8 @@ export type NodeArgs = CommonArgs &
     version: string;
     /** User that the node's own image runs as; absent for the devnet, which is one of Gatehouse's images. */
     imageUser: number | undefined;
+    /** How the node reaches the Pushgateway. */
+    pushEdge: Edge;
     /** Command of the node's own image that tells whether the node is well. */
     healthCommand: readonly string[] | undefined;
     /** The node's first configuration; its peers' port is the one that is exposed. */
@@ -25,8 +27,6 @@ const ports: readonly PortSpec[] = [
   { name: "http", number: nodePorts.http, audience: "pod" },
   { name: "ws", number: nodePorts.webSocket, audience: "pod" },
 ];
-
-const edges: readonly Edge[] = [{ to: "pushgateway", port: "http" }];
 
 /** Builds the node: the devnet, or the operator's own image. Its RPC is reached through the sidecar's gateway only. */
 export function nodeSpec(args: NodeArgs): BuiltService {
@@ -68,7 +68,7 @@ function devnetNode(args: NodeArgs): BuiltService {
       },
       ports,
       volumes: [workspace],
-      edges,
+      edges: [args.pushEdge],
       health,
       limits: { cpus: 1, memoryMebibytes: 1_024 },
       stopGraceSeconds: nodeStopGraceSeconds,
@@ -90,7 +90,7 @@ function realNode(args: NodeArgs, uid: number): BuiltService {
     files: [],
     ports: [...ports, { name: "peers", number: args.conf.peerPort, audience: "peers" }],
     volumes: [workspace],
-    edges: [...edges, { to: "internet" }],
+    edges: [args.pushEdge, { to: "internet" }],
     health: { kind: "port", port: "http", command: args.healthCommand, startWithinSeconds: replayMaxSeconds },
     limits: args.limits ?? { cpus: 8, memoryMebibytes: 32_768 },
     user: nodeUser(uid),

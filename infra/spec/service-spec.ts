@@ -14,7 +14,7 @@ export type ServiceName =
   | "postgres";
 
 /** Which image runs a service; the target knows how the image is come by. */
-export type ImageName = "gatehouse" | "devnet" | "node" | "postgres";
+export type ImageName = "gatehouse" | "devnet" | "node" | "postgres" | "pushgateway";
 
 /**
  * Who may reach a port: `public` from outside, `peers` other nodes of the chain from outside, `system` the other services of the
@@ -72,6 +72,8 @@ export type NetworkHealth = Readonly<{
   startupPath: string;
   /** How long the first start may take before the service counts as failed. */
   startWithinSeconds: number;
+  /** What an image that is not one of Gatehouse's is asked with from within; absent: the program of Gatehouse's images. */
+  command?: readonly string[];
 }>;
 
 /** A service of which one can see from outside its container only whether its port is open. */

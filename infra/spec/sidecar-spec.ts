@@ -1,7 +1,9 @@
+import { urlAuthority } from "#daemon/url-authority.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { nodePorts, nodeStopGraceSeconds, workspaceDirectory, workspace } from "./node-layout.ts";
 import { nodeUser } from "./node-user.ts";
+import type { PushTarget } from "./push-target.ts";
 import type { AccessTokens } from "./resource-server-spec.ts";
 import { stateDirectory, type ServiceSpec } from "./service-spec.ts";
 import type { SettingsTree } from "./settings-tree.ts";
@@ -22,9 +24,8 @@ export type SidecarArgs = CommonArgs &
     nodeImageUser: number | undefined;
     /** Host under which the sidecar reaches the node. */
     nodeHost: string;
-    /** Host of the Pushgateway, for the node and for the sidecar. */
-    pushgatewayHost: string;
-    pushgatewayPort: number;
+    /** The Pushgateway, for the node and for the sidecar. */
+    push: PushTarget;
     pushIntervalSeconds: number;
     /** Job name of the node's metrics; unique per node. */
     jobName: string;
@@ -79,7 +80,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
       edges: [
         { to: "node", port: "http" },
         { to: "node", port: "ws" },
-        { to: "pushgateway", port: "http" },
+        args.push.edge,
         ...(args.accessTokens === undefined ? [] : [{ to: "resource-server", port: "http" } as const]),
         ...(args.restart.driver === "kubernetes" ? [{ to: "api" } as const] : []),
       ],
@@ -111,12 +112,12 @@ function sidecarTree(args: SidecarArgs): SettingsTree {
       webSocketUrl: `ws://${args.nodeHost}:${nodePorts.webSocket}`,
       chainId: args.chainId,
     },
-    pushgateway: { url: `http://${args.pushgatewayHost}:${args.pushgatewayPort}` },
+    pushgateway: { url: `http://${urlAuthority(args.push.host, args.push.port)}` },
     monitor: {
       enabled: true,
       jobName: args.jobName,
-      pushAddress: args.pushgatewayHost,
-      pushPort: args.pushgatewayPort,
+      pushAddress: args.push.host,
+      pushPort: args.push.port,
       pushIntervalSeconds: args.pushIntervalSeconds,
     },
     upkeep: { stateDirectory },

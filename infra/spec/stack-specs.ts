@@ -11,7 +11,8 @@ import type { NodeArgs } from "./node-spec.ts";
 import { ownDatabaseOf } from "./own-database.ts";
 import { hostAddress, peerPort } from "./peers.ts";
 import type { PostgresArgs } from "./postgres-spec.ts";
-import { pushgatewayPort } from "./pushgateway-spec.ts";
+import { pushTargetOf, type PushTarget } from "./push-target.ts";
+import type { PushgatewayArgs } from "./pushgateway-spec.ts";
 import type { RestoreArgs } from "./restore-spec.ts";
 import { databaseOf } from "./replication.ts";
 import type { ResourceServerArgs, Routes } from "./resource-server-spec.ts";
@@ -29,7 +30,8 @@ export type StackArgs = Readonly<{
   restore: RestoreArgs | undefined;
   /** When snapshots of the node's volume are taken, where they are. */
   volumeSnapshots: VolumeSnapshotArgs | undefined;
-  pushgateway: CommonArgs;
+  /** The stack's own Pushgateway; absent where it uses one that runs already. */
+  pushgateway: PushgatewayArgs | undefined;
   /** The PostgreSQL server of the stack's own, where it has one. */
   postgres: PostgresArgs | undefined;
   facilitator: FacilitatorArgs;
@@ -57,19 +59,19 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const token = tokenOf(config);
   const imageUser = config.nodeImage === undefined ? undefined : config.nodeUser;
   const jobName = `${prefix}-node`;
+  const push = pushTargetOf(config, addresses);
   const database = databaseOf(config, context);
   const tokens = accessTokensOf(signer, context);
   const sample = Object.keys(config.routes).length === 0;
   return {
-    node: nodeArgs(config, context, { imageUser, jobName }),
+    node: nodeArgs(config, context, { imageUser, jobName, push }),
     sidecar: {
       chainId: config.chainId,
       nodeVersion: config.nodeVersion,
       nodeImage: config.nodeImage,
       nodeImageUser: imageUser,
       nodeHost: addresses.nodeOfSidecar,
-      pushgatewayHost: addresses.pushgateway,
-      pushgatewayPort,
+      push,
       pushIntervalSeconds: config.metricsPushIntervalSeconds,
       jobName,
       restart: context.restart,
@@ -79,7 +81,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
     },
     restore: config.restore && { ...config.restore, imageUser, ...common(config, "restore") },
     volumeSnapshots: config.volumeSnapshots && { ...config.volumeSnapshots, ...common(config, "volume-snapshot") },
-    pushgateway: common(config, "pushgateway"),
+    pushgateway: config.pushgatewayUrl === undefined ? { limits: config.limits.pushgateway } : undefined,
     postgres: ownDatabaseOf(config, context.secret),
     facilitator: {
       chainId: config.chainId,
@@ -108,20 +110,21 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
 
 function nodeArgs(
   config: StackConfig,
-  { addresses, secret }: StackContext,
-  { imageUser, jobName }: Readonly<{ imageUser: number | undefined; jobName: string }>,
+  { secret }: StackContext,
+  { imageUser, jobName, push }: Readonly<{ imageUser: number | undefined; jobName: string; push: PushTarget }>,
 ): NodeArgs {
   return {
     chainId: config.chainId,
     version: config.nodeVersion,
     imageUser,
+    pushEdge: push.edge,
     healthCommand: config.nodeHealthCommand,
     conf: {
       host: hostAddress(config),
       peerPort: peerPort(config),
       jobName,
-      pushAddress: addresses.pushgateway,
-      pushPort: pushgatewayPort,
+      pushAddress: push.host,
+      pushPort: push.port,
       pushIntervalSeconds: config.metricsPushIntervalSeconds,
     },
     mnemonic: config.devAccounts ? secret(devnetMnemonic) : undefined,

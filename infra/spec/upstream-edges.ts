@@ -8,6 +8,11 @@ const withUpstream = z.object({ upstream: z.url() });
 /** A Service's name with its namespace (Kubernetes, "DNS for Services and Pods"): `<name>.<namespace>.svc`, with or without the cluster's domain. */
 const serviceName = /^[^.]+\.(?<namespace>[^.]+)\.svc(\.|$)/;
 
+/** The namespace of a Service by its host name; `undefined` for a host that is none. */
+export function serviceNamespace(host: string): string | undefined {
+  return serviceName.exec(host)?.groups?.["namespace"];
+}
+
 /**
  * The connections that routes need to reach their upstreams: to the namespace that a Service's name tells, to an address that stands in the
  * URL, else to the internet. A name without a dot is one of the stack's own services, whose edges their builders know.
@@ -26,7 +31,7 @@ function edgesTo({ protocol, hostname, port }: URL): readonly Edge[] {
     const number = port === "" ? ({ "https:": 443 }[protocol] ?? 80) : Number(port);
     return [{ to: "host", port: number, cidr: `${host}/${family === 4 ? 32 : 128}` }];
   }
-  const namespace = serviceName.exec(host)?.groups?.["namespace"];
+  const namespace = serviceNamespace(host);
   if (namespace !== undefined) return [{ to: "namespace", namespace }];
   return host.includes(".") ? [{ to: "internet" }] : [];
 }

@@ -3,16 +3,22 @@ import { freePorts } from "../support/free-ports.ts";
 /** The ports that a stack on Docker publishes on its host, by the stack's configuration keys. */
 export type HostPorts = Readonly<
   Record<
-    "gatewayPort" | "privateGatewayPort" | "resourceServerPort" | "resourceServerOperationsPort" | "statusPort",
+    | "gatewayPort"
+    | "privateGatewayPort"
+    | "resourceServerPort"
+    | "resourceServerOperationsPort"
+    | "statusPort"
+    | "pushgatewayPort",
     number
   >
 >;
 
 /** Ports that are free now, one for each key. */
 export async function freeHostPorts(): Promise<HostPorts> {
-  const [gatewayPort = 0, privateGatewayPort = 0, resourceServerPort = 0, ...operations] = await freePorts(5);
-  const [resourceServerOperationsPort = 0, statusPort = 0] = operations;
-  return { gatewayPort, privateGatewayPort, resourceServerPort, resourceServerOperationsPort, statusPort };
+  const [gatewayPort = 0, privateGatewayPort = 0, resourceServerPort = 0, ...operations] = await freePorts(6);
+  const [resourceServerOperationsPort = 0, statusPort = 0, pushgatewayPort = 0] = operations;
+  const published = { gatewayPort, privateGatewayPort, resourceServerPort, resourceServerOperationsPort };
+  return { ...published, statusPort, pushgatewayPort };
 }
 
 /** The ports as a stack's configuration has them. */

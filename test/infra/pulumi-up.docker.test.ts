@@ -1,5 +1,5 @@
 import { decodePaymentResponseHeader } from "@x402/core/http";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { uniqueName } from "../support/engine/container.ts";
 import { docker } from "../support/engine/docker.ts";
@@ -12,6 +12,7 @@ import { pulumiStack, type PulumiResult, type PulumiStack } from "../support/pul
 import { removeStack } from "../support/pulumi/remove-stack.ts";
 import { until } from "../support/until.ts";
 import { freeHostPorts } from "./host-ports.ts";
+import { buildPushgatewayImage } from "./test-images.ts";
 
 const engine = await findEngine();
 const pulumi = await findPulumi("docker");
@@ -22,7 +23,7 @@ const nodeConf = "/data/bin/node.conf";
 
 let stack: PulumiStack;
 let config: Record<string, unknown> = {};
-let urls = { gateway: "", resourceServer: "" };
+let urls = { gateway: "", resourceServer: "", pushgateway: "" };
 const times: string[] = [];
 
 const container = (service: string) => `${stack.prefix}-${service}`;
@@ -63,9 +64,8 @@ async function senderOf(transaction: string): Promise<string | undefined> {
 
 /** The seconds since 1970 at which the node's metrics last reached the Pushgateway. */
 async function lastPush(): Promise<number> {
-  const program =
-    'fetch("http://pushgateway:9091/metrics").then((answer) => answer.text()).then((text) => process.stdout.write(text))';
-  const found = /^push_time_seconds\{[^}]*\} (\S+)$/m.exec(await evaluate("sidecar", program));
+  const scraped = await fetch(`${urls.pushgateway}/metrics`, { signal: AbortSignal.timeout(10_000) });
+  const found = /^push_time_seconds\{[^}]*\} (\S+)$/m.exec(await scraped.text());
   return Number(found?.[1] ?? 0);
 }
 
@@ -79,10 +79,12 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     if (!engine.ok) throw new Error(engine.message);
     stack = await pulumiStack(uniqueName("up").replace("gatehouse-test-", ""));
     const ports = await freeHostPorts();
-    urls = {
-      gateway: `http://127.0.0.1:${ports.gatewayPort}`,
-      resourceServer: `http://127.0.0.1:${ports.resourceServerPort}`,
-    };
+    const [gateway, resourceServer, pushgateway] = [
+      ports.gatewayPort,
+      ports.resourceServerPort,
+      ports.pushgatewayPort,
+    ].map((port) => `http://127.0.0.1:${port}`) as [string, string, string];
+    urls = { gateway, resourceServer, pushgateway };
     config = {
       target: "docker",
       dockerEngine: engine.url,
@@ -91,6 +93,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
       tokenAddress,
       nodeVersion: "0.15.0",
       ...ports,
+      pushgatewayImage: await buildPushgatewayImage(inject("testImagesName"), engine.nodeImage),
     };
     await stack.configure(config);
   });

@@ -6,6 +6,7 @@ import { docker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { callRpc } from "../support/call-rpc.ts";
 import { balanceOf, clientFetch, payee } from "../support/paying.ts";
+import { pushProtobuf } from "../support/pushed-protobuf.ts";
 import { until } from "../support/until.ts";
 import { forbiddenCalls, type ForbiddenCall } from "./forbidden-engine-calls.ts";
 import { buildTestImages, type TestImages } from "./test-images.ts";
@@ -94,6 +95,26 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
       await body.dump();
       expect(statusCode).toBe(401);
     }
+  });
+
+  test("takes what a real node pushes, shows it to Prometheus on the host's loopback, and keeps it over a restart", async () => {
+    const gateway = `${prefix}-pushgateway`;
+    const pushed = await pushProtobuf(urls.pushgateway, { job: "real-node", name: "chain_height", value: 42 });
+    expect(pushed.status).toBe(200);
+    const scrape = async () => (await fetch(`${urls.pushgateway}/metrics`)).text();
+    const sample = 'chain_height{instance="",job="real-node"} 42';
+    expect(await scrape()).toContain(sample);
+    await docker("restart", gateway);
+    await until("what was pushed is there again", 30_000, async () => (await scrape()).includes(sample));
+    await until("it is healthy", 60_000, async () => {
+      return (await stack.inspect(gateway)).State.Health?.Status === "healthy";
+    });
+    const identity = await stack.api.run(gateway, [
+      "sh",
+      "-c",
+      "id -u; grep CapEff /proc/self/status; touch /x 2>/dev/null || echo refused",
+    ]);
+    expect(identity).toMatch(/^65534\nCapEff:\s+0{16}\nrefused\n$/);
   });
 
   test("limits the range of eth_getLogs at the gateway, and answers within it", async () => {

@@ -12,6 +12,8 @@ export type TestImages = Readonly<{
   gatehouse: string;
   /** The devnet node; its `node_cli` is a script, so its base has a shell. */
   devnet: string;
+  /** A Pushgateway, Debian's, laid out as the official image is. */
+  pushgateway: string;
 }>;
 
 /** The user of a real node's image, whom {@link TestImages.gatehouse} is built for too. */
@@ -23,11 +25,16 @@ const buildDeadlineMs = 600_000;
 
 /** What the images of that name are called. */
 export function testImages(name: string): TestImages {
-  return { bareBase: `${name}:bare`, gatehouse: `${name}:gatehouse`, devnet: `${name}:devnet` };
+  return {
+    bareBase: `${name}:bare`,
+    gatehouse: `${name}:gatehouse`,
+    devnet: `${name}:devnet`,
+    pushgateway: `${name}:pushgateway`,
+  };
 }
 
 /**
- * Builds the images of that name with the classic builder and without a network, unless they are there.
+ * Builds the images of that name with the classic builder, unless they are there; the product's own without a network.
  *
  * @param nodeImage a Debian image with Node.
  */
@@ -42,7 +49,21 @@ export async function buildTestImages(name: string, nodeImage: string): Promise<
   await build(images.gatehouse, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: images.bareBase, ...nodeUser });
   await build(onFullBase, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: nodeImage });
   await build(images.devnet, "infra/images/devnet.Dockerfile", { GATEHOUSE_IMAGE: onFullBase });
+  await buildPushgatewayImage(name, nodeImage);
   return images;
+}
+
+/**
+ * Builds an image with a Pushgateway in it, unless it is there. Debian's packages are downloaded.
+ *
+ * @param nodeImage a Debian image.
+ */
+export async function buildPushgatewayImage(name: string, nodeImage: string): Promise<string> {
+  const tag = testImages(name).pushgateway;
+  if ((await builtImages(name)).includes(tag)) return tag;
+  const place = { network: "host", context: join(import.meta.dirname, "pushgateway-image") } as const;
+  await build(tag, "test/infra/pushgateway-image/Dockerfile", { NODE_IMAGE: nodeImage }, place);
+  return tag;
 }
 
 /**

@@ -11,7 +11,10 @@ export type TestStack = EngineStack &
     /** Begins the names of everything that was made. */
     prefix: string;
     urls: Readonly<
-      Record<"gateway" | "privateGateway" | "resourceServer" | "resourceServerOperations" | "status", string>
+      Record<
+        "gateway" | "privateGateway" | "resourceServer" | "resourceServerOperations" | "status" | "pushgateway",
+        string
+      >
     >;
   }>;
 
@@ -29,6 +32,7 @@ export async function startTestStack(
     tokenAddress,
     gatehouseImage: images.gatehouse,
     devnetImage: images.devnet,
+    pushgatewayImage: images.pushgateway,
     ...asConfig(ports),
     ...more,
   };
@@ -42,6 +46,7 @@ export async function startTestStack(
       resourceServer: `http://127.0.0.1:${ports.resourceServerPort}`,
       resourceServerOperations: `http://127.0.0.1:${ports.resourceServerOperationsPort}`,
       status: `http://127.0.0.1:${ports.statusPort}`,
+      pushgateway: `http://127.0.0.1:${ports.pushgatewayPort}`,
     },
   };
 }
