@@ -42,3 +42,8 @@ export function streamHeaders(source: AnswerSource, lengthBytes: number | undefi
     [sourceHeader, source],
   ];
 }
+
+/** Headers as lines, each with its end. */
+export function headerLines(headers: AnswerHeaders): string {
+  return headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+}

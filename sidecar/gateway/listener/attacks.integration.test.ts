@@ -160,6 +160,47 @@ describe("attacks on the listeners", () => {
     }
   });
 
+  it("two Host headers are refused, and an absolute-form target's host counts, not the header's", async () => {
+    const url = gateway.urls["internal"]!;
+    const { host } = new URL(url);
+    const send = (line: string, ...headers: string[]) =>
+      rawExchange(
+        url,
+        [
+          Buffer.from(
+            `${[line, ...headers, "Content-Type: application/json", `Content-Length: ${coinbase.length}`].join("\r\n")}\r\n\r\n${coinbase}`,
+          ),
+        ],
+        { expected: 1, quietMs: 10 },
+      );
+    const twice = await send("POST / HTTP/1.1", `Host: ${host}`, "Host: evil.example");
+    expect(twice).toMatch(/^HTTP\/1\.1 400 [^]*more than one Host header; send one\n$/);
+    expect(await send(`POST http://${host}/ HTTP/1.1`, "Host: evil.example")).toContain('"result":"0x0"');
+    expect(await send("POST http://evil.example/ HTTP/1.1", `Host: ${host}`)).toMatch(/^HTTP\/1\.1 403 /);
+  });
+
+  it.each([
+    [
+      "Java's HttpClient",
+      [
+        "Connection: Upgrade, HTTP2-Settings",
+        "Upgrade: h2c",
+        "HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA",
+      ],
+    ],
+    [
+      "curl --http2",
+      ["Connection: Upgrade, HTTP2-Settings", "HTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA", "Upgrade: h2c"],
+    ],
+    ["a TLS upgrade", ["Connection: Upgrade", "Upgrade: TLS/1.2"]],
+  ])("an offer to upgrade that is no WebSocket's is ignored, and the call answered: %s", async (_, headers) => {
+    const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", ...headers];
+    const request = Buffer.from(`${[...head, `Content-Length: ${coinbase.length}`].join("\r\n")}\r\n\r\n${coinbase}`);
+    const answers = await rawExchange(gateway.url, [request, request], { expected: 2, quietMs: 10 });
+    expect(answers.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
+    expect(answers.match(/"result":"0x0"/g)).toHaveLength(2);
+  });
+
   it("a compressed WebSocket message is refused before it is read, though the client offers compression", async () => {
     const { hostname, port } = new URL(gateway.url);
     const socket = connect(Number(port), hostname);

@@ -1,11 +1,21 @@
 import type { AnswerSource } from "../dispatch/answer-sink.ts";
-import { refusedHeaders, streamHeaders, wholeHeaders, type AnswerHeaders } from "./answer-head.ts";
+import { headerLines, refusedHeaders, streamHeaders, wholeHeaders, type AnswerHeaders } from "./answer-head.ts";
+
+/** What the head of any answer has. */
+export type FastAnswerContext = Readonly<{
+  /** Lines of headers that come first, each with its end. */
+  extraHeaders: string;
+  /** Whether the connection closes after it. */
+  isLast: boolean;
+}>;
 
 /** Heads of answers as the fast path writes them: byte for byte what node:http writes for the same headers. */
 export type FastAnswerHeads = Readonly<{
-  whole: (source: AnswerSource, lengthBytes: number, isLast: boolean) => string;
-  refused: (retryAfterSeconds: number, lengthBytes: number, isLast: boolean) => string;
-  stream: (source: AnswerSource, lengthBytes: number | undefined, isLast: boolean) => string;
+  whole: (source: AnswerSource, lengthBytes: number, context: FastAnswerContext) => string;
+  refused: (retryAfterSeconds: number, lengthBytes: number, context: FastAnswerContext) => string;
+  stream: (source: AnswerSource, lengthBytes: number | undefined, context: FastAnswerContext) => string;
+  /** An answer without a body. */
+  empty: (status: "200 OK" | "204 No Content", context: FastAnswerContext) => string;
 }>;
 
 /** What heads tell beside the answer: the time in milliseconds since 1970, and what follows an answer's own headers. */
@@ -19,37 +29,42 @@ export function makeFastAnswerHeads(
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
   const starts = new Map<AnswerSource, string>();
   let second = -1;
-  let ageAndDate = "";
+  let age = "";
+  let date = "";
 
-  const tail = (isLast: boolean) => {
+  const plainTail = (isLast: boolean) => {
     const now = wallClock();
     if (Math.floor(now / 1_000) !== second) {
       second = Math.floor(now / 1_000);
-      ageAndDate = `${lines(ageHeaders())}Date: ${new Date(now).toUTCString()}\r\n`;
+      age = headerLines(ageHeaders());
+      date = `Date: ${new Date(now).toUTCString()}\r\n`;
     }
-    return `${ageAndDate}${isLast ? "Connection: close\r\n" : keepAlive}`;
+    return `${date}${isLast ? "Connection: close\r\n" : keepAlive}`;
   };
-  /** The start of a whole answer up to the number of its length, which is the last of its headers. */
+  const tail = (isLast: boolean) => {
+    // Evaluated first: it makes the age, too, once a second.
+    const end = plainTail(isLast);
+    return `${age}${end}`;
+  };
+  /** The headers of a whole answer up to the number of its length, which is the last of them. */
   const wholeStart = (source: AnswerSource) => {
-    const start = starts.get(source) ?? headText("200 OK", wholeHeaders(source, 0)).slice(0, -"0\r\n".length);
+    const start = starts.get(source) ?? headerLines(wholeHeaders(source, 0)).slice(0, -"0\r\n".length);
     starts.set(source, start);
     return start;
   };
   return {
-    whole: (source, lengthBytes, isLast) => `${wholeStart(source)}${lengthBytes}\r\n${tail(isLast)}\r\n`,
-    refused: (retryAfterSeconds, lengthBytes, isLast) =>
-      `${headText("429 Too Many Requests", refusedHeaders(retryAfterSeconds, lengthBytes))}${tail(isLast)}\r\n`,
-    stream: (source, lengthBytes, isLast) => {
-      const chunked = lengthBytes === undefined ? "Transfer-Encoding: chunked\r\n" : "";
-      return `${headText("200 OK", streamHeaders(source, lengthBytes))}${tail(isLast)}${chunked}\r\n`;
+    whole: (source, lengthBytes, { extraHeaders, isLast }) =>
+      `HTTP/1.1 200 OK\r\n${extraHeaders}${wholeStart(source)}${lengthBytes}\r\n${tail(isLast)}\r\n`,
+    refused: (retryAfterSeconds, lengthBytes, { extraHeaders, isLast }) => {
+      const headers = headerLines(refusedHeaders(retryAfterSeconds, lengthBytes));
+      return `HTTP/1.1 429 Too Many Requests\r\n${extraHeaders}${headers}${tail(isLast)}\r\n`;
     },
+    stream: (source, lengthBytes, { extraHeaders, isLast }) => {
+      const chunked = lengthBytes === undefined ? "Transfer-Encoding: chunked\r\n" : "";
+      const headers = headerLines(streamHeaders(source, lengthBytes));
+      return `HTTP/1.1 200 OK\r\n${extraHeaders}${headers}${tail(isLast)}${chunked}\r\n`;
+    },
+    empty: (status, { extraHeaders, isLast }) =>
+      `HTTP/1.1 ${status}\r\n${extraHeaders}Content-Length: 0\r\n${plainTail(isLast)}\r\n`,
   };
-}
-
-function headText(status: string, headers: AnswerHeaders): string {
-  return `HTTP/1.1 ${status}\r\n${lines(headers)}`;
-}
-
-function lines(headers: AnswerHeaders): string {
-  return headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
 }

@@ -4,10 +4,10 @@ import type { Identify } from "../callers/identify.ts";
 import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { Outbox } from "../wire/outbox.ts";
+import { ReceivedBytes } from "../wire/received-bytes.ts";
 import type { FastAnswerHeads } from "./fast-answer.ts";
-import { readFastRequests, type FastRequestRules, type FastRequests } from "./fast-requests.ts";
+import { readFastRequests, type FastRequest, type FastRequestRules, type FastRequests } from "./fast-requests.ts";
 import { makeFastSink } from "./fast-sink.ts";
-import type { RequestFacts } from "./request-facts.ts";
 import { takeReads, type SocketReads } from "./socket-reads.ts";
 
 /** Bytes that may come while an answer is under way before the connection is no longer read. */
@@ -17,8 +17,16 @@ const firstBytesMs = 10_000;
 /** Time without progress after which a connection that is being closed is no longer waited for. */
 const closingMs = 1_000;
 
-/** How long a fast connection waits for its client. */
-export type FastConnectionWaits = Readonly<{ idleTimeoutMs: number; slowReaderTimeoutMs: number }>;
+/** How long a fast connection waits for its client; `requestTimeoutMs` for the whole of a request. */
+export type FastConnectionWaits = Readonly<{
+  idleTimeoutMs: number;
+  requestTimeoutMs: number;
+  slowReaderTimeoutMs: number;
+}>;
+
+/** What node:http answers to what is no request, or not all of one in time. */
+const badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+const requestTimeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 
 /** What a fast connection answers with. */
 export type FastConnectionDependencies = FastRequestRules &
@@ -37,9 +45,9 @@ export type FastConnectionDependencies = FastRequestRules &
   }>;
 
 /**
- * A client's connection on the raw socket, for as long as it sends whole requests of the one common shape, one at a time. At
- * anything else it goes to node:http, with the bytes that were not answered. Nothing of a client's request is ever passed on:
- * the node gets requests that the gateway writes.
+ * A client's connection on the raw socket, for as long as it sends well-formed requests to the root path. At anything else it goes to
+ * node:http, with the bytes that were not answered. Nothing of a client's request is ever passed on: the node gets requests that
+ * the gateway writes.
  */
 export class FastConnection {
   readonly #socket: Socket;
@@ -50,8 +58,12 @@ export class FastConnection {
   readonly #listeners: readonly (readonly [event: string, listener: () => void])[];
   #isBusy = false;
   #flow: AnswerFlow | undefined;
-  /** What was read and is not answered: whole requests that came at once, or the start of one while an answer is under way. */
-  #unread: Buffer | undefined;
+  /** What was read and is not answered: whole requests that came at once, or the start of one. */
+  readonly #unread = new ReceivedBytes();
+  /** When the first bytes came of a request that is not whole yet. */
+  #begunAt: number | undefined;
+  /** Of the request that is answered, for the head of its answer. */
+  #extraHeaders = "";
   #isServing = false;
   #isGone = false;
   /** Whether the socket's own timer watches a client that does not take what was written. */
@@ -64,7 +76,8 @@ export class FastConnection {
     this.#socket = socket;
     this.#dependencies = dependencies;
     this.#requests = readFastRequests(socket.remoteAddress ?? "", dependencies);
-    this.#sink = makeFastSink(socket, { heads, outbox, isDraining, finish: () => this.#finish() });
+    const context = () => ({ extraHeaders: this.#extraHeaders, isLast: isDraining() });
+    this.#sink = makeFastSink(socket, { heads, outbox, context, finish: () => this.#finish() });
     this.#activeAt = clock();
     this.#patienceMs = Math.min(firstBytesMs, waits.idleTimeoutMs);
     this.#listeners = [
@@ -79,9 +92,11 @@ export class FastConnection {
     this.#reads = takeReads(socket, (bytes) => this.#receive(bytes));
   }
 
-  /** Ends the connection unless an answer is under way, which ends it itself while the listener drains. */
+  /** Ends the connection, unless a request is under way; one that is not whole yet goes to node:http, which ends it when it was answered. */
   closeIfIdle(): void {
-    if (!this.#isBusy) this.#leave();
+    if (this.#isBusy) return;
+    if (this.#begunAt === undefined) this.#leave();
+    else this.#handOver(this.#unread.bytes);
   }
 
   /**
@@ -93,13 +108,16 @@ export class FastConnection {
       if (this.#isWatched || this.#isGone) return;
       this.#isWatched = true;
       this.#socket.setTimeout(this.#dependencies.waits.slowReaderTimeoutMs);
-    } else if (!this.#isBusy && now - this.#activeAt > this.#patienceMs) this.#socket.destroy();
+    } else if (this.#isBusy) return;
+    else if (this.#begunAt !== undefined) {
+      if (now - this.#begunAt > this.#dependencies.waits.requestTimeoutMs) this.#refuse(requestTimeout);
+    } else if (now - this.#activeAt > this.#patienceMs) this.#socket.destroy();
   }
 
   /** Answers whether more may come. */
   #receive(bytes: Buffer): boolean {
     this.#activeAt = this.#dependencies.clock();
-    this.#unread = this.#unread === undefined ? bytes : Buffer.concat([this.#unread, bytes]);
+    this.#unread.append(bytes);
     if (this.#isBusy) return this.#unread.length <= earlyBytes;
     if (this.#socket.writableNeedDrain) return false;
     this.#serve();
@@ -107,16 +125,13 @@ export class FastConnection {
   }
 
   /**
-   * Answers what has been read, one request after another. A request that waits for its answer ends the loop, and so does a
-   * client that does not take the answers it has.
+   * Answers what has been read, one request after another. A request that waits for its answer ends the loop, and so does one
+   * that is not whole, or a client that does not take the answers it has.
    */
   #serve(): void {
     if (this.#isServing) return;
     this.#isServing = true;
-    for (let bytes = this.#unread; bytes !== undefined && this.#mayServe(); bytes = this.#unread) {
-      this.#unread = undefined;
-      this.#serveOne(bytes);
-    }
+    while (this.#unread.length > 0 && this.#mayServe() && this.#serveNext());
     this.#isServing = false;
   }
 
@@ -124,35 +139,54 @@ export class FastConnection {
     return !this.#isBusy && !this.#isGone && !this.#socket.writableNeedDrain;
   }
 
-  #serveOne(bytes: Buffer): void {
-    const { identify, isDraining, waits } = this.#dependencies;
-    const body = isDraining() ? undefined : this.#requests.bodyOf(bytes);
-    const facts = this.#requests.facts();
-    if (body === undefined || facts === undefined) {
-      this.#handOver(bytes);
-      return;
+  /** Answers whether a request was whole. */
+  #serveNext(): boolean {
+    const { isDraining, waits, clock } = this.#dependencies;
+    const { bytes } = this.#unread;
+    const request = isDraining() ? ({ kind: "odd" } as const) : this.#requests.next(bytes);
+    if (request.kind === "partial") {
+      this.#begunAt ??= clock();
+      return false;
     }
-    const end = body.byteOffset - bytes.byteOffset + body.length;
-    if (end < bytes.length) this.#unread = bytes.subarray(end);
+    this.#begunAt = undefined;
+    if (request.kind === "odd") {
+      this.#handOver(bytes);
+      return false;
+    }
+    this.#unread.drop(request.endsAt);
     this.#isBusy = true;
     this.#patienceMs = waits.idleTimeoutMs;
-    const identity = identify(facts);
-    if (identity instanceof Promise) void identity.then((known) => this.#answer(known, facts, body, bytes));
-    else this.#answer(identity, facts, body, bytes);
+    this.#extraHeaders = request.extraHeaders;
+    if (request.method === "POST") this.#call(request, bytes);
+    else this.#answerEmpty(request.method);
+    return true;
   }
 
   /** `read` begins with the request. */
-  #answer(identity: CallerIdentity, facts: RequestFacts, body: Buffer, read: Buffer): void {
+  #call(request: FastRequest, read: Buffer): void {
+    const identity = this.#dependencies.identify(request.facts);
+    if (identity instanceof Promise) void identity.then((known) => this.#answer(known, request, read));
+    else this.#answer(identity, request, read);
+  }
+
+  #answer(identity: CallerIdentity, { facts, body, endsAt }: FastRequest, read: Buffer): void {
     if (this.#socket.destroyed) return;
     if (identity.kind === "refused") {
       this.#isBusy = false;
-      const request = read.subarray(0, body.byteOffset - read.byteOffset + body.length);
-      this.#handOver(this.#unread === undefined ? request : Buffer.concat([request, this.#unread]));
+      this.#handOver(Buffer.concat([read.subarray(0, endsAt), this.#unread.bytes]));
       return;
     }
     const { traceContext, requestId } = facts;
     const flow = this.#dependencies.handle(body, { caller: identity.caller, traceContext, requestId }, this.#sink);
     if (this.#isBusy) this.#flow = flow;
+  }
+
+  /** Answers a health check, or a browser's preflight. */
+  #answerEmpty(method: "GET" | "HEAD" | "OPTIONS"): void {
+    const { heads, outbox, isDraining } = this.#dependencies;
+    const status = method === "OPTIONS" ? "204 No Content" : "200 OK";
+    outbox.write(this.#socket, heads.empty(status, { extraHeaders: this.#extraHeaders, isLast: isDraining() }));
+    this.#finish();
   }
 
   #finish(): void {
@@ -164,7 +198,7 @@ export class FastConnection {
   }
 
   #goOn(): void {
-    if (this.#unread !== undefined) this.#serve();
+    if (this.#unread.length > 0) this.#serve();
     if (!this.#isGone && !this.#socket.writableNeedDrain) this.#reads.resume();
   }
 
@@ -187,9 +221,17 @@ export class FastConnection {
     this.#dependencies.handOver(socket, unread);
   }
 
+  /** The client has sent its last: what is left of a request will never be whole. */
   #end(): void {
     this.#dependencies.outbox.flush();
-    this.#socket.end();
+    if (this.#begunAt === undefined) this.#socket.end();
+    else this.#refuse(badRequest);
+  }
+
+  #refuse(answer: string): void {
+    this.#dependencies.outbox.flush();
+    this.#isGone = true;
+    this.#socket.write(answer, "latin1", () => this.#socket.destroy());
   }
 
   #drained(): void {

@@ -16,6 +16,7 @@ export type FastPathDependencies = Readonly<{
   handle: MessageHandler;
   isAllowedHost: (host: string) => boolean;
   ageHeaders: () => AnswerHeaders;
+  corsHeaders: (origin: string) => AnswerHeaders | undefined;
   isDraining: () => boolean;
 }>;
 
@@ -32,7 +33,7 @@ export type FastConnections = Disposable & Readonly<{ closeIdle: () => void }>;
 export function serveFastConnections(
   server: Server,
   waits: FastConnectionWaits,
-  { policy, identify, handle, isAllowedHost, ageHeaders, isDraining }: FastPathDependencies,
+  { policy, identify, handle, isAllowedHost, corsHeaders, ageHeaders, isDraining }: FastPathDependencies,
 ): FastConnections {
   const connections = new Set<FastConnection>();
   let now = performance.now();
@@ -51,6 +52,7 @@ export function serveFastConnections(
     handle,
     bodyBytes: () => policy().settings.limits.bodyBytes,
     isAllowedHost,
+    corsHeaders,
     isDraining,
     waits,
     clock: () => now,

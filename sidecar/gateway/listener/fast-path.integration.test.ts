@@ -13,13 +13,22 @@ const shownEvery = 10_000;
 /** The chain makes no block all the while, and the two would tell its age at different times. */
 const dayMs = 86_400_000;
 
+const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
+const head = (...lines: string[]) =>
+  `${["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", ...lines].join("\r\n")}\r\n\r\n`;
+
 describe("the fast path", () => {
   let node: FakeNode;
   let fast: TestGateway;
   let slow: TestGateway;
   beforeAll(async () => {
     node = await startFakeNode();
-    const settings = { tiers: { public: limitlessTier }, cache: { enabled: false }, head: { tellAgeAfterMs: dayMs } };
+    const settings = {
+      tiers: { public: limitlessTier },
+      cache: { enabled: false },
+      head: { tellAgeAfterMs: dayMs },
+      callers: { corsOrigins: ["https://page.example"] },
+    };
     fast = await startTestGateway(node, settings);
     slow = await startTestGateway(node, { ...settings, listener: { fastPath: false } });
   });
@@ -51,11 +60,46 @@ describe("the fast path", () => {
   );
 
   it("serves many requests on one connection, then what only node:http can, then more", async () => {
-    const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
     const common = bytesOf({ line: "POST / HTTP/1.1", extra: [], body: call, newline: "\r\n", length: 0, type: true });
     const chunked = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${call.length.toString(16)}\r\n${call}\r\n0\r\n\r\n`;
     const pieces = [common, common, chunked, common, common].map((text) => Buffer.from(text, "latin1"));
     const text = await rawExchange(fast.url, pieces, { expected: 5, quietMs: 20 });
     expect(text.match(/"result":"0x0"/g)).toHaveLength(5);
+  });
+
+  it("answers calls that come in small pieces, one after another, a browser's among them", async () => {
+    const preflight = "OPTIONS / HTTP/1.1\r\nHost: a\r\nOrigin: https://page.example\r\n\r\n";
+    const text = [
+      preflight,
+      head("Origin: https://page.example", `Content-Length: ${call.length}`) + call,
+      head("Transfer-Encoding: chunked") +
+        `10\r\n${call.slice(0, 16)}\r\n${(call.length - 16).toString(16)}\r\n${call.slice(16)}\r\n0\r\n\r\n`,
+      "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+    ].join("");
+    const pieces = text.match(/[^]{1,7}/g) ?? [];
+    const answer = await rawExchange(
+      fast.url,
+      pieces.map((piece) => Buffer.from(piece)),
+      { expected: 4, quietMs: 20 },
+    );
+    expect(answer.match(/HTTP\/1\.1 (\d+)/g)).toEqual(["HTTP/1.1 204", "HTTP/1.1 200", "HTTP/1.1 200", "HTTP/1.1 200"]);
+    expect(answer.match(/Access-Control-Allow-Origin: https:\/\/page\.example/g)).toHaveLength(2);
+    expect(answer.match(/"result":"0x0"/g)).toHaveLength(2);
+  });
+
+  it.each([
+    ["a head", "POST / HTTP/1.1\r\nHost: a\r\nX-Slow: "],
+    ["a body", head("Content-Length: 100") + "{"],
+    ["a chunked body", head("Transfer-Encoding: chunked") + "5\r\n{"],
+  ])("gives %s that never becomes whole its time, and no more", async (_, start) => {
+    await using impatient = await startTestGateway(node, { listener: { requestTimeoutMs: 300 } });
+    const startedAt = performance.now();
+    const answer = await rawExchange(impatient.url, [Buffer.from(start)], {
+      expected: 1,
+      quietMs: 50,
+      patienceMs: 5_000,
+    });
+    expect(answer).toBe("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n");
+    expect(performance.now() - startedAt).toBeGreaterThan(300);
   });
 });

@@ -1,50 +1,103 @@
-import { fastHeadBytes, readFastHead, type FastHead } from "./fast-head.ts";
-import { headEnd, knownHead, placeOfBody, type BodyPlace, type KnownHead } from "../wire/known-head.ts";
+import { headEnd, knownHead, placeOfBody, type KnownHead } from "../wire/known-head.ts";
+import { headerLines, type AnswerHeaders } from "./answer-head.ts";
+import { ChunkedRequest } from "./chunked-request.ts";
+import { fastHeadBytes, mayBeFast, readFastHead, type FastHead, type FastMethod } from "./fast-head.ts";
 import type { RequestFacts } from "./request-facts.ts";
 
 /** What a request has to keep to, beside its shape. */
 export type FastRequestRules = Readonly<{
   bodyBytes: () => number;
   isAllowedHost: (host: string) => boolean;
+  /** Headers for a browser's page of this origin; undefined when the origin may not call. */
+  corsHeaders: (origin: string) => AnswerHeaders | undefined;
 }>;
 
-/** Reads the requests of one connection. */
+/** What is known of a request before its body, and what its answer begins with: lines of headers, each with its end. */
+type FastOrigin = Readonly<{ method: FastMethod; facts: RequestFacts; extraHeaders: string }>;
+
+/** A whole request; `endsAt` is where the bytes end that were its own. */
+export type FastRequest = FastOrigin & Readonly<{ kind: "whole"; body: Buffer; endsAt: number }>;
+
+/** A request as far as it was read: `partial`, more is to come; `odd`, it is node:http's. */
+export type FastReading = FastRequest | Readonly<{ kind: "partial" }> | Readonly<{ kind: "odd" }>;
+
+/** Reads the requests of one connection, one after another. */
 export type FastRequests = Readonly<{
-  /** The body of the whole request that these bytes begin with; undefined when it is not for the fast path, or not whole. */
-  bodyOf: (bytes: Buffer) => Buffer | undefined;
-  /** What the head before that body says; undefined before the first. */
-  facts: () => RequestFacts | undefined;
+  /** Reads the request that these bytes begin with: the same as in the last call, or more, until it was whole. */
+  next: (bytes: Buffer) => FastReading;
 }>;
+
+/** A request whose head was read and whose body is not whole. */
+type Begun = FastOrigin & Readonly<{ body: Readonly<{ startsAt: number; endsAt: number }> | ChunkedRequest }>;
+
+/** Most bytes of a chunked request, with its framing, that are kept here; a longer one is node:http's. */
+const chunkedBytes = 262_144;
+
+const partial = { kind: "partial" } as const;
+const odd = { kind: "odd" } as const;
 
 /** Makes the reader of a connection from this address. */
-export function readFastRequests(remoteAddress: string, { bodyBytes, isAllowedHost }: FastRequestRules): FastRequests {
-  let known: KnownHead | undefined;
-  let facts: RequestFacts | undefined;
-  const readHead = (bytes: Buffer): BodyPlace | undefined => {
-    const end = bytes.subarray(0, fastHeadBytes).indexOf(headEnd);
-    if (end === -1) return undefined;
+export function readFastRequests(remoteAddress: string, rules: FastRequestRules): FastRequests {
+  /** The last head, and what it says: a client sends the same again and again. */
+  let known: (FastOrigin & Readonly<{ head: KnownHead | undefined }>) | undefined;
+  let begun: Begun | undefined;
+  let searchedTo = 0;
+
+  const begin = (bytes: Buffer): Begun | typeof partial | typeof odd => {
+    const again = known?.head === undefined ? undefined : placeOfBody(bytes, known.head);
+    if (known !== undefined && again !== undefined) {
+      return withLength(known, again.startsAt, again.lengthBytes);
+    }
+    const end = bytes.subarray(0, fastHeadBytes).indexOf(headEnd, Math.max(0, searchedTo - headEnd.length));
+    if (end === -1) {
+      searchedTo = bytes.length;
+      return bytes.length < fastHeadBytes && mayBeFast(bytes.toString("latin1", 0, 32)) ? partial : odd;
+    }
     const startsAt = end + headEnd.length;
     const text = bytes.toString("latin1", 0, startsAt);
     const head = readFastHead(text);
-    if (head === undefined || !isAllowedHost(head.host)) return undefined;
-    known = knownHead(text);
-    facts = factsOf(remoteAddress, head);
-    return { startsAt, lengthBytes: head.contentLengthBytes };
+    const origin = head === undefined ? undefined : originOf(head, remoteAddress, rules);
+    if (head === undefined || origin === undefined) return odd;
+    known = { ...origin, head: knownHead(text) };
+    return head.framing.kind === "length"
+      ? withLength(origin, startsAt, head.framing.bytes)
+      : { ...origin, body: new ChunkedRequest(startsAt, rules.bodyBytes()) };
   };
+  const withLength = (origin: FastOrigin, startsAt: number, lengthBytes: number): Begun | typeof odd =>
+    lengthBytes > rules.bodyBytes() ? odd : { ...origin, body: { startsAt, endsAt: startsAt + lengthBytes } };
+
   return {
-    bodyOf: (bytes) => {
-      const place = (known === undefined ? undefined : placeOfBody(bytes, known)) ?? readHead(bytes);
-      if (place === undefined || place.lengthBytes > bodyBytes()) return undefined;
-      const end = place.startsAt + place.lengthBytes;
-      return bytes.length < end ? undefined : bytes.subarray(place.startsAt, end);
+    next: (bytes) => {
+      const request = begun ?? begin(bytes);
+      if ("kind" in request) return request;
+      const read = readBody(request.body, bytes);
+      begun = read.kind === "partial" ? request : undefined;
+      if (read.kind !== "partial") searchedTo = 0;
+      if (read.kind !== "whole") return read;
+      const { method, facts, extraHeaders } = request;
+      return { kind: "whole", method, facts, extraHeaders, body: read.body, endsAt: read.endsAt };
     },
-    facts: () => facts,
   };
 }
 
-function factsOf(
+function readBody(body: Begun["body"], bytes: Buffer) {
+  if (!(body instanceof ChunkedRequest)) {
+    const { startsAt, endsAt } = body;
+    return bytes.length < endsAt
+      ? partial
+      : ({ kind: "whole", body: bytes.subarray(startsAt, endsAt), endsAt } as const);
+  }
+  const read = body.read(bytes);
+  return read.kind === "partial" && bytes.length > chunkedBytes ? odd : read;
+}
+
+function originOf(
+  { method, authorization, forwardedFor, traceContext, requestId, origin, host }: FastHead,
   remoteAddress: string,
-  { authorization, forwardedFor, traceContext, requestId }: FastHead,
-): RequestFacts {
-  return { remoteAddress, authorization, forwardedFor, traceContext, requestId };
+  { isAllowedHost, corsHeaders }: FastRequestRules,
+): FastOrigin | undefined {
+  const cors = origin === undefined ? [] : corsHeaders(origin);
+  if (cors === undefined || !isAllowedHost(host)) return undefined;
+  const facts = { remoteAddress, authorization, forwardedFor, traceContext, requestId };
+  return { method, facts, extraHeaders: headerLines(cors) };
 }

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { AnswerSink } from "../dispatch/answer-sink.ts";
 import type { Outbox } from "../wire/outbox.ts";
-import type { FastAnswerHeads } from "./fast-answer.ts";
+import type { FastAnswerContext, FastAnswerHeads } from "./fast-answer.ts";
 
 /** Longest body that is written as a text together with its head; longer ones are written as bytes. */
 const textBytes = 8_192;
@@ -10,21 +10,22 @@ const textBytes = 8_192;
 export type FastSinkDependencies = Readonly<{
   heads: FastAnswerHeads;
   outbox: Outbox;
-  isDraining: () => boolean;
+  /** Of the request that is being answered. */
+  context: () => FastAnswerContext;
   /** Told when an answer is written to its end. */
   finish: () => void;
 }>;
 
 /** Writes one connection's answers, one after another, to the raw socket. */
-export function makeFastSink(socket: Socket, { heads, outbox, isDraining, finish }: FastSinkDependencies): AnswerSink {
+export function makeFastSink(socket: Socket, { heads, outbox, context, finish }: FastSinkDependencies): AnswerSink {
   let isChunked = false;
   return {
     text: (json, source) => {
-      outbox.write(socket, heads.whole(source, json.length, isDraining()) + json);
+      outbox.write(socket, heads.whole(source, json.length, context()) + json);
       finish();
     },
     bytes: (body, source) => {
-      const head = heads.whole(source, body.length, isDraining());
+      const head = heads.whole(source, body.length, context());
       if (body.length <= textBytes) outbox.write(socket, head + body.toString("latin1"));
       else {
         outbox.flush();
@@ -33,13 +34,13 @@ export function makeFastSink(socket: Socket, { heads, outbox, isDraining, finish
       finish();
     },
     refused: (json, retryAfterSeconds) => {
-      outbox.write(socket, heads.refused(retryAfterSeconds, json.length, isDraining()) + json);
+      outbox.write(socket, heads.refused(retryAfterSeconds, json.length, context()) + json);
       finish();
     },
     begin: (lengthBytes, source) => {
       isChunked = lengthBytes === undefined;
       outbox.flush();
-      socket.write(heads.stream(source, lengthBytes, isDraining()), "latin1");
+      socket.write(heads.stream(source, lengthBytes, context()), "latin1");
     },
     chunk: (bytes) => {
       if (!isChunked) return socket.write(bytes);

@@ -3,9 +3,11 @@ import type { CallerIdentity } from "../callers/caller.ts";
 import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
+import { ReceivedBytes } from "../wire/received-bytes.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { httpSink, steer } from "./http-sink.ts";
 import { factsOf, isJsonRpcType } from "./request-facts.ts";
+import { readTarget } from "./request-target.ts";
 
 /** What a listener answers requests with. */
 export type HttpHandlerDependencies = Readonly<{
@@ -33,10 +35,11 @@ export function makeHttpHandler(dependencies: HttpHandlerDependencies) {
     const { headers, method } = request;
     if (dependencies.isDraining()) response.shouldKeepAlive = false;
     const cors = headers.origin === undefined ? [] : dependencies.corsHeaders(headers.origin);
-    if (!dependencies.isAllowedHost(headers.host))
-      return refuse(request, response, 403, "this Host is not served here");
+    const target = readTarget(request);
+    if (target === undefined) return refuse(request, response, 400, "more than one Host header; send one");
+    if (!dependencies.isAllowedHost(target.host)) return refuse(request, response, 403, "this Host is not served here");
     if (cors === undefined) return refuse(request, response, 403, "this Origin may not call");
-    if ((request.url ?? "").split("?", 1)[0] !== "/") return refuse(request, response, 404, "not found; POST to /");
+    if (target.path !== "/") return refuse(request, response, 404, "not found; POST to /");
     if (method === "OPTIONS") {
       response.writeHead(204, [...cors, ["Content-Length", "0"]].flat());
       response.end();
@@ -102,16 +105,14 @@ function receive(
 ): void {
   const { bodyBytes } = dependencies.policy().settings.limits;
   if (Number(request.headers["content-length"] ?? 0) > bodyBytes) return refuseBody(request, response, bodyBytes);
-  const parts: Buffer[] = [];
-  let size = 0;
+  const received = new ReceivedBytes();
   request.on("data", (part: Buffer) => {
-    size += part.length;
-    if (size <= bodyBytes) parts.push(part);
+    if (received.length + part.length <= bodyBytes) received.append(part);
     else if (!response.headersSent) refuseBody(request, response, bodyBytes);
   });
   request.on("end", () => {
     if (response.headersSent) return;
-    const body = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+    const body = received.bytes;
     const identity = dependencies.identify(factsOf(request));
     if (identity instanceof Promise) {
       void identity.then((known) => answer(request, response, cors, { body, identity: known, dependencies }));

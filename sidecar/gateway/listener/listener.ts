@@ -13,6 +13,7 @@ import type { AnswerHeaders } from "./answer-head.ts";
 import { serveFastConnections } from "./fast-connections.ts";
 import { makeHttpHandler } from "./http-handler.ts";
 import { factsOf } from "./request-facts.ts";
+import { readTarget } from "./request-target.ts";
 
 /** How a listener listens, and what it may hold open. */
 export type ListenerOptions = Readonly<{
@@ -70,6 +71,8 @@ export async function startListener(options: ListenerOptions, dependencies: List
       connectionsCheckingInterval: Math.min(1_000, options.requestTimeoutMs),
       noDelay: true,
       maxHeaderSize: 16_384,
+      // Any other upgrade is ignored, as a server may (RFC 9110, section 7.8): Java's and curl's clients offer h2c with a plain POST.
+      shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
     },
     makeHttpHandler({ ...dependencies, isDraining }),
   );
@@ -80,9 +83,11 @@ export async function startListener(options: ListenerOptions, dependencies: List
     socket.on("error", () => socket.destroy());
     const { headers } = request;
     const foreign = headers.origin !== undefined && dependencies.corsHeaders(headers.origin) === undefined;
-    if (foreign || !dependencies.isAllowedHost(headers.host)) {
+    const target = readTarget(request);
+    if (target === undefined) refuseUpgrade(socket, "400 Bad Request", "more than one Host header; send one");
+    else if (foreign || !dependencies.isAllowedHost(target.host)) {
       refuseUpgrade(socket, "403 Forbidden", foreign ? "this Origin may not call" : "this Host is not served here");
-    } else if ((request.url ?? "").split("?", 1)[0] !== "/") {
+    } else if (target.path !== "/") {
       refuseUpgrade(socket, "404 Not Found", "not found; connect to /");
     } else if (draining.now) refuseUpgrade(socket, "503 Service Unavailable", "going away");
     else {

@@ -36,6 +36,16 @@ const headers = [
   "Bad Header: 1",
   "NoColon",
   "Origin: https://page.example",
+  "Cookie: a=b",
+  "Cookie: c=\u00e9\tx",
+  "X-Empty:",
+  "X_Under!#$%&'*+.^`|~-: 1",
+  "X-Forwarded-For: 10.0.0.1, 10.0.0.2",
+  "Forwarded: for=10.0.0.1;proto=https",
+  "Connection: keep-alive, TE",
+  "Proxy-Connection: close",
+  "Keep-Alive: timeout=1",
+  "Content-Encoding: identity",
   "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 ];
 const requestLines = [
@@ -60,7 +70,36 @@ export type Part = Readonly<{
   newline: string;
   length: number;
   type: boolean;
+  /** How a chunked body is written; absent: with its length. */
+  chunks?: ChunkStyle | undefined;
 }>;
+
+/** A chunked body, right or wrong: what stands before and after its sizes, and how long its chunks are. */
+type ChunkStyle = Readonly<{ size: number; before: string; after: string; end: string }>;
+
+const plainChunks = fc.record({
+  size: fc.integer({ min: 1, max: 80 }),
+  before: fc.constant(""),
+  after: fc.constant(""),
+  end: fc.constant("0\r\n\r\n"),
+});
+const chunkStyle = fc.oneof(
+  plainChunks,
+  fc.record({
+    size: fc.integer({ min: 1, max: 80 }),
+    before: fc.constantFrom("", "0", "000", "+", "0x", " ", "-"),
+    after: fc.constantFrom("", ";a=b", ' ;a="b"', " ", "g", "\r"),
+    end: fc.constantFrom(
+      "0\r\n\r\n",
+      "00\r\n\r\n",
+      "0\r\nTrailer: x\r\n\r\n",
+      "0\n\n",
+      "0;a\r\n\r\n",
+      "\r\n",
+      "fffffffff\r\n",
+    ),
+  }),
+);
 
 const part: fc.Arbitrary<Part> = fc.record({
   line: fc.constantFrom(...requestLines),
@@ -69,12 +108,22 @@ const part: fc.Arbitrary<Part> = fc.record({
   newline: fc.constantFrom("\r\n", "\r\n", "\r\n", "\r\n", "\r\n", "\r\n", "\n"),
   length: fc.constantFrom(...Array.from({ length: 20 }, () => 0), 1, -1),
   type: fc.constantFrom(true, true, true, true, false),
+  chunks: fc.option(chunkStyle, { nil: undefined, freq: 4 }),
 });
 
 /** The bytes of a request, as a binary string. */
-export function bytesOf({ line, extra, body, newline, length, type }: Part): string {
+export function bytesOf({ line, extra, body, newline, length, type, chunks }: Part): string {
   const lines = [line, "Host: localhost", ...(type ? ["Content-Type: application/json"] : []), ...extra];
+  if (chunks !== undefined)
+    return [...lines, "Transfer-Encoding: chunked", "", chunked(body, chunks, newline)].join(newline);
   return [...lines, `Content-Length: ${body.length + length}`, "", body].join(newline);
+}
+
+function chunked(body: string, { size, before, after, end }: ChunkStyle, newline: string): string {
+  const pieces: string[] = [];
+  for (let at = 0; at < body.length; at += size) pieces.push(body.slice(at, at + size));
+  const written = pieces.map((piece) => `${before}${piece.length.toString(16)}${after}${newline}${piece}${newline}`);
+  return `${written.join("")}${end}`;
 }
 
 /** A byte in place of another, or put before it; `at` is its place in thousandths of the stream. */
@@ -96,13 +145,23 @@ const several = fc.record({
   parts: fc.array(
     fc.record({
       line: fc.constantFrom("POST / HTTP/1.1", "POST / HTTP/1.1", "POST /x HTTP/1.1", "OPTIONS / HTTP/1.1"),
-      extra: fc.array(fc.constantFrom("User-Agent: x", "X-Unknown: 1", "Connection: keep-alive", "Origin: https://a"), {
-        maxLength: 1,
-      }),
+      extra: fc.array(
+        fc.constantFrom(
+          "User-Agent: x",
+          "X-Unknown: 1",
+          "Connection: keep-alive",
+          "Origin: https://a",
+          "Origin: https://page.example",
+        ),
+        {
+          maxLength: 1,
+        },
+      ),
       body: fc.constantFrom(...bodies),
       newline: fc.constant("\r\n"),
       length: fc.constant(0),
       type: fc.constant(true),
+      chunks: fc.option(plainChunks, { nil: undefined, freq: 3 }),
     }),
     { minLength: 2, maxLength: 5 },
   ),

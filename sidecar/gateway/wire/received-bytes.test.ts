@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { ReceivedBytes } from "./received-bytes.ts";
+
+it("keeps bytes in order, whatever pieces they come in, and forgets what is dropped", () => {
+  const received = new ReceivedBytes();
+  for (const piece of ["ab", "c", "defgh", "i"]) received.append(Buffer.from(piece));
+  received.drop(3);
+  received.append(Buffer.from("jk"));
+  expect([received.bytes.toString(), received.length]).toEqual(["defghijk", 8]);
+  received.drop(8);
+  expect([received.bytes.toString(), received.length]).toEqual(["", 0]);
+});
+
+it("never changes what it has handed out", () => {
+  const received = new ReceivedBytes();
+  received.append(Buffer.from("first"));
+  received.append(Buffer.from("second"));
+  const { bytes } = received;
+  received.drop(5);
+  for (let count = 0; count < 100; count += 1) received.append(Buffer.from("more"));
+  expect(bytes.toString()).toBe("firstsecond");
+});
+
+it("takes no more than twice its bytes, however small the pieces", () => {
+  const received = new ReceivedBytes();
+  for (let count = 0; count < 100_000; count += 1) received.append(Buffer.from("x"));
+  expect(received.bytes.buffer.byteLength).toBeLessThanOrEqual(200_000);
+});

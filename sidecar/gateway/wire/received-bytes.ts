@@ -1,0 +1,50 @@
+const nothing = Buffer.alloc(0);
+
+/**
+ * Bytes in the order of their arrival, in one buffer that grows by doubling: bodies that come byte by byte cost at most twice their size,
+ * and time in proportion to it. What was handed out by `bytes` stays as it was; only what comes after it is written.
+ */
+export class ReceivedBytes {
+  #buffer: Buffer = nothing;
+  #start = 0;
+  #end = 0;
+  /** Whether the buffer is this object's own; a piece that came alone is kept as it came. */
+  #isOwn = false;
+
+  get length(): number {
+    return this.#end - this.#start;
+  }
+
+  /** All that was received and not dropped. */
+  get bytes(): Buffer {
+    return this.#buffer.subarray(this.#start, this.#end);
+  }
+
+  append(piece: Buffer): void {
+    if (this.length === 0) {
+      this.#replace(piece, piece.length, false);
+      return;
+    }
+    const needed = this.length + piece.length;
+    if (!this.#isOwn || this.#end + piece.length > this.#buffer.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.length));
+      grown.set(this.bytes);
+      this.#replace(grown, this.length, true);
+    }
+    this.#buffer.set(piece, this.#end);
+    this.#end += piece.length;
+  }
+
+  /** Forgets the first `count` bytes. */
+  drop(count: number): void {
+    this.#start += count;
+    if (this.length <= 0) this.#replace(nothing, 0, false);
+  }
+
+  #replace(buffer: Buffer, end: number, isOwn: boolean): void {
+    this.#buffer = buffer;
+    this.#start = 0;
+    this.#end = end;
+    this.#isOwn = isOwn;
+  }
+}
