@@ -1,5 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import { version } from "#daemon/version.ts";
+import { adoptCommand } from "./adopt-command.ts";
 import { lintCommand } from "./lint-command.ts";
 import { payCommand } from "./pay-command.ts";
 import { planCommand } from "./plan-command.ts";
@@ -37,6 +38,7 @@ addServiceCommand(program, {
 program.addCommand(payCommand());
 program.addCommand(planCommand());
 program.addCommand(lintCommand());
+program.addCommand(adoptCommand());
 program.addCommand(resumeCommand());
 program.addCommand(restoreCommand());
 program.addCommand(volumeSnapshotCommand());

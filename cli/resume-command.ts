@@ -1,19 +1,19 @@
 import { Command } from "@commander-js/extra-typings";
-import { commandSidecarSettings } from "./sidecar-settings.ts";
+import { addControlOptions } from "./control-options.ts";
+import { controlTarget } from "./control-target.ts";
 import { terminalOutput } from "./terminal-output.ts";
 
 /** Makes `gatehouse resume`: lets the sidecar act again after a node that did not come back. */
 export function resumeCommand() {
-  return new Command("resume")
+  const command = new Command("resume")
     .summary("Lift the hold that the sidecar set when the node did not come back")
     .description(
-      "Run it where the sidecar's state is, with the sidecar's settings, once the cause is mended. Exits 0 when no hold is in force any more.",
-    )
-    .option("--settings <file>", "JSON5 file with the sidecar's settings; environment variables win over it")
-    .action(async ({ settings: file }) => {
-      const settings = commandSidecarSettings(file);
-      if (settings === undefined) return;
-      const { resumeCommand: run } = await import("#sidecar/upkeep/resume-command.ts");
-      process.exitCode = run({ stateDirectory: settings.upkeep.stateDirectory }, terminalOutput());
-    });
+      "Tells the running sidecar, once the cause is mended. Exits 0 only when that sidecar said that the hold is lifted, or that none is in force.",
+    );
+  return addControlOptions(command).action(async (options) => {
+    const target = controlTarget("resume", options);
+    if (target === undefined) return;
+    const { resumeCommand: run } = await import("#sidecar/upkeep/resume-command.ts");
+    process.exitCode = await run(target, terminalOutput());
+  });
 }

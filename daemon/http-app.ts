@@ -1,5 +1,6 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { HTTPException } from "hono/http-exception";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { routePath } from "hono/route";
 import { Histogram, type Registry } from "prom-client";
@@ -48,6 +49,8 @@ export function createApp(options: AppOptions, { log, metrics }: AppDependencies
   );
   app.notFound((c) => c.json({ error: `no such route: ${c.req.method} ${c.req.path}` }, 404));
   app.onError((error, c) => {
+    // How Hono's own middleware refuses a request.
+    if (error instanceof HTTPException) return error.getResponse();
     log.error({ err: error, requestId: c.get("requestId"), route: routePath(c, -1) }, "request failed");
     return c.json({ error: "internal error", requestId: c.get("requestId") }, 500);
   });

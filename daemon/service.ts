@@ -7,6 +7,7 @@ import { SettingsError } from "./settings-problem.ts";
 import { readSettings, type SettingsDefinition } from "./settings.ts";
 import { StartupError } from "./startup-error.ts";
 import { aborted, stopSignal } from "./stop-signal.ts";
+import { userStateDirectory } from "./user-state-directory.ts";
 
 /** What a service gets from the process that runs it. */
 export type ServiceContext = Readonly<{
@@ -16,6 +17,8 @@ export type ServiceContext = Readonly<{
   resources: AsyncDisposableStack;
   /** Aborts when the service is to stop. */
   signal: AbortSignal;
+  /** Where a service may keep what has no other place. */
+  userStateDirectory: string;
 }>;
 
 /** What a started service says about itself: its URLs by name, e.g. `{ facilitator: "http://127.0.0.1:3000" }`. */
@@ -46,7 +49,8 @@ export async function runService<Schema extends z.ZodObject>(
     const { log: logSettings, shutdown } = settings as CommonSettings;
     const log = createLog({ service: name, level: logSettings.level });
     const resources = new AsyncDisposableStack();
-    const context: ServiceContext = { log, metrics: createMetrics(name), resources, signal };
+    const metrics = createMetrics(name);
+    const context = { log, metrics, resources, signal, userStateDirectory: userStateDirectory(process.env) };
     const startError = await serve(service, settings, context);
     await within(`stopping ${name}`, shutdown.graceMs, resources.disposeAsync()).catch((error: unknown) => {
       if (startError === undefined) throw error;

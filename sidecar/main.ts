@@ -15,15 +15,17 @@ import { createCharts } from "./tell/charts.ts";
 import { createConditionBoard } from "./tell/condition-board.ts";
 import { pageRoutes } from "./tell/page-routes.ts";
 import { statusRoutes } from "./tell/status-routes.ts";
-import { openUpkeepState } from "./upkeep/state/upkeep-state.ts";
+import { guardedControlRoutes } from "./upkeep/control/control-routes.ts";
+import { listenControl } from "./upkeep/control/listen-control.ts";
+import { claimState } from "./upkeep/state/claim-state.ts";
 import { storedEventLog } from "./upkeep/state/stored-event-log.ts";
-import { startUpkeep } from "./upkeep/upkeep.ts";
+import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
 
 /** Bodies that the operations listener takes; none of its routes needs one. */
 const bodyLimitBytes = 1_024;
 
 /** What `/startupz` answers before the upkeep has begun. */
-const starting = (): ReadinessCheck => ({ ok: false, message: "The sidecar is starting." });
+const starting: ReadinessCheck = { ok: false, message: "The sidecar is starting." };
 
 /** The sidecar of one node: keeps it right and guards its RPC. */
 export const sidecar: Service<typeof sidecarSettings.schema> = { definition: sidecarSettings, start };
@@ -31,7 +33,7 @@ export const sidecar: Service<typeof sidecarSettings.schema> = { definition: sid
 async function start(settings: SidecarSettings, context: ServiceContext) {
   const { log, metrics, resources } = context;
   const clock = systemClock;
-  const state = resources.use(openUpkeepState(settings.upkeep.stateDirectory));
+  const state = resources.use(await claimState(settings, context));
   const events = storedEventLog(state.database, clock);
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
@@ -48,7 +50,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
     }),
   );
   // The listener comes before the upkeep, so that a taken port is named before anything is done to the node.
-  let configured = starting;
+  let upkeep: Upkeep | undefined;
   const app = createApp({ bodyLimitBytes }, { log, metrics });
   operationsRoutes(app, { metrics, readiness: () => nodeReadiness(board, gateway.readiness) });
   const status = {
@@ -57,14 +59,18 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
     mode: settings.upkeep.mode,
     stillAfterMs: { heights: settings.health.staleAfterMs, pruning: settings.prune.stalledAfterMs },
   };
-  statusRoutes(app, status, { board, events, health: health.current, charts, clock, configured: () => configured() });
+  const configured = () => upkeep?.configured() ?? starting;
+  const plan = () => upkeep?.control.look().plan;
+  statusRoutes(app, status, { board, events, health: health.current, charts, clock, configured, plan });
   pageRoutes(app);
+  const { controlToken } = settings.upkeep;
+  if (controlToken !== undefined) guardedControlRoutes(app, () => upkeep?.control, controlToken);
   const setting = "GATEHOUSE_SIDECAR_LISTEN_PORT";
   const listener = resources.use(await listenHttp(app, { ...settings.listen, setting }));
-  const upkeep = resources.use(
+  upkeep = resources.use(
     startUpkeep(settings, { log, metrics, clock, ask: askHttp, state, events, board, charts, health }),
   );
-  configured = upkeep.configured;
+  resources.use(await listenControl(state.directory, upkeep.control, { log }));
   return { urls: { sidecar: listener.url, ...namedListeners(gateway.urls) } };
 }
 

@@ -48,6 +48,8 @@ export function sidecarEnvironment(
     GATEHOUSE_SIDECAR_NODE_CHAIN_ID: String(chain.chainId),
     GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: pushgatewayUrl,
     GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: sidecar,
+    // The node is the stack's own, made a moment ago: there is nothing to ask a person about.
+    GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
     // A node that someone kills while trying the stack is to come back while they look.
     GATEHOUSE_SIDECAR_LAG_RESTART: "true",
     GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "5000",

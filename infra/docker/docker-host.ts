@@ -48,7 +48,8 @@ export class DockerHost extends ComponentResource implements Platform {
   constructor(name: string, args: DockerHostArgs, opts?: ComponentResourceOptions) {
     super("gatehouse:docker:DockerHost", name, {}, { ...opts, providers: [args.provider] });
     this.#args = args;
-    this.restart = { driver: "docker", container: `${args.prefix}-node` };
+    const exec = `docker exec ${args.prefix}-sidecar`;
+    this.restart = { driver: "docker", container: `${args.prefix}-node`, exec };
     this.#edge = this.#network("edge", false);
     this.#private = this.#network("private", true);
     this.registerOutputs({});

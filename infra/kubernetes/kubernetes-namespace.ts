@@ -45,7 +45,8 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     this.#provider = args.provider;
     this.#options = args;
     this.#protectData = args.protectData;
-    this.restart = { driver: "kubernetes", strategy: args.restartStrategy, pod: nodePod };
+    const exec = `kubectl exec -n ${args.namespace} ${nodePod} -c sidecar --`;
+    this.restart = { driver: "kubernetes", strategy: args.restartStrategy, pod: nodePod, exec };
     this.#namespace = new k8s.core.v1.Namespace(`${name}-namespace`, namespaceOf(args), {
       parent: this,
       protect: args.protectData,

@@ -9,9 +9,14 @@ import { stateDirectory, type ServiceSpec } from "./service-spec.ts";
 import type { SettingsTree } from "./settings-tree.ts";
 
 /** How the sidecar restarts the node: through the engine proxy's socket, or through the Kubernetes API. */
-export type RestartRoute =
-  | Readonly<{ driver: "docker"; container: string }>
-  | Readonly<{ driver: "kubernetes"; strategy: "delete-pod" | "signal"; pod: string }>;
+export type RestartRoute = Readonly<{
+  /** How a person runs a program in the sidecar's container, up to the program: messages to them show it. */
+  exec: string;
+}> &
+  (
+    | Readonly<{ driver: "docker"; container: string }>
+    | Readonly<{ driver: "kubernetes"; strategy: "delete-pod" | "signal"; pod: string }>
+  );
 
 /** What a sidecar is deployed with. */
 export type SidecarArgs = CommonArgs &
@@ -42,6 +47,9 @@ export type VolumeGrowth = Readonly<{
   stepGibibytes?: number | undefined;
   ceilingGibibytes: number;
 }>;
+
+/** The command in the image, which has no shell and no `gatehouse` on its path. */
+const gatehouseProgram = "node /app/cli/gatehouse.js";
 
 /** Port of the gateway's public listener, HTTP and WebSocket. */
 export const gatewayPort = 8_545;
@@ -120,7 +128,8 @@ function sidecarTree(args: SidecarArgs): SettingsTree {
       pushPort: args.push.port,
       pushIntervalSeconds: args.pushIntervalSeconds,
     },
-    upkeep: { stateDirectory },
+    // What is deployed is the stack's own node, and its plan was the preview: it is acted on at once.
+    upkeep: { mode: "enforce", stateDirectory, commandPrefix: `${args.restart.exec} ${gatehouseProgram}` },
     ...(args.volumeGrowth === undefined ? {} : { volume: { ...args.volumeGrowth, claim: workspace.name } }),
     shutdown: { graceMs: 20_000 },
   };

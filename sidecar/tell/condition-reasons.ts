@@ -66,8 +66,19 @@ export const conditionReasons = {
   VolumeLargeEnough: { True: ["Enough", "Growing", "Paused"], False: ["AtCeiling", "NotGrown"], Unknown: [] },
   RestartSettled: {
     True: ["Idle"],
-    False: ["Running", "Settling", "WaitingForWindow", "BudgetExhausted", "Contested", "Held", "NoDriver", "Observing"],
+    False: [
+      "Running",
+      "Settling",
+      "WaitingForWindow",
+      "BudgetExhausted",
+      "Contested",
+      "Held",
+      "NoDriver",
+      "Observing",
+      "WaitingForAdopt",
+    ],
     Unknown: [],
   },
   Unheld: { True: ["NoHold"], False: ["Held"], Unknown: [] },
+  Adopted: { True: ["Adopted", "Observing"], False: ["WaitingForAdopt"], Unknown: [] },
 } as const;

@@ -20,6 +20,7 @@ const titles: Readonly<Record<ConditionType, Titles>> = {
   DiskSpaceLeft: { right: "The disk has space", wrong: "The disk is nearly full" },
   VolumeLargeEnough: { right: "The volume grows when it has to", wrong: "The volume can't grow" },
   RestartSettled: { right: "No restart is due", wrong: "A restart is due" },
+  Adopted: { right: "The sidecar may act on this node, or only observes", wrong: "The sidecar waits for your word" },
   Unheld: { right: "The sidecar acts by itself", wrong: "Held: the sidecar does not act" },
 };
 

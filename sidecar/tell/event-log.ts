@@ -9,7 +9,16 @@ export type SidecarEvent = Readonly<{
   why?: string;
 }>;
 
-export type EventKind = "condition" | "write" | "prune" | "restart" | "roll-back" | "hold" | "version" | "volume";
+export type EventKind =
+  | "condition"
+  | "write"
+  | "prune"
+  | "restart"
+  | "roll-back"
+  | "hold"
+  | "version"
+  | "volume"
+  | "adopt";
 
 /** The last events, newest first; kept over restarts of the sidecar. */
 export type EventLog = Readonly<{

@@ -6,14 +6,14 @@ import type { Charts } from "./charts.ts";
 import type { ConditionBoard } from "./condition-board.ts";
 import { conditionTitle } from "./condition-titles.ts";
 import type { EventLog } from "./event-log.ts";
-import { verdictOf } from "./verdict.ts";
+import { verdictOf, type UpkeepMode } from "./verdict.ts";
 
 /** Which node is told about. */
 export type StatusOptions = Readonly<{
   /** What a person knows the node by. */
   name: string;
   httpUrl: string;
-  mode: "enforce" | "observe";
+  mode: UpkeepMode;
   /** From when on a chart's line that does not move is called unchanged. */
   stillAfterMs: Readonly<{ heights: number; pruning: number }>;
 }>;
@@ -27,6 +27,8 @@ export type StatusSources = Readonly<{
   clock: Clock;
   /** Whether the configuration is right, for `/startupz`. */
   configured: () => ReadinessCheck;
+  /** What the sidecar would change, or is about to; undefined until it has looked. */
+  plan: () => Readonly<{ steps: readonly string[]; problems: readonly string[] }> | undefined;
 }>;
 
 /** Adds `GET /status` (conditions, health and events as JSON) and `GET /startupz` (200 once the configuration is right). */
@@ -38,7 +40,7 @@ export function statusRoutes(app: App, options: StatusOptions, sources: StatusSo
   app.get("/status", (c) => c.json(statusOf(options, sources), 200, { "Cache-Control": "no-store" }));
 }
 
-function statusOf(options: StatusOptions, { board, events, health, charts, clock }: StatusSources) {
+function statusOf(options: StatusOptions, { board, events, health, charts, clock, plan }: StatusSources) {
   const conditions = board.list();
   const { height, latencyMs, chainId, clientVersion, syncing, failure, answeredAtMs } = health();
   return {
@@ -62,6 +64,7 @@ function statusOf(options: StatusOptions, { board, events, health, charts, clock
     conditions: conditions.map(({ type, status, reason, message, since }) => {
       return { type, title: conditionTitle({ type, status, reason }), status, reason, message, since };
     }),
+    plan: plan(),
     events: events.list(),
     charts: {
       heights: charts.heights.list(),

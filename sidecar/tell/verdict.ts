@@ -1,10 +1,14 @@
 import type { Condition, ConditionType } from "./condition.ts";
 
+/** What the sidecar was set to do: wait for `gatehouse adopt`, act at once, or only observe. */
+export type UpkeepMode = "adopt" | "enforce" | "observe";
+
 /**
- * How the node is as a whole, worst first: `held` (the sidecar has stopped acting), `down` (the node serves no traffic), `wrong` (it
- * serves, but not all is right), `working` (the sidecar is about to put it right), `unknown` (too early to say), `right`.
+ * How the node is as a whole, worst first: `held` (the sidecar has stopped acting), `down` (the node serves no traffic), `waiting` (it
+ * serves, and the sidecar acts once a person says so), `wrong` (it serves, but not all is right), `working` (the sidecar is about to put
+ * it right), `unknown` (too early to say), `right`.
  */
-export type VerdictLevel = "held" | "down" | "wrong" | "working" | "unknown" | "right";
+export type VerdictLevel = "held" | "down" | "waiting" | "wrong" | "working" | "unknown" | "right";
 
 /** One look's worth of the node: what is so, and whether a person has to do anything. */
 export type Verdict = Readonly<{ level: VerdictLevel; title: string; message: string }>;
@@ -24,7 +28,7 @@ const neededForVerdict: readonly ConditionType[] = ["RpcAnswering", "ConfigValid
 const atWork: ReadonlySet<string> = new Set(["Running", "Settling"]);
 
 /** Judges the whole by its sides. Pure. */
-export function verdictOf(conditions: readonly Condition[], mode: "enforce" | "observe"): Verdict {
+export function verdictOf(conditions: readonly Condition[], mode: UpkeepMode): Verdict {
   const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
   const wrong = conditions.filter(({ status }) => status === "False");
   const serves = !conditions.some((condition) => neededForTraffic.includes(condition.type) && barsTraffic(condition));
@@ -38,6 +42,8 @@ export function verdictOf(conditions: readonly Condition[], mode: "enforce" | "o
     const message = "It is not fit for traffic. What is wrong, and what to do about it, stands below.";
     return { level: "down", title: "The node is down", message };
   }
+  const adopted = find("Adopted");
+  if (adopted?.status === "False") return waiting(adopted);
   if (wrong.length > 0) return servingButWrong(wrong.length);
   if (neededForVerdict.some((type) => find(type) === undefined)) {
     const message = "The sidecar has just started and has not seen everything yet.";
@@ -53,13 +59,17 @@ function held(serves: boolean): Verdict {
   return { level: "held", title: "Held: the node needs you", message };
 }
 
+function waiting({ message }: Condition): Verdict {
+  return { level: "waiting", title: "The node serves; the sidecar waits for your word", message };
+}
+
 function servingButWrong(count: number): Verdict {
   const sides = count === 1 ? "one thing about it is not right" : `${count} things about it are not right`;
   const message = "Clients are served meanwhile. What is wrong, and what to do about it, stands below.";
   return { level: "wrong", title: `The node serves, but ${sides}`, message };
 }
 
-function right(conditions: readonly Condition[], mode: "enforce" | "observe"): Verdict {
+function right(conditions: readonly Condition[], mode: UpkeepMode): Verdict {
   const unknown = conditions.filter(({ status }) => status === "Unknown").length;
   const checked = `${conditions.length - unknown} of ${conditions.length} sides are checked and right`;
   const observing = mode === "observe" ? " The sidecar only observes (upkeep.mode)." : "";

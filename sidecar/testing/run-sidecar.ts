@@ -20,6 +20,7 @@ export async function runSidecar(
     env: {
       GATEHOUSE_SIDECAR_NODE_WORKSPACE: workspace,
       GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
+      GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
       GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
       GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
@@ -35,7 +36,13 @@ export async function runSidecar(
     await rm(stateDirectory, { recursive: true });
   };
   try {
-    const context = { log: pino({ level: "silent" }), metrics: new Registry(), resources, signal: stopping.signal };
+    const context = {
+      log: pino({ level: "silent" }),
+      metrics: new Registry(),
+      resources,
+      signal: stopping.signal,
+      userStateDirectory: stateDirectory,
+    };
     const { urls } = await sidecar.start(settings, context);
     return { urls, [Symbol.asyncDispose]: stop };
   } catch (error) {

@@ -14,6 +14,7 @@ import { createConditionBoard, type ConditionBoard } from "../tell/condition-boa
 import type { Condition, ConditionType } from "../tell/condition.ts";
 import type { EventLog } from "../tell/event-log.ts";
 import { storedEventLog } from "../upkeep/state/stored-event-log.ts";
+import { listenControl } from "../upkeep/control/listen-control.ts";
 import { openUpkeepState, type UpkeepState } from "../upkeep/state/upkeep-state.ts";
 import { startUpkeep, type Upkeep } from "../upkeep/upkeep.ts";
 import type { FakeNode } from "./fake-node.ts";
@@ -46,6 +47,7 @@ export async function runUpkeep(
       GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
       GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
+      GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
       GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
       GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
       GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "1000",
@@ -62,6 +64,7 @@ export async function runUpkeep(
   const charts = createCharts();
   const health = startHealth(settings, { log, metrics, clock, ask: askHttp, board, charts });
   const upkeep = startUpkeep(settings, { log, metrics, clock, ask: askHttp, state, events, board, charts, health });
+  const control = await listenControl(stateDirectory, upkeep.control, { log });
   const reason = async (type: ConditionType, wanted: string, withinMs = 10_000) => {
     const deadline = performance.now() + withinMs;
     for (;;) {
@@ -82,6 +85,7 @@ export async function runUpkeep(
       (await metrics.getSingleMetric("gatehouse_node_config_corrections_total")?.get())?.values[0]?.value ?? 0,
     reason,
     [Symbol.asyncDispose]: async () => {
+      await control[Symbol.asyncDispose]();
       await upkeep[Symbol.asyncDispose]();
       await health[Symbol.asyncDispose]();
       state[Symbol.dispose]();

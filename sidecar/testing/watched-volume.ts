@@ -13,7 +13,12 @@ const deadlineMs = 5_000;
 /** A watch over a claim, whose disk and time are the test's. Disposing of it ends the watch. */
 export function watchedVolume(
   limits: GrowthLimits,
-  { api, disk, claim }: Readonly<{ api: KubernetesApi; disk: { freeRatio: number }; claim: string }>,
+  {
+    api,
+    disk,
+    claim,
+    mayAct = () => true,
+  }: Readonly<{ api: KubernetesApi; disk: { freeRatio: number }; claim: string; mayAct?: () => boolean }>,
 ) {
   const stopping = new AbortController();
   const time = { ms: 10_000_000 };
@@ -29,6 +34,7 @@ export function watchedVolume(
     {
       claim: volumeClaim(claim, api),
       freeRatio: () => Promise.resolve(disk.freeRatio),
+      mayAct,
       grownAt: { get: () => grownAtMs, set: (atMs) => (grownAtMs = atMs) },
       board,
       events,

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { authorityOf, type Authority } from "./authority.ts";
 import type { ConditionReport } from "../tell/condition.ts";
 import type { CorrectionRate } from "./apply/correction-rate.ts";
 import { writeConfig, type ConfigWriteResult } from "./apply/config-writer.ts";
@@ -93,9 +94,15 @@ function configCurrent(
   }
   const action = writeOf(planned);
   if (action === undefined) return { type, status: "True", reason: "AsDesired", message: "node.conf is as desired." };
-  const why = state.hold.get() === undefined ? `upkeep.mode is ${settings.upkeep.mode}` : "a hold is in force";
+  const why = whyNotWritten(authorityOf(settings.upkeep.mode, state), state.hold.get() !== undefined);
   const list = action.changes.map(describeChange).join("; ");
   return { type, status: "False", reason: "Drift", message: `node.conf is not as desired, and ${why}: ${list}` };
+}
+
+function whyNotWritten(authority: Authority, isHeld: boolean): string {
+  if (isHeld) return "a hold is in force";
+  if (authority === "waits") return "the sidecar waits for gatehouse adopt";
+  return authority === "observes" ? "upkeep.mode is observe" : "corrections are slowed down";
 }
 
 function soleWriter(result: ConfigWriteResult | undefined, rate: CorrectionRate): ConditionReport {

@@ -1,3 +1,4 @@
+import { authorityOf } from "./authority.ts";
 import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
 import { decideRestart, type DueRestart, type RestartDecision } from "./apply/restart-decision.ts";
 import { runRestart } from "./apply/restart-incident.ts";
@@ -6,6 +7,7 @@ import type { ConfigReading } from "./observe/config-file.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { ConditionReport } from "../tell/condition.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
+import { tiesOf } from "./state/config-ties.ts";
 import type { HeldState } from "./state/upkeep-state.ts";
 import { unwell } from "./unwell.ts";
 
@@ -26,7 +28,7 @@ export async function applyRestart(
   const decision = decideRestart(
     {
       due,
-      mode: settings.upkeep.mode,
+      authority: authorityOf(settings.upkeep.mode, state),
       held: state.hold.get() !== undefined,
       running: memory.restart !== undefined,
       canRestart: parts.driver !== undefined,
@@ -72,7 +74,7 @@ function isAsBeforeDrift(
 async function hasReadAlready(
   reading: ConfigReading,
   memory: UpkeepMemory,
-  { driver, state, signal, events, observer }: UpkeepParts,
+  { driver, state, signal, events, observer, place }: UpkeepParts,
 ): Promise<boolean> {
   if (!reading.ok || driver?.startedAt === undefined) return false;
   let started: NodeStart;
@@ -83,6 +85,7 @@ async function hasReadAlready(
     // The restart itself will say that the driver does not reach the node.
     return false;
   }
+  const { configPath } = place.layout();
   const meaning = meaningOf(reading.document);
   const { nodeHad } = memory;
   const isAsBefore = isAsBeforeDrift(reading, memory, { state, observer });
@@ -91,6 +94,7 @@ async function hasReadAlready(
   const isLater = typeof started === "number" && started > reading.changedAtMs;
   if (started !== "not-running" && !isLater && !isEarlier) return false;
   state.nodeHas.set(meaning);
+  state.nodeTies.set(tiesOf(reading.document, configPath));
   const why = isEarlier ? "has run since before the drift" : "starts, or has started, with the corrected node.conf";
   events.add("restart", `No restart is needed: the node ${why}.`);
   return true;

@@ -3,6 +3,8 @@ import { parseConfig } from "./observe/config-document.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import type { ConfigProblemReason } from "./observe/config-problem.ts";
 import { writeConfig } from "./apply/config-writer.ts";
+import { restorable } from "./apply/restorable.ts";
+import { authorityOf } from "./authority.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
 /** What came of it: `again` when the file is another one now, `wakeInMs` when it is to be judged again by then. */
@@ -51,23 +53,35 @@ export async function judgeConfig(
   const { reason, message } = reading.problem;
   const said = { type, status: "False", reason } as const;
   const good = mendable.has(reason) ? await lastGood(parts) : undefined;
-  if (good === undefined) {
-    board.set({ ...said, message: `${message} The last good one stays in force.` });
+  if (good === undefined || !good.ok) {
+    const stays = good === undefined ? "The last good one stays in force." : notRestored(good.why, parts);
+    board.set({ ...said, message: `${message} ${stays}` });
     return { again: false };
   }
   const waitMs = settings.upkeep.restoreAfterMs - (nowMs - memory.contentSinceMs);
   const at = new Date(clock.wallMs() + Math.max(0, waitMs)).toISOString();
   const then = `The last good one stays in force, and is written back at ${at} unless the file changes before.`;
   board.set({ ...said, message: `${message} ${then}` });
-  return waitMs > 0 ? { again: false, wakeInMs: waitMs } : writeBack(reading, good, parts);
+  return waitMs > 0 ? { again: false, wakeInMs: waitMs } : writeBack(reading, good.content, parts);
 }
 
-/** What may be written back, if the sidecar is to act. */
-async function lastGood({ settings, state, versions }: UpkeepParts): Promise<Uint8Array | undefined> {
+/** What may be written back, if the sidecar is to act; or why it may not, because it is not this node's. */
+async function lastGood({
+  settings,
+  state,
+  versions,
+  place,
+}: UpkeepParts): Promise<Readonly<{ ok: true; content: Uint8Array } | { ok: false; why: string }> | undefined> {
   const { mode, restoreAfterMs } = settings.upkeep;
-  if (mode === "observe" || restoreAfterMs === 0 || state.hold.get() !== undefined) return undefined;
-  const good = await versions.recall("last-good");
-  return good !== undefined && parseConfig(good).ok ? good : undefined;
+  if (authorityOf(mode, state) !== "acts" || restoreAfterMs === 0 || state.hold.get() !== undefined) return undefined;
+  const content = await versions.recall("last-good");
+  if (content === undefined || !parseConfig(content).ok) return undefined;
+  const judged = restorable(content, place.layout().configPath, undefined, state);
+  return judged.ok ? { ok: true, content } : judged;
+}
+
+function notRestored(why: string, { state }: UpkeepParts): string {
+  return `The last good copy in ${state.directory} is not written back: ${why}. Put node.conf right by hand.`;
 }
 
 async function writeBack(

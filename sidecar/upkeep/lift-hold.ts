@@ -5,7 +5,7 @@ import type { UpkeepParts } from "./upkeep-parts.ts";
  * Lifts a hold when the desired state, or the node's version, is another than the one that led to it, and says whether one is in
  * force. A version that is not known now, say because the node is down, is no other one.
  */
-export function liftHold({ hash, release }: HeldState, { state, board, events }: UpkeepParts): void {
+export function liftHold({ hash, release }: HeldState, { state, board, events, command }: UpkeepParts): void {
   const hold = state.hold.get();
   const isUpgraded = release !== undefined && hold?.desired.release !== undefined && release !== hold.desired.release;
   if (hold !== undefined && (hold.desired.hash !== hash || isUpgraded)) {
@@ -21,6 +21,6 @@ export function liftHold({ hash, release }: HeldState, { state, board, events }:
     board.set({ type, status: "True", reason: "NoHold", message: "The sidecar acts by itself." });
     return;
   }
-  const message = `${hold?.message ?? ""} Change the desired state, or run "gatehouse resume" when the cause is mended.`;
+  const message = `${hold?.message ?? ""} Change the desired state, or run \`${command("resume")}\` when the cause is mended.`;
   board.set({ type, status: "False", reason: "Held", message });
 }

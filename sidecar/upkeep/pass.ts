@@ -1,14 +1,17 @@
-import { meaningOf } from "./plan/config-meaning.ts";
 import { applyConfig, tellConfig } from "./apply-config.ts";
 import { applyPrune } from "./apply-prune.ts";
 import { applyRestart } from "./apply-restart.ts";
 import { desiredHash, desiredState } from "./desired-state.ts";
 import { tidyBesideConfig } from "./apply/config-writer.ts";
 import { judgeConfig } from "./judge-config.ts";
+import { authorityOf } from "./authority.ts";
+import { keepIdentity } from "./keep-identity.ts";
 import { liftHold } from "./lift-hold.ts";
 import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
 import { dataPathOf } from "./observe/data-path.ts";
 import { plan } from "./plan/plan.ts";
+import { showPlan } from "./shown-plan.ts";
+import { tellAdopted } from "./tell-adopted.ts";
 import { tellVersion } from "./tell-version.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
@@ -25,7 +28,8 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<Pa
   tellVersion(resolution, memory, parts);
   const moved = await place.follow(version);
   const { configPath } = place.layout();
-  if (!memory.passed && settings.upkeep.mode === "enforce") await tidy(parts);
+  const acted = authorityOf(settings.upkeep.mode, state) === "acts";
+  if (!memory.passed && acted) await tidy(parts);
   const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
   if (!moved) await watchAnew(reading, memory, parts);
   const judged = await judgeConfig(reading, memory, parts);
@@ -35,10 +39,12 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<Pa
   const desired = desiredState(settings, dataPathOf(settings.node.dataPath, configPath, memory.document?.value));
   const wanted = { hash: desiredHash(desired), release: version?.release };
   liftHold(wanted, parts);
-  if (document !== undefined && state.nodeHas.get() === undefined) state.nodeHas.set(meaningOf(document));
+  if (document !== undefined) keepIdentity(document, parts);
   const pruneInfo = observer.pruneInfo();
   const planned = plan({ document, version, pruneInfo, nodeHas: state.nodeHas.get() }, desired);
-  const acts = settings.upkeep.mode === "enforce" && state.hold.get() === undefined;
+  tellAdopted(showPlan(planned, pruneInfo, settings.prune.enabled && parts.nodeCli !== undefined), memory, parts);
+  // Asked once a pass: what was adopted in the middle of one is done in the next.
+  const acts = acted && state.hold.get() === undefined;
   const written = acts && reading.ok ? await applyConfig(planned, reading, memory, parts) : undefined;
   await tellConfig(planned, reading, written, memory, parts);
   if (written?.again === true) return { wakeInMs: 1 };

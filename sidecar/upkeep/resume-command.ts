@@ -1,25 +1,30 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { exitStatus, type CommandOutput } from "./command-output.ts";
-import { openUpkeepState, upkeepStateFile } from "./state/upkeep-state.ts";
+import { askControl, ControlError, type ControlTarget } from "./control/ask-control.ts";
+import { resumeAnswer } from "./control/control-answers.ts";
 
 /**
- * Lifts the hold that a sidecar set when the node did not come back; the sidecar notices within `upkeep.rereadIntervalMs`. Returns
- * the exit status: 0 lifted, or none was in force; 1 when there is no sidecar's state in the directory.
+ * Has a running sidecar lift the hold that it set when the node did not come back. Returns the exit status: 0 when that sidecar said that
+ * the hold is lifted, or that none is in force; 1 when no sidecar said so.
  */
-export function resumeCommand({ stateDirectory }: Readonly<{ stateDirectory: string }>, output: CommandOutput): number {
-  if (!existsSync(join(stateDirectory, upkeepStateFile))) {
-    output.error(
-      `resume: there is no sidecar's state in ${stateDirectory}; run it with the sidecar's GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.\n`,
+export async function resumeCommand(target: ControlTarget, output: CommandOutput): Promise<number> {
+  try {
+    const { result, hold, node } = await askControl(target, { path: "/resume", answer: resumeAnswer });
+    const since = hold === undefined ? "" : new Date(hold.sinceMs).toISOString();
+    if (result === "busy") {
+      output.error(
+        `resume: ${node.words} is being rolled back; say it again when that has ended. ${hold?.message ?? ""}\n`,
+      );
+      return exitStatus.error;
+    }
+    output.out(
+      result === "none"
+        ? `No hold is in force on ${node.words}.\n`
+        : `The hold since ${since} on ${node.words} is lifted. It was: ${hold?.message ?? ""}\n`,
     );
+    return exitStatus.clean;
+  } catch (error) {
+    if (!(error instanceof ControlError)) throw error;
+    output.error(`resume: ${error.message}\n`);
     return exitStatus.error;
   }
-  using state = openUpkeepState(stateDirectory);
-  const hold = state.hold.get();
-  state.hold.set(undefined);
-  const since = hold === undefined ? "" : new Date(hold.sinceMs).toISOString();
-  output.out(
-    hold === undefined ? "No hold is in force.\n" : `The hold since ${since} is lifted. It was: ${hold.message}\n`,
-  );
-  return exitStatus.clean;
 }

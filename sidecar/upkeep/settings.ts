@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { bytes, filePath, milliseconds, nonNegativeInteger, port, seconds } from "#daemon/setting-types.ts";
+import { secret } from "#daemon/secret.ts";
 import { section } from "#daemon/settings.ts";
 import { cronExpression, timeZone } from "#daemon/settings-cron.ts";
 
@@ -8,13 +9,47 @@ const yesOrNo = z.boolean().meta({ expected: "true or false" });
 /** How the node's configuration is kept. */
 export const upkeepSection = section({
   mode: z
-    .enum(["enforce", "observe"])
-    .default("enforce")
-    .describe("enforce: bring the node to what is desired; observe: change nothing and report everything")
-    .meta({ expected: "enforce or observe" }),
+    .enum(["adopt", "enforce", "observe"])
+    .default("adopt")
+    .describe(
+      "adopt: observe and show the plan until `gatehouse adopt` is said once for this node, then bring it to what is desired; " +
+        "enforce: do so at once; observe: change nothing and report everything",
+    )
+    .meta({ expected: "adopt, enforce or observe" }),
   stateDirectory: filePath
-    .default(".gatehouse/sidecar")
-    .describe("Directory for kept versions of node.conf, the restart budget, the hold and events"),
+    .optional()
+    .describe(
+      "Directory for kept versions of node.conf, the restart budget, the hold and events of this one node; default: .gatehouse in the " +
+        "node's workspace, where that can't be written the user's state directory",
+    ),
+  movedFrom: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "When the same node was moved while the sidecar was down: its data path, node.conf, chain id or container of before, as the refusal names it",
+    )
+    .meta({ expected: "a path, chain id or name of before the move" }),
+  commandPrefix: z
+    .string()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe(
+      "How a person reaches the command beside this sidecar, e.g. docker exec sidecar node /app/cli/gatehouse.js; messages show it; " +
+        "default: npx gatehouse with the state directory",
+    )
+    .meta({ expected: "the beginning of a shell command" }),
+  controlToken: secret(
+    z
+      .string()
+      .regex(/^[\w.~+/-]{32,}=*$/)
+      .meta({ expected: "32 characters or more: letters, digits and . _ ~ + / - (RFC 6750)" }),
+  )
+    .optional()
+    .describe(
+      "Token for gatehouse resume and gatehouse adopt by --url; without it they work only through the socket in the state directory",
+    ),
   rereadIntervalMs: milliseconds.default(5_000).describe("Time between two reads of node.conf when no event comes"),
   restoreAfterMs: nonNegativeInteger
     .max(86_400_000)

@@ -122,12 +122,14 @@ test("a node that answers but stays at its height is rolled back; gatehouse resu
     error: (text: string) => printed.push(text),
     isColored: false,
   };
-  expect(resumeCommand({ stateDirectory: upkeep.stateDirectory }, output)).toBe(0);
+  expect(message).toContain(`run \`npx gatehouse resume --state-directory ${upkeep.stateDirectory}\` when`);
+  expect(await resumeCommand({ kind: "socket", stateDirectories: [upkeep.stateDirectory] }, output)).toBe(0);
   expect(printed[0]).toMatch(/^The hold since .* is lifted\. It was: The node did not come back/);
-  upkeep.upkeep.wake();
+  expect(printed[0]).toContain(`on ${node.configPath} (data ${join(node.workspace, "data")}, chain 1672, machine `);
   await upkeep.reason("Unheld", "NoHold");
-  expect(resumeCommand({ stateDirectory: join(node.workspace, "elsewhere") }, output)).toBe(1);
-  expect(printed.at(-1)).toContain("run it with the sidecar's GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY");
+  const elsewhere = join(node.workspace, "elsewhere");
+  expect(await resumeCommand({ kind: "socket", stateDirectories: [elsewhere] }, output)).toBe(1);
+  expect(printed.at(-1)).toContain(`resume: no sidecar runs with its state in ${elsewhere}. Start it, or name the one`);
 });
 
 test("a hold outlives the sidecar's own restart, although the node is down and its version unknown", async () => {

@@ -19,6 +19,8 @@ import type { PruneProgress } from "./observe/prune-progress.ts";
 import type { PushWatch } from "./observe/push-watch.ts";
 import type { RestartBudget } from "./state/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
+import type { CommandWords } from "./command-words.ts";
+import type { ShownPlan } from "./shown-plan.ts";
 import type { UpkeepMetrics } from "./upkeep-metrics.ts";
 
 /** What the steps of a pass work with. */
@@ -41,6 +43,8 @@ export type UpkeepParts = Readonly<{
   events: EventLog;
   charts: Charts;
   metrics: UpkeepMetrics;
+  /** The commands that change this sidecar, as a person here types them. */
+  command: CommandWords;
   clock: Clock;
   log: Logger;
   /** Aborts when the sidecar stops. */
@@ -72,6 +76,8 @@ export type UpkeepMemory = {
   unwellSinceMs: number | undefined;
   restart: Promise<void> | undefined;
   pruning: Promise<void> | undefined;
+  /** What is to be done, as a person was last shown it. */
+  plan: ShownPlan | undefined;
   /** Whether a whole pass was made. */
   passed: boolean;
 };

@@ -2,6 +2,9 @@ import type { ReadinessCheck } from "#daemon/readiness.ts";
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import { bootTime } from "../boot-time.ts";
+import { authorityOf } from "./authority.ts";
+import { commandWords } from "./command-words.ts";
+import { upkeepControl, type UpkeepControl } from "./control/upkeep-control.ts";
 import type { Clock } from "../clock.ts";
 import type { HttpAsk } from "../http-ask.ts";
 import { watchDisk } from "../health/disk-watch.ts";
@@ -45,6 +48,8 @@ export type Upkeep = AsyncDisposable &
     /** Whether the configuration is right, so that the node may start. */
     configured: () => ReadinessCheck;
     wake: () => void;
+    /** What a person may ask of it and tell it. */
+    control: UpkeepControl;
   }>;
 
 /**
@@ -70,6 +75,9 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     { nodeCli, health: health.current, clock, board, log, onChange: wake },
   );
   const pushes = watchNodePushes(settings, memory, { ...dependencies, version: observer.version, signal });
+  // Held from the start, so that no other sidecar begins beside this one; what is wrong with it is told when it is needed.
+  if (settings.upkeep.mode !== "observe") place.lock().acquire();
+  const mayAct = () => authorityOf(settings.upkeep.mode, state) === "acts" && state.hold.get() === undefined;
   const parts: UpkeepParts = {
     ...dependencies,
     settings,
@@ -78,7 +86,8 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     nodeCli,
     driver,
     lastPush: pushes?.lastPush,
-    versions: configVersions(settings.upkeep.stateDirectory),
+    versions: configVersions(state.directory),
+    command: commandWords(settings.upkeep, state.directory),
     budget: createRestartBudget(
       { perHour: settings.restart.budgetPerHour },
       { database: state.database, clock, boot: bootTime },
@@ -100,12 +109,13 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     },
     { ...dependencies, dataPath, history: state.diskHistory },
   );
-  const volume = watchNodeVolume(settings, { ...dependencies, dataPath, signal, resources: connections });
+  const volume = watchNodeVolume(settings, { ...dependencies, dataPath, mayAct, signal, resources: connections });
   const options = { maxIdleMs: settings.upkeep.rereadIntervalMs, signal };
   const loop = startReconcileLoop(options, () => pass(memory, parts), { log });
   return {
     wake,
     configured: () => configured(memory, parts),
+    control: upkeepControl(memory, parts),
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
       await Promise.all([loop.done, observer.done, disk, volume, pushes?.done, memory.restart, memory.pruning]);
@@ -130,6 +140,7 @@ function emptyMemory(): UpkeepMemory {
     unwellSinceMs: undefined,
     restart: undefined,
     pruning: undefined,
+    plan: undefined,
     passed: false,
   };
 }
@@ -137,7 +148,11 @@ function emptyMemory(): UpkeepMemory {
 function configured(memory: UpkeepMemory, { board, settings, state }: UpkeepParts): ReadinessCheck {
   if (!memory.passed) return { ok: false, message: "The configuration has not been looked at yet." };
   const condition = board.get("ConfigCurrent");
-  if (settings.upkeep.mode === "observe") return { ok: true, message: "upkeep.mode is observe." };
+  const authority = authorityOf(settings.upkeep.mode, state);
+  if (authority === "observes") return { ok: true, message: "upkeep.mode is observe." };
+  // A node that is held back until a person has said a word may never start: in a pod, the sidecar would be restarted meanwhile.
+  if (authority === "waits")
+    return { ok: true, message: "The sidecar changes nothing before gatehouse adopt is said." };
   if (state.hold.get() !== undefined) return { ok: true, message: "A hold is in force." };
   return { ok: condition?.status === "True", message: condition?.message ?? "node.conf can't be used yet." };
 }

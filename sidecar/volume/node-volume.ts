@@ -14,6 +14,8 @@ export function watchNodeVolume(
   { volume, kubernetes, restart }: Pick<SidecarSettings, "volume" | "kubernetes" | "restart">,
   dependencies: Readonly<{
     dataPath: () => string | undefined;
+    /** Whether the sidecar may change anything now: a volume never shrinks again. */
+    mayAct: () => boolean;
     state: UpkeepState;
     board: ConditionBoard;
     events: EventLog;

@@ -18,6 +18,8 @@ export type VolumeWatchDependencies = Readonly<{
   freeRatio: () => Promise<number | undefined>;
   /** When it was last made to grow, in wall-clock time; kept over restarts of the sidecar. */
   grownAt: Readonly<{ get: () => number | undefined; set: (atMs: number | undefined) => void }>;
+  /** Whether the volume may be made to grow now; else it is only said. */
+  mayAct: () => boolean;
   board: ConditionBoard;
   events: EventLog;
   metrics: Registry;
@@ -48,6 +50,11 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
     const last = grownAt.get();
     const grownMsAgo = last === undefined ? undefined : Math.abs(clock.wallMs() - last);
     const plan = planGrowth({ ...size, freeRatio, grownMsAgo }, options);
+    if (plan.kind === "grow" && !dependencies.mayAct()) {
+      const message = `${percent(freeRatio)} of the volume are free. It would grow to ${plan.toGibibytes} GiB, but the sidecar may not act: see Adopted and Unheld.`;
+      board.set({ type: "VolumeLargeEnough", status: "False", reason: "NotGrown", message });
+      return;
+    }
     if (plan.kind === "grow") {
       // Remembered first: a kill right after the request must not lead to a second one within the pause.
       grownAt.set(clock.wallMs());

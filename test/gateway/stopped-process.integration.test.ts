@@ -42,6 +42,7 @@ it("a sidecar that is told to stop by SIGTERM answers every call under way, clos
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
     GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
+    GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
     GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
     GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",

@@ -48,6 +48,7 @@ async function startBeside(configPath: string) {
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
       GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
       GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "state"),
+      GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
       GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
       GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
     }),

@@ -32,6 +32,7 @@ test.skipIf(!isPossible)(`where the system has no watches left, node.conf is pol
       GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
       GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "state"),
+      GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
       // Longer than this test: only the watch can find the change.
       GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "600000",
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",

@@ -54,6 +54,7 @@ async function servePage(health: Partial<NodeHealth>) {
       charts,
       clock,
       configured: () => ({ ok: true, message: "" }),
+      plan: () => undefined,
     },
   );
   pageRoutes(app);

@@ -29,6 +29,7 @@ beforeAll(async () => {
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
     GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "state"),
+    GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
     GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "node-7",
     GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
     GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "20000",
@@ -93,7 +94,9 @@ looking(
     expect(await page.title()).toBe("held: node-7 · Gatehouse");
     const first = page.locator("#to-do li").first();
     await page.locator("#to-do li", { hasText: "After one more restart it is back." }).waitFor();
-    expect(await first.innerText()).toContain('run "gatehouse resume" when the cause is mended.');
+    expect(await first.innerText()).toContain(
+      `run \`npx gatehouse resume --state-directory ${join(node.workspace, "state")}\` when the cause is mended.`,
+    );
     expect(await page.locator("#changes li[data-event=roll-back]").first().isVisible()).toBe(true);
     await expectWellMade(page, "held");
     expect((await runGatehouse(["resume"], environment)).status).toBe(0);

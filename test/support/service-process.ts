@@ -28,8 +28,13 @@ export type ServiceProcess = AsyncDisposable &
  *
  * @throws {Error} with what the process printed when it ends before that.
  */
-export async function startService(service: string, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
+export async function startService(
+  service: string,
+  env: Readonly<Record<string, string>>,
+  options: Readonly<{ cwd?: string }> = {},
+): Promise<ServiceProcess> {
   const child = spawn(program, [service], {
+    ...options,
     env: { PATH: path, ...env },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });

@@ -6,13 +6,14 @@ const colours = {
   right: "#1a9c5b",
   working: "#2f80d8",
   wrong: "#e0a100",
+  waiting: "#e0a100",
   down: "#d93025",
   held: "#d93025",
   unknown: "#7a8694",
   stale: "#7a8694",
 };
 
-const iconNames = { down: "wrong", wrong: "wrong" };
+const iconNames = { down: "wrong", wrong: "wrong", waiting: "held" };
 
 /** Shows the verdict at the top, in the tab's title and as the tab's icon. */
 export function showVerdict({ level, title, message }, name) {

@@ -7,7 +7,7 @@ const open = maintenanceWindow({ maintenanceMs: 1, maintenanceTimeZone: "UTC" })
 const budget: RestartBudget = { used: () => 0, allows: () => true, record: () => undefined };
 const situation: RestartSituation = {
   due: { cause: "configuration", reason: "node.conf changed", urgent: false },
-  mode: "enforce",
+  authority: "acts",
   held: false,
   running: false,
   canRestart: true,
@@ -25,7 +25,8 @@ describe("a restart that is due", () => {
   test.each<[Partial<RestartSituation>, string]>([
     [{ due: undefined }, "Idle"],
     [{ running: true }, "Running"],
-    [{ mode: "observe" }, "Observing"],
+    [{ authority: "observes" }, "Observing"],
+    [{ authority: "waits" }, "WaitingForAdopt"],
     [{ held: true }, "Held"],
     [{ canRestart: false }, "NoDriver"],
     [{ contested: true }, "Contested"],

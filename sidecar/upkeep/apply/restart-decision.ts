@@ -1,3 +1,4 @@
+import type { Authority } from "../authority.ts";
 import type { MaintenanceWindow } from "./maintenance-window.ts";
 import type { RestartBudget } from "../state/restart-budget.ts";
 
@@ -15,7 +16,7 @@ export type DueRestart = Readonly<{
 /** What the decision depends on. */
 export type RestartSituation = Readonly<{
   due: DueRestart | undefined;
-  mode: "enforce" | "observe";
+  authority: Authority;
   held: boolean;
   running: boolean;
   canRestart: boolean;
@@ -37,6 +38,7 @@ type RestartWait =
   | "Idle"
   | "Running"
   | "Observing"
+  | "WaitingForAdopt"
   | "Held"
   | "NoDriver"
   | "Contested"
@@ -56,7 +58,10 @@ export function decideRestart(
   if (situation.running) return wait("Running", "The node is being restarted.");
   if (due === undefined) return wait("Idle", "No restart is due.");
   const why = `A restart is due (${due.reason})`;
-  if (situation.mode === "observe") return wait("Observing", `${why}; upkeep.mode is observe, so restart it by hand.`);
+  if (situation.authority === "observes") {
+    return wait("Observing", `${why}; upkeep.mode is observe, so restart it by hand.`);
+  }
+  if (situation.authority === "waits") return wait("WaitingForAdopt", `${why}; it waits for gatehouse adopt.`);
   if (!situation.canRestart) return wait("NoDriver", `${why}; restart.driver is none, so restart it by hand.`);
   if (due.cause === "unverified") return { go: true, due };
   // A hold keeps from beginning a restart, not from ending one that left the node down.

@@ -6,11 +6,13 @@ import type { EventLog } from "../../tell/event-log.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import { DriverError, incarnationOf, StartFailed } from "../drivers/driver.ts";
 import { contentHashOf, readConfigFile } from "../observe/config-file.ts";
-import { parseConfig } from "../observe/config-document.ts";
+import type { CommandWords } from "../command-words.ts";
+import { tiesOf } from "../state/config-ties.ts";
 import type { RestartBudget } from "../state/restart-budget.ts";
 import type { HeldState, RestartInFlight, UpkeepState } from "../state/upkeep-state.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import { writeConfig } from "./config-writer.ts";
+import { restorable } from "./restorable.ts";
 import { restartAndVerify, type Verification, type VerificationDependencies } from "./restart-verification.ts";
 import type { WriterLock } from "./writer-lock.ts";
 
@@ -39,6 +41,7 @@ export type RestartIncidentDependencies = VerificationDependencies &
     lock: WriterLock;
     events: EventLog;
     clock: Clock;
+    command: CommandWords;
     log: Logger;
   }>;
 
@@ -65,6 +68,7 @@ export async function runRestart(incident: RestartIncident, dependencies: Restar
   if (verified.ok) {
     // The proof is made: a state directory that can't be written must not have it made again and again.
     state.restartInFlight.set(undefined);
+    if (before.ok) state.nodeTies.set(tiesOf(before.document, incident.configPath));
     events.add("restart", `The node is back and advances after ${Math.round(verified.tookMs)} ms.`);
     if (before.ok) await rememberHealthy(before.bytes, dependencies);
     return;
@@ -171,7 +175,8 @@ async function rollBack(
   if (incident.signal.aborted) return;
   const end = again.ok ? "After one more restart it is back." : `One more restart did not help: ${again.message}.`;
   hold(`The node did not come back after a restart: ${failure}. ${restored} ${end}`);
-  events.add("hold", `Nothing more is done until the desired state changes or "gatehouse resume" is said. ${end}`);
+  const resume = dependencies.command("resume");
+  events.add("hold", `Nothing more is done until the desired state changes or \`${resume}\` is run. ${end}`);
 }
 
 async function restoreHealthy(incident: RestartIncident, dependencies: RestartIncidentDependencies): Promise<string> {
@@ -180,6 +185,10 @@ async function restoreHealthy(incident: RestartIncident, dependencies: RestartIn
   if (healthy === undefined) return "There is no earlier configuration to go back to.";
   const now = await readConfigFile(incident.configPath, incident.configLimitBytes);
   if (now.contentHash === contentHashOf(healthy)) return "Its configuration is the one that it was last healthy with.";
+  const judged = restorable(healthy, incident.configPath, now.ok ? now.document : undefined, state);
+  if (!judged.ok) {
+    return `The remembered configuration in ${state.directory} was not restored: ${judged.why}. Put node.conf right by hand.`;
+  }
   const written = await writeConfig(
     {
       path: incident.configPath,
@@ -191,7 +200,6 @@ async function restoreHealthy(incident: RestartIncident, dependencies: RestartIn
     dependencies,
   );
   if (!written.ok) return `Its last healthy configuration could not be restored: ${written.message}`;
-  const parsed = parseConfig(healthy);
-  state.nodeHas.set(parsed.ok ? meaningOf(parsed.document) : "unknown");
+  state.nodeHas.set(meaningOf(judged.document));
   return "Its last healthy configuration was restored.";
 }

@@ -1,6 +1,5 @@
-import { existsSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { holderWords, processLock } from "../state/process-lock.ts";
 
 /** Whether this process may write the file, or why not. */
 type WriterLockResult = Readonly<{ ok: true } | { ok: false; reason: "Locked" | "CannotLock"; message: string }>;
@@ -14,48 +13,19 @@ export type WriterLock = Disposable &
     remove: () => void;
   }>;
 
-/**
- * Makes the lock of a file: an exclusive SQLite transaction on a file beside it. The operating system gives the right up when
- * the process ends, however it ends, so a crash leaves nothing to clean up.
- */
+/** Makes the lock of a file; it stands beside the file, see {@link processLock}. */
 export function writerLock(path: string): WriterLock {
   const lockPath = join(dirname(path), `.${basename(path)}.lock`);
-  let held: Readonly<{ database: DatabaseSync; inode: number }> | undefined;
-  const release = () => {
-    held?.database.close();
-    held = undefined;
-  };
+  const lock = processLock(lockPath, path);
   const acquire = (): WriterLockResult => {
-    // The folder may have been deleted and made again: a lock on a deleted file guards nothing.
-    if (held !== undefined && existsSync(lockPath) && statSync(lockPath).ino === held.inode) return { ok: true };
-    release();
-    let database: DatabaseSync | undefined;
-    try {
-      database = new DatabaseSync(lockPath, { timeout: 0 });
-      database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
-      held = { database, inode: statSync(lockPath).ino };
-      return { ok: true };
-    } catch (cause) {
-      database?.close();
-      return lockFailure(path, lockPath, cause as Error & { errcode?: number });
+    const result = lock.acquire();
+    if (result.ok) return result;
+    if (result.reason === "CannotLock") {
+      return { ok: false, reason: "CannotLock", message: `${lockPath} can't be made ${result.why}.` };
     }
-  };
-  const remove = () => {
-    if (held !== undefined) rmSync(lockPath, { force: true });
-    release();
-  };
-  return { acquire, remove, [Symbol.dispose]: release };
-}
-
-/** SQLite's result codes SQLITE_BUSY and SQLITE_FULL. */
-const busy = 5;
-const full = 13;
-
-function lockFailure(path: string, lockPath: string, cause: Error & { errcode?: number }): WriterLockResult {
-  if (cause.errcode === busy) {
-    const message = `another process looks after ${path} (it holds ${lockPath}); stop it, only one may write the file.`;
+    const who = result.holder === undefined ? "it" : holderWords(result.holder);
+    const message = `another process looks after ${path} (${who} holds ${lockPath}); stop it, only one may write the file.`;
     return { ok: false, reason: "Locked", message };
-  }
-  const remedy = cause.errcode === full ? "free some space on its disk" : "make the directory writable for the sidecar";
-  return { ok: false, reason: "CannotLock", message: `${lockPath} can't be made (${cause.message}); ${remedy}.` };
+  };
+  return { acquire, remove: lock.remove, [Symbol.dispose]: lock[Symbol.dispose] };
 }

@@ -2,6 +2,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { openSqlite } from "#daemon/sqlite.ts";
 import type { DiskHistory } from "../../health/disk-forecast.ts";
+import type { ConfigTies } from "./config-ties.ts";
+import type { NodeIdentity } from "./node-identity.ts";
 
 /** What was desired, and of which release of the node, when a hold was set. */
 export type HeldState = Readonly<{ hash: string; release?: string | undefined }>;
@@ -26,9 +28,20 @@ export type RestartInFlight = Readonly<{
   incarnation?: string | undefined;
 }>;
 
+/** Why a sidecar may act on a node: a person said `gatehouse adopt`, the setting is `enforce`, or an earlier version acted already. */
+type Adoption = Readonly<{ by: "command" | "setting" | "earlier version"; atMs: number }>;
+
 /** What has to survive the sidecar's own restart. Each change is on disk when its call returns. */
 export type UpkeepState = Disposable &
   Readonly<{
+    /** Where the state is; the kept versions of node.conf stand there too. */
+    directory: string;
+    /** Whose state it is; absent in that of an older version, until it is claimed. */
+    identity: Fact<NodeIdentity>;
+    /** What ties the configuration that the node runs with to that node; another node's copy is never restored over it. */
+    nodeTies: Fact<ConfigTies>;
+    /** That the sidecar may act on this node, since when and by whose word; kept over restarts. */
+    adopted: Fact<Adoption>;
     /** Meaning of the configuration that the node has read (`meaningOf`); `unknown` when it may have read another. */
     nodeHas: Fact<string>;
     hold: Fact<Hold>;
@@ -47,6 +60,9 @@ type Fact<T> = Readonly<{ get: () => T | undefined; set: (value: T | undefined) 
 /** The state's file in its directory. */
 export const upkeepStateFile = "upkeep.sqlite";
 
+/** The lock that a sidecar holds on its state's directory. */
+export const upkeepLockFile = ".sidecar.lock";
+
 const migrations = [
   `CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
    CREATE TABLE restart (at_ms INTEGER NOT NULL, reason TEXT NOT NULL) STRICT;
@@ -59,6 +75,10 @@ const migrations = [
 export function openUpkeepState(directory: string): UpkeepState {
   const database = openSqlite(join(directory, upkeepStateFile), migrations);
   return {
+    directory,
+    identity: fact(database, "identity"),
+    nodeTies: fact(database, "nodeTies"),
+    adopted: fact(database, "adopted"),
     nodeHas: fact(database, "nodeHas"),
     hold: fact(database, "hold"),
     restartInFlight: fact(database, "restartInFlight"),

@@ -22,7 +22,7 @@ export type SidecarUnderTest = AsyncDisposable &
     reason: (type: ConditionType, reason: string, withinMs: number) => Promise<Condition>;
   }>;
 
-/** Starts `gatehouse sidecar` for a node, with its default settings but for ports, places and `env`. */
+/** Starts `gatehouse sidecar` for a node, acting at once, with its default settings but for ports, places and `env`. */
 export async function startSidecar(
   node: Pick<FakeNode, "workspace" | "httpUrl">,
   env: Readonly<Record<string, string>>,
@@ -31,6 +31,7 @@ export async function startSidecar(
     GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
     GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "state"),
+    GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
     GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
     GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
     GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",

@@ -1,0 +1,32 @@
+import { createInterface } from "node:readline/promises";
+import { Command } from "@commander-js/extra-typings";
+import { addControlOptions } from "./control-options.ts";
+import { controlTarget } from "./control-target.ts";
+import { terminalOutput } from "./terminal-output.ts";
+
+/** Makes `gatehouse adopt`: shows what a sidecar would change at a node that it meets for the first time, and lets it. */
+export function adoptCommand() {
+  const command = new Command("adopt")
+    .summary("Show what the sidecar would change at a node that is new to it, and let it act")
+    .description(
+      "Asks the running sidecar for its plan, shows it, and lets the sidecar act on this node from now on once you agree. Exits 0 when it may act.",
+    );
+  return addControlOptions(command)
+    .option("--yes", "agree without being asked", false)
+    .action(async ({ yes, ...options }) => {
+      const target = controlTarget("adopt", options);
+      if (target === undefined) return;
+      const { adoptCommand: run } = await import("#sidecar/upkeep/adopt-command.ts");
+      const confirm = process.stdin.isTTY ? confirmed : undefined;
+      process.exitCode = await run(target, { yes, confirm }, terminalOutput());
+    });
+}
+
+async function confirmed(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(question)).trim());
+  } finally {
+    terminal.close();
+  }
+}

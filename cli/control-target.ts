@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { userStateDirectory } from "#daemon/user-state-directory.ts";
+import { controlPlaces } from "#sidecar/upkeep/control-places.ts";
+import { commandSidecarSettings } from "./sidecar-settings.ts";
+
+/** How a person names the sidecar that a command is for. */
+export type ControlOptions = Readonly<{
+  settings?: string | undefined;
+  stateDirectory?: string | undefined;
+  url?: string | undefined;
+  tokenFile?: string | undefined;
+}>;
+
+/** The variable that holds the token where no file does. */
+const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
+
+/**
+ * Tells where the sidecar is asked that a command is for: at its URL, in the state directory that is named, or where the settings have it.
+ * What is wrong is printed and sets the exit status 1; the result is undefined then.
+ */
+export function controlTarget(command: string, { settings: file, stateDirectory, url, tokenFile }: ControlOptions) {
+  if (url !== undefined) {
+    const token = tokenFile === undefined ? process.env[tokenVariable] : readToken(command, tokenFile);
+    if (token !== undefined && token !== "") return { kind: "url", url, token } as const;
+    if (process.exitCode === undefined) fail(`${command}: --url needs the token: --token-file, or ${tokenVariable}.`);
+    return undefined;
+  }
+  if (stateDirectory !== undefined) return { kind: "socket", stateDirectories: [resolve(stateDirectory)] } as const;
+  const settings = commandSidecarSettings(file);
+  if (settings === undefined) return undefined;
+  const places = controlPlaces(settings, userStateDirectory(process.env));
+  if (places !== undefined) return { kind: "socket", stateDirectories: places } as const;
+  fail(
+    `${command}: which sidecar? Name it by --state-directory, --settings with its settings, --url, or its GATEHOUSE_SIDECAR_NODE_WORKSPACE. ` +
+      "Its page and log show the whole command.",
+  );
+  return undefined;
+}
+
+function readToken(command: string, path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    fail(
+      `${command}: ${path} can't be read (${(error as NodeJS.ErrnoException).code ?? "unknown"}); name a file that holds the token.`,
+    );
+    return undefined;
+  }
+}
+
+function fail(message: string): void {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = 1;
+}

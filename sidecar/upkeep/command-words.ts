@@ -1,0 +1,22 @@
+import type { SidecarSettings } from "../settings.ts";
+
+/** Commands that change a running sidecar. */
+export type ControlVerb = "resume" | "adopt";
+
+/** The exact command for this deployment, as a person types it. */
+export type CommandWords = (verb: ControlVerb) => string;
+
+/** Makes the words: the prefix that the deployment gives, or the command of this machine with the sidecar's state. */
+export function commandWords(
+  { commandPrefix }: Pick<SidecarSettings["upkeep"], "commandPrefix">,
+  stateDirectory: string,
+): CommandWords {
+  return (verb) =>
+    commandPrefix === undefined
+      ? `npx gatehouse ${verb} --state-directory ${shellWord(stateDirectory)}`
+      : `${commandPrefix} ${verb}`;
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

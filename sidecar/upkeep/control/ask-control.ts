@@ -1,0 +1,99 @@
+import { existsSync } from "node:fs";
+import { Agent } from "undici";
+import type { z } from "zod";
+import { controlPath } from "./control-answers.ts";
+import { socketPath, socketPlace } from "./control-socket.ts";
+
+/** Where a running sidecar is asked: by the socket in its state directory, or by its URL with its token. */
+export type ControlTarget = Readonly<
+  { kind: "socket"; stateDirectories: readonly string[] } | { kind: "url"; url: string; token: string }
+>;
+
+/** No sidecar did what was asked; the message says why, and what to do. */
+export class ControlError extends Error {
+  override readonly name = "ControlError";
+  readonly code = "control_failed";
+}
+
+/** One question; a body makes it a POST. */
+type ControlQuestion<Schema extends z.ZodType> = Readonly<{
+  path: "" | "/resume" | "/adopt";
+  body?: unknown;
+  answer: Schema;
+}>;
+
+const timeoutMs = 10_000;
+const responseLimitBytes = 1_048_576;
+
+/**
+ * Asks a running sidecar.
+ *
+ * @throws {ControlError} when none answers there, it refuses, or it is another program.
+ */
+export async function askControl<Schema extends z.ZodType>(
+  target: ControlTarget,
+  question: ControlQuestion<Schema>,
+): Promise<z.output<Schema>> {
+  if (target.kind === "url") return askAt(target.url, target.url, {}, question, target.token);
+  const stateDirectory = target.stateDirectories.find((directory) => existsSync(socketPlace(directory)));
+  if (stateDirectory === undefined) {
+    throw new ControlError(
+      `no sidecar runs with its state in ${target.stateDirectories.join(" or in ")}. Start it, or name the one that runs: --state-directory, ` +
+        "--settings with its settings, or --url with its token. Inside a container, run the command there (docker exec, kubectl exec).",
+    );
+  }
+  await using socket = await socketPath(stateDirectory);
+  return askAt("http://sidecar", socketPlace(stateDirectory), { connect: { socketPath: socket.path } }, question);
+}
+
+async function askAt<Schema extends z.ZodType>(
+  origin: string,
+  place: string,
+  options: Agent.Options,
+  { path, body, answer }: ControlQuestion<Schema>,
+  token?: string,
+): Promise<z.output<Schema>> {
+  const agent = new Agent({ ...options, maxResponseSize: responseLimitBytes });
+  try {
+    const response = await agent.request({
+      origin: new URL(origin).origin,
+      path: `${controlPath}${path}`,
+      method: path === "" ? "GET" : "POST",
+      headers: {
+        "content-type": "application/json",
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      body: path === "" ? null : JSON.stringify(body ?? {}),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const text = await response.body.text();
+    if (response.statusCode !== 200) throw new ControlError(refusal(place, response.statusCode));
+    const parsed = answer.safeParse(JSON.parse(text));
+    if (parsed.success) return parsed.data;
+    throw new ControlError(
+      `${place} does not answer as a sidecar of this version does; run its own version of the command.`,
+    );
+  } catch (cause) {
+    if (cause instanceof ControlError) throw cause;
+    throw new ControlError(
+      `no sidecar answers at ${place} (${words(cause)}); is it running, and may this user reach it?`,
+      {
+        cause,
+      },
+    );
+  } finally {
+    await agent.destroy();
+  }
+}
+
+function refusal(place: string, status: number): string {
+  if (status === 401 || status === 400) return `${place} refuses the token; give that of upkeep.controlToken.`;
+  if (status === 404)
+    return `${place} has no control: set upkeep.controlToken for its sidecar, or ask by --state-directory.`;
+  return `${place} answered with status ${status}; look at the sidecar's log.`;
+}
+
+function words(cause: unknown): string {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return code ?? message;
+}

@@ -1,0 +1,42 @@
+import { z } from "zod";
+
+/** How a sidecar's control begins on its listeners. */
+export const controlPath = "/control";
+
+const hold = z.object({ message: z.string(), sinceMs: z.number() });
+
+const shownPlan = z.object({ steps: z.array(z.string()), problems: z.array(z.string()), digest: z.string() });
+
+/** Which sidecar answers, and how it stands to its node. */
+export const controlView = z.object({
+  node: z.object({ name: z.string(), words: z.string() }),
+  sidecar: z.object({ pid: z.int(), host: z.string(), stateDirectory: z.string() }),
+  mode: z.enum(["adopt", "enforce", "observe"]),
+  authority: z.enum(["acts", "waits", "observes"]),
+  hold: hold.optional(),
+  /** Absent until the node was looked at once. */
+  plan: shownPlan.optional(),
+});
+
+export type ControlView = Readonly<z.output<typeof controlView>>;
+
+/** What became of `resume`; `busy` while a roll-back is under way, which will set its hold again. */
+export const resumeAnswer = z.object({
+  result: z.enum(["lifted", "none", "busy"]),
+  /** The hold that was lifted, or that is in force. */
+  hold: hold.optional(),
+  node: controlView.shape.node,
+});
+
+export type ResumeAnswer = Readonly<z.output<typeof resumeAnswer>>;
+
+/** What is asked to be adopted: the plan that a person has seen. */
+export const adoptRequest = z.strictObject({ digest: z.string().max(64) });
+
+/** What became of `adopt`; `another` when the plan is not the one that was seen. */
+export const adoptAnswer = z.object({
+  result: z.enum(["adopted", "already", "another", "observes"]),
+  view: controlView,
+});
+
+export type AdoptAnswer = Readonly<z.output<typeof adoptAnswer>>;

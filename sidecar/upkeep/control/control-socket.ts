@@ -1,0 +1,41 @@
+import { chmod, mkdir, open, rm, type FileHandle } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Directory of the socket in a state directory; only its owner may look inside. */
+const socketDirectory = "control";
+
+const socketName = "sidecar.sock";
+
+/** Bytes that a socket's path may have everywhere (unix(7): 108 on Linux, 104 on macOS, with the NUL at the end). */
+const pathBytesMax = 103;
+
+/** The path by which a socket is bound or reached; disposing of it ends what keeps the path valid. */
+export type SocketPath = AsyncDisposable & Readonly<{ path: string }>;
+
+/** Where the socket of a state directory is, for people. */
+export function socketPlace(stateDirectory: string): string {
+  return join(stateDirectory, socketDirectory, socketName);
+}
+
+/** Makes the socket's directory, with nothing of an earlier sidecar in it. Only for who holds the state's lock. */
+export async function prepareSocket(stateDirectory: string): Promise<void> {
+  const directory = join(stateDirectory, socketDirectory);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await chmod(directory, 0o700);
+  await rm(join(directory, socketName), { force: true });
+}
+
+/**
+ * Finds a path for the socket that is short enough to bind or connect to: its own, or through the descriptor of its open directory, as Linux
+ * has it (proc(5), /proc/self/fd).
+ */
+export async function socketPath(stateDirectory: string): Promise<SocketPath> {
+  const path = socketPlace(stateDirectory);
+  const isShort = Buffer.byteLength(path) <= pathBytesMax;
+  let directory: FileHandle | undefined;
+  if (!isShort && process.platform === "linux") directory = await open(join(stateDirectory, socketDirectory), "r");
+  return {
+    path: directory === undefined ? path : `/proc/self/fd/${directory.fd}/${socketName}`,
+    [Symbol.asyncDispose]: async () => directory?.close(),
+  };
+}

@@ -1,0 +1,191 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Logger } from "#daemon/log.ts";
+import { StartupError } from "#daemon/startup-error.ts";
+import { pause } from "../../poll.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import type { ConfigDocument } from "../observe/config-document.ts";
+import { readConfigFile } from "../observe/config-file.ts";
+import { resolveNodeLayout } from "../observe/node-layout.ts";
+import { writerLock } from "../apply/writer-lock.ts";
+import { identifyNode, identityWords, layoutPaths, type NodeIdentity } from "./node-identity.ts";
+import { compareCopies, hasActed, oldStateDirectory, takeOldState } from "./old-state.ts";
+import { holderWords, processLock, type LockHolder } from "./process-lock.ts";
+import { nodeDifference, type NodeDifference } from "./same-node.ts";
+import { chooseStatePlace } from "./state-place.ts";
+import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } from "./upkeep-state.ts";
+
+/** What claiming a state needs of its surroundings. */
+export type ClaimDependencies = Readonly<{
+  log: Logger;
+  userStateDirectory: string;
+  /** Where an older version left its state by default; absolute or from the current directory. */
+  oldStateDirectory?: string;
+  signal: AbortSignal;
+}>;
+
+/** A sidecar that is replaced may need this long to end. */
+const lockWithinMs = 3_000;
+const lockAgainMs = 100;
+
+/**
+ * Opens the state of one node, for this process alone until it is disposed of or the process ends. Its identity is written before anything
+ * else; state of an older version, which has none, is taken over once if its copies of node.conf are this node's.
+ *
+ * @throws {StartupError} when the state, or node.conf, is in use by another sidecar, or the state is another node's.
+ */
+export async function claimState(settings: SidecarSettings, dependencies: ClaimDependencies): Promise<UpkeepState> {
+  const { log, userStateDirectory, signal } = dependencies;
+  const { configPath } = resolveNodeLayout(settings.node);
+  const directory = chooseStatePlace(settings, configPath, userStateDirectory);
+  const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
+  const document = reading.ok ? reading.document : undefined;
+  const found = identifyNode(settings, configPath, document);
+  await requireOnlyWriter(settings, configPath, signal);
+  makeDirectory(directory);
+  const lock = processLock(join(directory, upkeepLockFile), found.configPath);
+  await requireLock(lock, directory, signal);
+  try {
+    const isNew = !existsSync(join(directory, upkeepStateFile));
+    if (isNew && settings.upkeep.stateDirectory === undefined) {
+      const from = resolve(dependencies.oldStateDirectory ?? oldStateDirectory);
+      await takeOldState(from, directory, { configPath, document }, { log });
+    }
+    const state = openUpkeepState(directory);
+    try {
+      await identify(state, found, { settings, configPath, document, log });
+    } catch (error) {
+      state[Symbol.dispose]();
+      throw error;
+    }
+    return {
+      ...state,
+      [Symbol.dispose]: () => {
+        state[Symbol.dispose]();
+        lock[Symbol.dispose]();
+      },
+    };
+  } catch (error) {
+    lock[Symbol.dispose]();
+    throw error;
+  }
+}
+
+type Claim = Readonly<{
+  settings: SidecarSettings;
+  configPath: string;
+  document: ConfigDocument | undefined;
+  log: Logger;
+}>;
+
+async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): Promise<void> {
+  const { settings, configPath, document, log } = claim;
+  const remembered = state.identity.get();
+  if (remembered === undefined) await takeOver(state, found, claim);
+  else {
+    const layouts = layoutPaths(settings.node);
+    const facts = { movedFrom: settings.upkeep.movedFrom, layouts, isThere: existsSync };
+    const difference = nodeDifference(remembered, found, facts);
+    if (difference !== undefined) throw anotherNodes(state.directory, remembered, found, difference);
+    if (remembered.configPath !== found.configPath || remembered.host.name !== found.host.name) {
+      log.info({ was: remembered, is: found }, "the node was moved, and keeps its state");
+    }
+  }
+  const isMovedChain = settings.upkeep.movedFrom === String(remembered?.chainId);
+  const answeredChainId = isMovedChain ? undefined : remembered?.answeredChainId;
+  state.identity.set({ ...found, dataPath: found.dataPath ?? remembered?.dataPath, answeredChainId });
+  log.debug({ configPath, isReadable: document !== undefined, directory: state.directory }, "the state is claimed");
+}
+
+/** Takes over what an older version left without an identity; new state has nothing to take. */
+async function takeOver(state: UpkeepState, found: NodeIdentity, { configPath, document, log }: Claim): Promise<void> {
+  const match = await compareCopies(state.directory, configPath, document);
+  if (match.kind === "another") {
+    throw new StartupError(
+      `the state in ${state.directory} belongs to another node (of its copies of node.conf, ${match.why}); this sidecar was pointed at ` +
+        `${identityWords(found)}. Name a state directory of this node's own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.`,
+    );
+  }
+  if (match.kind === "same") {
+    if (hasActed(state)) state.adopted.set({ by: "earlier version", atMs: Date.now() });
+    return;
+  }
+  if (state.nodeHas.get() === undefined) return;
+  // Whose these were can't be told: a drift from them might be one from another node's configuration.
+  state.nodeHas.set(undefined);
+  state.restartInFlight.set(undefined);
+  log.info(
+    { directory: state.directory },
+    "state of an older version tells nothing of its node: what it had read is forgotten",
+  );
+}
+
+function anotherNodes(
+  directory: string,
+  remembered: NodeIdentity,
+  found: NodeIdentity,
+  difference: NodeDifference,
+): StartupError {
+  return new StartupError(
+    `the state in ${directory} belongs to another node: ${identityWords(remembered)}; this sidecar was pointed at ` +
+      `${identityWords(found)}, of another ${difference.what}. Name a state directory of this node's own in ` +
+      "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY. If it is the same node, moved on purpose, start the sidecar once with " +
+      `GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${difference.remembered}`,
+  );
+}
+
+function makeDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const why = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
+    throw new StartupError(
+      `the state directory ${directory} can't be made (${why}); name one that this user may write in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.`,
+      { cause },
+    );
+  }
+}
+
+async function requireLock(
+  lock: ReturnType<typeof processLock>,
+  directory: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const result = await withPatience(lock.acquire, signal);
+  if (result.ok) return;
+  if (result.reason === "CannotLock") {
+    throw new StartupError(`the state directory ${directory} can't be locked ${result.why}.`);
+  }
+  throw new StartupError(
+    `the state in ${directory} is in use: ${inUse(result.holder)} Stop that sidecar first, or, for another node, name a state ` +
+      "directory of its own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.",
+  );
+}
+
+function inUse(holder: LockHolder | undefined): string {
+  if (holder === undefined) return "another process has it.";
+  return `${holderWords(holder)} looks after ${holder.node} with it.`;
+}
+
+/** A sidecar that never writes may stand beside the one that does; two that write are refused before either has done anything. */
+async function requireOnlyWriter({ upkeep }: SidecarSettings, configPath: string, signal: AbortSignal): Promise<void> {
+  if (upkeep.mode === "observe") return;
+  using lock = writerLock(configPath);
+  const result = await withPatience(lock.acquire, signal);
+  // A directory that is not there yet, or can't be written, is told by a condition: it may come to be.
+  if (result.ok || result.reason === "CannotLock") return;
+  throw new StartupError(`${result.message} To look on without writing, set GATEHOUSE_SIDECAR_UPKEEP_MODE=observe.`);
+}
+
+async function withPatience<Result extends Readonly<{ ok: boolean; reason?: string }>>(
+  acquire: () => Result,
+  signal: AbortSignal,
+): Promise<Result> {
+  const untilMs = performance.now() + lockWithinMs;
+  for (;;) {
+    const result = acquire();
+    const isHeld = "reason" in result && result.reason === "Locked";
+    if (!isHeld || signal.aborted || performance.now() > untilMs) return result;
+    await pause(lockAgainMs, signal);
+  }
+}

@@ -1,0 +1,61 @@
+import { dirname, resolve } from "node:path";
+import { isJsonObject, type ConfigDocument } from "../observe/config-document.ts";
+
+/**
+ * What ties a node.conf to one node: its data, its keys and its ports, by their place in the file (specification, "Node operations
+ * objects"). Paths are absolute; what a file does not have is absent.
+ */
+export type ConfigTies = Readonly<Record<string, string>>;
+
+const initConfig: readonly string[] = ["chain", "startup_config", "init_config"];
+
+/** Another value there means another node's data or keys. */
+const paths: readonly (readonly string[])[] = [
+  ["storage", "mygrid_env", "storage_data_path"],
+  [...initConfig, "meta_path"],
+  ["chain", "secret_config", "domain_key_path"],
+  ["chain", "secret_config", "stabilizing_key_path"],
+];
+
+const ports = ["http_port", "rpc_port", "tcp_port", "ws_port"].map((name) => initConfig.concat(name));
+
+/** Reads the ties of a node.conf that stands, or is to stand, at `configPath`. Pure. */
+export function tiesOf({ value }: ConfigDocument, configPath: string): ConfigTies {
+  const directory = dirname(configPath);
+  const entries = [
+    ...paths.map((path) => [path.join("."), textAt(value, path), (text: string) => resolve(directory, text)] as const),
+    ...ports.map((path) => [path.join("."), textAt(value, path), (text: string) => text] as const),
+  ];
+  return Object.fromEntries(entries.flatMap(([name, text, read]) => (text === undefined ? [] : [[name, read(text)]])));
+}
+
+/** The first tie by which two differ, in words; undefined where all are the same. Pure. */
+export function tieDifference(copy: ConfigTies, node: ConfigTies): string | undefined {
+  return firstDifference(copy, node, [...paths, ...ports]);
+}
+
+/** As {@link tieDifference}, of data and keys alone: a port may be corrected by going back, data and keys may not be exchanged. Pure. */
+export function ownershipDifference(copy: ConfigTies, node: ConfigTies): string | undefined {
+  return firstDifference(copy, node, paths);
+}
+
+/** Whether a configuration names any data or keys. Pure. */
+export function namesOwner(ties: ConfigTies): boolean {
+  return paths.some((path) => path.join(".") in ties);
+}
+
+function firstDifference(
+  copy: ConfigTies,
+  node: ConfigTies,
+  names: readonly (readonly string[])[],
+): string | undefined {
+  const name = names.map((path) => path.join(".")).find((each) => copy[each] !== node[each]);
+  return name === undefined
+    ? undefined
+    : `${name} is ${copy[name] ?? "not set"} there, the node has ${node[name] ?? "none"}`;
+}
+
+function textAt(value: unknown, [key, ...rest]: readonly string[]): string | undefined {
+  if (key === undefined) return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
+  return isJsonObject(value) ? textAt(value[key], rest) : undefined;
+}

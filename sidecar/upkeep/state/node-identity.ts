@@ -1,0 +1,76 @@
+import { realpathSync } from "node:fs";
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+import type { SidecarSettings } from "../../settings.ts";
+import type { ConfigDocument } from "../observe/config-document.ts";
+import { dataPathOf } from "../observe/data-path.ts";
+import { resolveNodeLayout } from "../observe/node-layout.ts";
+import { parseNodeVersion } from "../observe/node-version.ts";
+
+/** Where a node runs: a machine by its host name, a container by its name, a pod by its name. */
+export type NodeHost = Readonly<{ kind: "machine" | "container" | "pod"; name: string }>;
+
+/** Which node a sidecar looks after, and so whose its state is. */
+export type NodeIdentity = Readonly<{
+  /** Real path of node.conf: links are followed. */
+  configPath: string;
+  /** Its path as it was set, absolute: a link to the current release keeps its name when it points elsewhere. */
+  namedPath: string;
+  /** Absent until node.conf could be read once. */
+  dataPath?: string | undefined;
+  /** Chain id that the node has to answer. */
+  chainId: number;
+  /** What it has answered: a setting that was wrong may be corrected. */
+  answeredChainId?: number | undefined;
+  host: NodeHost;
+}>;
+
+/** What of the settings tells which node is meant. */
+export type IdentitySettings = Pick<SidecarSettings, "node" | "restart" | "docker" | "kubernetes">;
+
+/** Tells which node a sidecar is pointed at. */
+export function identifyNode(
+  settings: IdentitySettings,
+  configPath: string,
+  document: ConfigDocument | undefined,
+): NodeIdentity {
+  const { node } = settings;
+  const isKnown = document !== undefined || node.dataPath !== undefined;
+  return {
+    configPath: realPathOf(configPath),
+    namedPath: resolve(configPath),
+    dataPath: isKnown ? dataPathOf(node.dataPath, configPath, document?.value) : undefined,
+    chainId: node.chainId,
+    host: hostOf(settings),
+  };
+}
+
+/** One version of either layout (specification, "Versioning", 1). */
+const layoutVersions = ["0.10.0", "0.11.0"];
+
+/** Where node.conf is in either layout of a workspace. */
+export function layoutPaths(node: IdentitySettings["node"]): readonly string[] {
+  return layoutVersions.map((version) => realPathOf(resolveNodeLayout(node, parseNodeVersion(version)).configPath));
+}
+
+/** A node in words, for a person who has two of them. */
+export function identityWords({ configPath, dataPath, chainId, host }: NodeIdentity): string {
+  return `${configPath} (data ${dataPath ?? "not known"}, chain ${chainId}, ${host.kind} ${host.name})`;
+}
+
+function hostOf({ restart, docker, kubernetes }: IdentitySettings): NodeHost {
+  if (restart.driver === "kubernetes" && kubernetes.pod !== undefined) return { kind: "pod", name: kubernetes.pod };
+  if (restart.driver === "docker" && docker.container !== undefined) {
+    return { kind: "container", name: docker.container };
+  }
+  return { kind: "machine", name: hostname() };
+}
+
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // A file that is not there yet has no other path than the one it is to have.
+    return resolve(path);
+  }
+}

@@ -1,0 +1,70 @@
+import { cp, rename, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Logger } from "#daemon/log.ts";
+import { configVersions } from "../apply/config-versions.ts";
+import { parseConfig, type ConfigDocument } from "../observe/config-document.ts";
+import { namesOwner, ownershipDifference, tiesOf } from "./config-ties.ts";
+import { processLock } from "./process-lock.ts";
+import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } from "./upkeep-state.ts";
+
+/** Where the state was by default before it belonged to its node: in whatever directory the sidecar was started in. */
+export const oldStateDirectory = ".gatehouse/sidecar";
+
+/** Whose a state without an identity is, by its copies of node.conf. */
+export type CopiesMatch = Readonly<{ kind: "same" | "unknown" } | { kind: "another"; why: string }>;
+
+/**
+ * Compares the remembered copies of node.conf with a node's own by their data and keys, which no two nodes share; `unknown` where either is
+ * missing or names none.
+ */
+export async function compareCopies(
+  directory: string,
+  configPath: string,
+  document: ConfigDocument | undefined,
+): Promise<CopiesMatch> {
+  const versions = configVersions(directory);
+  const bytes = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
+  const copy = bytes === undefined ? undefined : parseConfig(bytes);
+  if (document === undefined || copy?.ok !== true) return { kind: "unknown" };
+  const [copied, own] = [tiesOf(copy.document, configPath), tiesOf(document, configPath)];
+  const why = ownershipDifference(copied, own);
+  if (why !== undefined) return { kind: "another", why };
+  return { kind: namesOwner(own) ? "same" : "unknown" };
+}
+
+/** Whether a sidecar has done anything by this state. */
+export function hasActed({ database, directory }: UpkeepState): boolean {
+  const restarts = Number(database.prepare("SELECT count(*) AS restarts FROM restart").get()?.["restarts"] ?? 0);
+  return restarts > 0 || existsSync(join(directory, "versions")) || existsSync(join(directory, "healthy.conf"));
+}
+
+/**
+ * Copies the state that an older version left in the current directory to where this node's state belongs now, if its copies of node.conf
+ * are this node's. What is there stays; the database comes last, so that a copy that was cut off is made again.
+ */
+export async function takeOldState(
+  from: string,
+  to: string,
+  node: Readonly<{ configPath: string; document: ConfigDocument | undefined }>,
+  { log }: Readonly<{ log: Logger }>,
+): Promise<void> {
+  if (!existsSync(join(from, upkeepStateFile))) return;
+  using lock = processLock(join(from, upkeepLockFile), node.configPath);
+  if (!lock.acquire().ok) return log.info({ from }, "state in the current directory is ignored: a sidecar uses it");
+  using state = openUpkeepState(from);
+  if (state.identity.get() !== undefined) return;
+  const match = await compareCopies(from, node.configPath, node.document);
+  if (match.kind !== "same") {
+    const why = match.kind === "another" ? match.why : "nothing in it tells whose it is";
+    return log.info({ from, why }, "state in the current directory is ignored: it is not this node's");
+  }
+  for (const name of ["last-good.conf", "healthy.conf", "versions"]) {
+    if (existsSync(join(from, name))) await cp(join(from, name), join(to, name), { recursive: true });
+  }
+  const copy = join(to, `${upkeepStateFile}.copy`);
+  await rm(copy, { force: true });
+  state.database.prepare("VACUUM INTO ?").run(copy);
+  await rename(copy, join(to, upkeepStateFile));
+  log.info({ from, to }, "the state of an older version was taken over from the current directory");
+}

@@ -1,0 +1,96 @@
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { DatabaseSync } from "node:sqlite";
+import { z } from "zod";
+
+const lockHolder = z.object({ pid: z.int(), host: z.string(), since: z.string(), node: z.string() });
+
+/** Who holds a lock, as a person has to know to end it. */
+export type LockHolder = Readonly<z.output<typeof lockHolder>>;
+
+/** Whether this process has the lock, or why not. */
+export type ProcessLockResult = Readonly<
+  { ok: true } | { ok: false; reason: "Locked"; holder?: LockHolder } | { ok: false; reason: "CannotLock"; why: string }
+>;
+
+/** A lock that one process at a time has, on one file system. */
+export type ProcessLock = Disposable &
+  Readonly<{
+    /** Takes the lock if nobody has it; cheap when this process has it already. */
+    acquire: () => ProcessLockResult;
+    /** Gives the lock up and removes its files. */
+    remove: () => void;
+  }>;
+
+/** SQLite's result codes SQLITE_BUSY and SQLITE_FULL. */
+const busy = 5;
+const full = 13;
+
+/**
+ * Makes a lock: an exclusive SQLite transaction on a file. The operating system gives it up when the process ends, however it ends, so
+ * a crash leaves nothing to clean up. Who holds it stands beside it in `<lockPath>.json`; `node` is the node.conf it is held for.
+ */
+export function processLock(lockPath: string, node: string): ProcessLock {
+  const holderPath = `${lockPath}.json`;
+  let held: Readonly<{ database: DatabaseSync; inode: number }> | undefined;
+  const release = () => {
+    if (held === undefined) return;
+    rmSync(holderPath, { force: true });
+    held.database.close();
+    held = undefined;
+  };
+  const acquire = (): ProcessLockResult => {
+    // The folder may have been deleted and made again: a lock on a deleted file guards nothing.
+    if (held !== undefined && existsSync(lockPath) && statSync(lockPath).ino === held.inode) return { ok: true };
+    held?.database.close();
+    held = undefined;
+    let database: DatabaseSync | undefined;
+    try {
+      database = new DatabaseSync(lockPath, { timeout: 0 });
+      database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+      held = { database, inode: statSync(lockPath).ino };
+    } catch (cause) {
+      database?.close();
+      return lockFailure(cause as Error & { errcode?: number }, holderPath);
+    }
+    tellHolder(holderPath, node);
+    return { ok: true };
+  };
+  const remove = () => {
+    if (held !== undefined) rmSync(lockPath, { force: true });
+    release();
+  };
+  return { acquire, remove, [Symbol.dispose]: release };
+}
+
+/** Who holds a lock, as the subject of a sentence: `process 123 on host a, since 2026-01-01T00:00:00.000Z,`. */
+export function holderWords({ pid, host, since }: LockHolder): string {
+  return `process ${pid} on host ${host}, since ${since},`;
+}
+
+function tellHolder(path: string, node: string): void {
+  const holder: LockHolder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), node };
+  try {
+    writeFileSync(path, JSON.stringify(holder), { mode: 0o644 });
+  } catch {
+    // The lock counts, not who is said to have it: on a full disk others read of "another process".
+  }
+}
+
+function lockFailure(cause: Error & { errcode?: number }, holderPath: string): ProcessLockResult {
+  if (cause.errcode === busy) {
+    const holder = readHolder(holderPath);
+    return holder === undefined ? { ok: false, reason: "Locked" } : { ok: false, reason: "Locked", holder };
+  }
+  const remedy = cause.errcode === full ? "free some space on its disk" : "make the directory writable for the sidecar";
+  return { ok: false, reason: "CannotLock", why: `(${cause.message}); ${remedy}` };
+}
+
+function readHolder(path: string): LockHolder | undefined {
+  try {
+    return lockHolder.parse(JSON.parse(readFileSync(path, "utf8")));
+  } catch {
+    // Its holder has only just begun, or could not write it.
+    return undefined;
+  }
+}

@@ -1,0 +1,186 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { environmentOf, ownedNode, settled, waitForReason } from "../support/owned-node.ts";
+import { runGatehouse } from "../support/run-command.ts";
+import { startService } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+
+const run = promisify(execFile);
+
+const token = "a-token-of-thirty-two-characters-or-more";
+
+/** As a person starts it who has read no more than the README: no mode is said. */
+function firstContact(node: FakeNode, more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  const { GATEHOUSE_SIDECAR_UPKEEP_MODE: _, ...environment } = environmentOf(node, more);
+  return environment;
+}
+
+type Status = Readonly<{
+  verdict: { level: string; message: string };
+  plan?: { steps: readonly string[] };
+  events: readonly Readonly<{ kind: string; message: string }>[];
+}>;
+
+const statusOf = async (url: string | undefined) => (await (await fetch(`${url}/status`)).json()) as Status;
+
+/** What has been done to a node. */
+const deeds = async (node: FakeNode) => ({
+  config: await node.config(),
+  starts: await node.starts(),
+  isPruning: existsSync(join(node.workspace, "pruning")),
+});
+
+test("first contact changes nothing: the plan is shown everywhere, adopt carries it out, and kill -9 forgets no word", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  const state = join(node.workspace, ".gatehouse");
+  const command = `npx gatehouse adopt --state-directory ${state}`;
+  let sidecar = await startService("sidecar", firstContact(node));
+  const url = sidecar.urls["sidecar"];
+  const waiting = await waitForReason(url, "Adopted", "WaitingForAdopt");
+  await until("the plan holds the pruning", 20_000, async () => {
+    const plan = (await statusOf(url)).plan?.steps ?? [];
+    return plan.some((step) => step.startsWith("auto-pruning is switched on (")) && plan;
+  });
+  const untouched = { config: driftedConfig, starts: 1, isPruning: false };
+  expect(await deeds(node)).toEqual(untouched);
+  expect(waiting.message).toContain(`To let it act, run \`${command}\`.`);
+  expect(sidecar.output()).toContain(command);
+  expect((await fetch(`${url}/startupz`)).status).toBe(200);
+  const { verdict, plan } = await statusOf(url);
+  expect(verdict.level).toBe("waiting");
+  expect(verdict.message).toContain(command);
+  expect(plan?.steps).toEqual([
+    expect.stringMatching(/^node\.conf: enable_pamir_cetina renamed to storage_enable_cetina/),
+    ...Array<unknown>(4).fill(expect.stringMatching(/^node\.conf: pamir_cetina_\w+ renamed to storage_cetina_/)),
+    expect.stringMatching(/^auto-pruning is switched on .*this can't be undone.*GATEHOUSE_SIDECAR_PRUNE_ENABLED=false/),
+    expect.stringMatching(/^the node is restarted \(node\.conf is not what the node has read/),
+  ]);
+  const unsaid = await runGatehouse(["adopt", "--state-directory", state]);
+  expect([unsaid.status, unsaid.stderr]).toEqual([1, "adopt: nothing was changed. Without a terminal, say --yes.\n"]);
+  expect(unsaid.stdout).toContain(`${node.configPath} (data ${node.workspace}/data, chain 1672, machine `);
+  for (const step of plan?.steps ?? []) expect(unsaid.stdout).toContain(step);
+  expect(await deeds(node)).toEqual(untouched);
+
+  const said = await runGatehouse(["adopt", "--yes"], firstContact(node));
+  expect([said.status, said.stderr]).toEqual([0, ""]);
+  expect(said.stdout).toContain(`(process ${sidecar.pid} on host `);
+  await sidecar.end("SIGKILL");
+  sidecar = await startService("sidecar", firstContact(node));
+  try {
+    await settled(sidecar.urls["sidecar"]);
+    const done = await deeds(node);
+    expect([done.isPruning, done.config.includes("storage_cetina_job_name")]).toEqual([true, true]);
+    expect((await statusOf(sidecar.urls["sidecar"])).events.map(({ kind }) => kind)).toContain("adopt");
+    const again = await runGatehouse(["adopt"], firstContact(node));
+    expect([again.status, again.stdout]).toEqual([0, expect.stringContaining("acts on this node already")]);
+  } finally {
+    await sidecar[Symbol.asyncDispose]();
+  }
+}, 120_000);
+
+test("what is adopted is what was seen: a plan that became another one is shown again, and nothing is done", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using sidecar = await startService(
+    "sidecar",
+    firstContact(node, { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token, GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
+  );
+  const url = sidecar.urls["sidecar"];
+  await waitForReason(url, "Adopted", "WaitingForAdopt");
+  const ask = (path: string, body?: object) =>
+    fetch(`${url}/control${path}`, {
+      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+      headers: { authorization: `Bearer ${token}` },
+    });
+  const { plan } = (await (await ask("")).json()) as { plan: { digest: string } };
+  await writeFile(
+    node.configPath,
+    driftedConfig
+      .replace('"node-7"', '"node-8"')
+      .replace("127.0.0.1", "127.0.0.2")
+      .replace('"pamir_cetina_push_interval": 5,', ""),
+  );
+  await until("the plan is another", 20_000, async () => {
+    const now = (await (await ask("")).json()) as { plan: { digest: string } };
+    return now.plan.digest !== plan.digest;
+  });
+  expect(await (await ask("/adopt", { digest: plan.digest })).json()).toMatchObject({
+    result: "another",
+    view: { authority: "waits" },
+  });
+  expect(await node.starts()).toBe(1);
+  expect(await node.config()).toContain("pamir_cetina_job_name");
+});
+
+test("a sidecar that acted before there was an adopt goes on acting after its upgrade", async () => {
+  await using node = await ownedNode("node-7");
+  {
+    await using sidecar = await startService("sidecar", environmentOf(node));
+    await settled(sidecar.urls["sidecar"]);
+    await writeFile(node.configPath, (await node.config()).replace("storage_cetina_job_name", "pamir_cetina_job_name"));
+    await until("it was corrected", 20_000, async () => (await node.config()).includes("storage_cetina_job_name"));
+    await settled(sidecar.urls["sidecar"]);
+  }
+  const forget =
+    "const { DatabaseSync } = require('node:sqlite'); new DatabaseSync(process.argv[1]).exec(\"DELETE FROM fact WHERE name IN ('identity', 'nodeTies', 'adopted')\")";
+  await run(process.execPath, ["--no-warnings", "-e", forget, join(node.workspace, ".gatehouse/upkeep.sqlite")]);
+  await using sidecar = await startService("sidecar", firstContact(node));
+  const adopted = await waitForReason(sidecar.urls["sidecar"], "Adopted", "Adopted");
+  expect(adopted.message).toContain("it acted before");
+});
+
+test("resume fails where no sidecar answers, and by URL asks for the token", async () => {
+  await using node = await ownedNode("node-7");
+  const nobody = await runGatehouse(["resume"], firstContact(node));
+  expect(nobody.status).toBe(1);
+  expect(nobody.stderr).toContain(
+    `resume: no sidecar runs with its state in ${join(node.workspace, ".gatehouse")} or in `,
+  );
+  const which = await runGatehouse(["resume"]);
+  expect([which.status, which.stderr]).toEqual([
+    1,
+    expect.stringContaining("resume: which sidecar? Name it by --state-directory"),
+  ]);
+
+  const withToken = { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token };
+  await using sidecar = await startService("sidecar", environmentOf(node, withToken));
+  const url = sidecar.urls["sidecar"] ?? "";
+  await settled(url);
+  const none = await runGatehouse(["resume"], environmentOf(node));
+  expect([none.status, none.stdout]).toEqual([
+    0,
+    expect.stringMatching(new RegExp(`^No hold is in force on ${node.configPath} \\(data `)),
+  ]);
+  const byUrl = await runGatehouse(["resume", "--url", url], withToken);
+  expect([byUrl.status, byUrl.stderr]).toEqual([0, ""]);
+  const wrong = await runGatehouse(["resume", "--url", url], { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: `${token}x` });
+  expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining("refuses the token")]);
+  expect(await (await fetch(`${url}/control`)).text()).not.toContain(node.configPath);
+  expect((await fetch(`${url}/control/resume`, { method: "POST" })).status).toBe(401);
+  const untold = await runGatehouse(["resume", "--url", url]);
+  expect([untold.status, untold.stderr]).toEqual([1, expect.stringContaining("--url needs the token")]);
+});
+
+test("without a token the status listener has no control", async () => {
+  await using node = await ownedNode("node-7");
+  await using sidecar = await startService("sidecar", environmentOf(node));
+  const url = sidecar.urls["sidecar"] ?? "";
+  for (const [path, method] of [
+    ["/control", "GET"],
+    ["/control/resume", "POST"],
+    ["/control/adopt", "POST"],
+  ] as const) {
+    expect((await fetch(`${url}${path}`, { method })).status).toBe(404);
+  }
+  const refused = await runGatehouse(["resume", "--url", url], { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token });
+  expect([refused.status, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining("has no control: set upkeep.controlToken"),
+  ]);
+});

@@ -1,0 +1,148 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import type { FakeNode } from "#sidecar/testing/fake-node.ts";
+import { configOf, environmentOf, ownedNode, settled, waitForReason } from "../support/owned-node.ts";
+import { runToEnd, startService } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+
+const run = promisify(execFile);
+
+test("another node's state is refused by name, before anything is done to this node", async () => {
+  await using devnet = await ownedNode("devnet");
+  await using production = await ownedNode("production");
+  const state = join(devnet.workspace, "state");
+  const shared = { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: state };
+  {
+    await using first = await startService("sidecar", environmentOf(devnet, shared));
+    await settled(first.urls["sidecar"]);
+  }
+  const before = await production.config();
+  const { status, stderr } = await runToEnd("sidecar", environmentOf(production, shared));
+  expect(status).toBe(1);
+  expect(stderr.trim().split("\n")).toHaveLength(1);
+  expect(stderr).toContain(
+    `the state in ${state} belongs to another node: ${devnet.configPath} (data ${devnet.workspace}/data,`,
+  );
+  expect(stderr).toContain(`this sidecar was pointed at ${production.configPath} (data ${production.workspace}/data,`);
+  expect(stderr).toContain("GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY");
+  expect(await production.config()).toBe(before);
+  expect(await production.starts()).toBe(1);
+});
+
+test("two sidecars from one folder have their own state; the state of before stays with the node that it is of", async () => {
+  await using devnet = await ownedNode("devnet");
+  await using production = await ownedNode("production");
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-folder-"));
+  const start = (node: FakeNode) => startService("sidecar", environmentOf(node), { cwd: folder });
+  try {
+    {
+      await using first = await start(devnet);
+      await settled(first.urls["sidecar"]);
+    }
+    // As a version left it that kept everything in the folder where it was started, without an identity.
+    const old = join(folder, ".gatehouse/sidecar");
+    await mkdir(join(folder, ".gatehouse"));
+    await cp(join(devnet.workspace, ".gatehouse"), old, { recursive: true, filter: (path) => !path.endsWith(".sock") });
+    await rm(join(devnet.workspace, ".gatehouse"), { recursive: true });
+    const forget =
+      "const { DatabaseSync } = require('node:sqlite'); new DatabaseSync(process.argv[1]).exec(\"DELETE FROM fact WHERE name IN ('identity', 'nodeTies', 'adopted')\")";
+    await run(process.execPath, ["--no-warnings", "-e", forget, join(old, "upkeep.sqlite")]);
+    await using second = await start(production);
+    await using first = await start(devnet);
+    await settled(second.urls["sidecar"]);
+    await settled(first.urls["sidecar"]);
+    expect(second.output()).toContain("state in the current directory is ignored: it is not this node's");
+    expect(first.output()).toContain("the state of an older version was taken over from the current directory");
+    expect(await readFile(join(production.workspace, ".gatehouse/last-good.conf"), "utf8")).toContain('"production"');
+    expect(await readFile(join(devnet.workspace, ".gatehouse/last-good.conf"), "utf8")).toContain('"devnet"');
+    for (const node of [devnet, production]) expect(await node.starts()).toBe(1);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("a second sidecar is refused while one runs, on its state and on its node.conf; after kill -9 the next one starts", async () => {
+  await using node = await ownedNode("node-7");
+  const first = await startService("sidecar", environmentOf(node));
+  await settled(first.urls["sidecar"]);
+  const same = await runToEnd("sidecar", environmentOf(node));
+  const elsewhere = { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "elsewhere") };
+  const beside = await runToEnd("sidecar", environmentOf(node, elsewhere));
+  for (const { status, stderr } of [same, beside]) {
+    expect(status).toBe(1);
+    expect(stderr).toMatch(new RegExp(`process ${first.pid} on host \\S+, since \\d{4}-\\S+Z, `));
+    expect(stderr).toContain(node.configPath);
+    expect(stderr.trim().split("\n")).toHaveLength(1);
+  }
+  expect(existsSync(elsewhere.GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY)).toBe(false);
+  // One that writes nothing may look on.
+  {
+    await using looking = await startService(
+      "sidecar",
+      environmentOf(node, { ...elsewhere, GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" }),
+    );
+    await waitForReason(looking.urls["sidecar"], "ConfigCurrent", "AsDesired");
+  }
+  expect(await first.end("SIGKILL")).toBeNull();
+  await using next = await startService("sidecar", environmentOf(node));
+  await settled(next.urls["sidecar"]);
+});
+
+test("another node's copies are never restored, even where they lie in this node's own state", async () => {
+  await using devnet = await ownedNode("devnet");
+  await using production = await ownedNode("production");
+  const sidecar = await startService(
+    "sidecar",
+    environmentOf(production, { GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300" }),
+  );
+  try {
+    const url = sidecar.urls["sidecar"];
+    await settled(url);
+    const state = join(production.workspace, ".gatehouse");
+    for (const slot of ["last-good.conf", "healthy.conf"]) await writeFile(join(state, slot), await devnet.config());
+    await writeFile(production.configPath, '{ "chain": {');
+    const broken = await waitForReason(url, "ConfigValid", "HalfWritten");
+    expect(broken.message).toContain(
+      `The last good copy in ${state} is not written back: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data there, the node has ${production.workspace}/data.`,
+    );
+    await writeFile(production.configPath, configOf(production.workspace, "crash"));
+    const held = await waitForReason(url, "Unheld", "Held");
+    expect(held.message).toContain("did not come back after a restart");
+    await until("the roll-back ended", 30_000, async () => {
+      const { message } = await waitForReason(url, "Unheld", "Held");
+      return message.includes("One more restart did not help") && message;
+    });
+    expect((await waitForReason(url, "Unheld", "Held")).message).toContain(
+      `The remembered configuration in ${state} was not restored: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data there`,
+    );
+    expect(await production.config()).toBe(configOf(production.workspace, "crash"));
+  } finally {
+    await sidecar[Symbol.asyncDispose]();
+  }
+}, 90_000);
+
+test("a node whose data were moved while the sidecar was down goes on once the move is said", async () => {
+  await using node = await ownedNode("node-7");
+  {
+    await using first = await startService("sidecar", environmentOf(node));
+    await settled(first.urls["sidecar"]);
+  }
+  const moved = configOf(node.workspace, "node-7").replaceAll(`${node.workspace}/data`, `${node.workspace}/larger`);
+  await writeFile(node.configPath, moved);
+  const refused = await runToEnd("sidecar", environmentOf(node));
+  const way = `GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${node.workspace}/data`;
+  expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining(way)]);
+  const movedFrom = { GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM: `${node.workspace}/data` };
+  {
+    await using next = await startService("sidecar", environmentOf(node, movedFrom));
+    await waitForReason(next.urls["sidecar"], "RestartSettled", "Idle");
+  }
+  await using later = await startService("sidecar", environmentOf(node));
+  await settled(later.urls["sidecar"]);
+  expect(await node.config()).toBe(moved);
+});
