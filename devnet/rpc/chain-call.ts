@@ -1,9 +1,11 @@
 import type { Hex } from "viem";
 import type { z } from "zod";
+import { AnvilRequestError } from "../anvil/anvil-request.ts";
 import { gethHalt, haltOf, needsPlace } from "./evm-halt.ts";
 import { haltPlace } from "./halt-tracer.ts";
 import type { Node } from "./method.ts";
 import type { callObject, stateBlock } from "./params.ts";
+import { revertMessage } from "./revert-reason.ts";
 import { errorCode, RpcError } from "./rpc-error.ts";
 
 /** A call, the state that it runs on, and what it replaces there. */
@@ -17,8 +19,7 @@ export type ChainCall = Readonly<{
 /**
  * Runs a call on the chain.
  *
- * @throws {RpcError} -32000 with geth's text when the EVM halts.
- * @throws {AnvilRequestError} code 3 for a revert.
+ * @throws {RpcError} with geth's text: code 3 for a revert, -32000 when the EVM halts.
  */
 export async function runCall<T>(
   node: Node,
@@ -31,8 +32,14 @@ export async function runCall<T>(
   try {
     return await node.anvil.request<T>(method, [call, block, ...given]);
   } catch (error) {
-    throw (await haltError(node, error, chainCall)) ?? error;
+    throw (await revertError(error)) ?? (await haltError(node, error, chainCall)) ?? error;
   }
+}
+
+/** The error that geth answers for a revert; undefined when `error` is none. Anvil tells errors that it can't know as text. */
+async function revertError(error: unknown): Promise<RpcError | undefined> {
+  if (!(error instanceof AnvilRequestError) || error.code !== errorCode.reverted) return undefined;
+  return new RpcError(error.code, await revertMessage(error.data as Hex), error.data);
 }
 
 /** The error that geth answers when the EVM halts; undefined when `error` is none of a halt. */

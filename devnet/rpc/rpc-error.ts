@@ -8,6 +8,8 @@ export const errorCode = {
   invalidParams: -32602,
   internal: -32603,
   server: -32000,
+  /** A revert, with its bytes as data (geth). */
+  reverted: 3,
 } as const;
 
 /** What a caller did wrong or can't have, as it goes over the wire. */
@@ -30,6 +32,8 @@ export type WireError = Readonly<{ code: number; message: string; data?: unknown
 const gethTexts: Readonly<Record<string, string>> = {
   "transaction already imported": "already known",
   "Insufficient funds for gas * price + value": "insufficient funds for gas * price + value",
+  "intrinsic gas too high -- CallGasCostMoreThanGasLimit": "intrinsic gas too low",
+  "intrinsic gas too high -- tx.gas_limit > env.block.gas_limit": "exceeds block gas limit",
   "Failed to decode transaction": "failed to decode the signed transaction",
 };
 

@@ -104,6 +104,37 @@ test("a revert has code 3 and its bytes, with the reason in the message", async 
   }
 });
 
+test("a contract's own error is in the data, and not in the message", async () => {
+  expect(
+    await node.refusal(
+      "eth_call",
+      call,
+      "latest",
+      overriding("0x7f312343540000000000000000000000000000000000000000000000000000000060005260046000fd"),
+    ),
+  ).toEqual({
+    code: 3,
+    message: "execution reverted",
+    data: "0x31234354",
+  });
+});
+
+test("a call with too little gas to begin is told so", async () => {
+  for (const method of ["eth_call", "eth_createAccessList", "debug_traceCall"]) {
+    expect(await node.refusal(method, { ...call, gas: "0x5207" }, "latest"), method).toEqual({
+      code: -32000,
+      message: "intrinsic gas too low",
+    });
+  }
+});
+
+test("a traced call shows the gas that it was given", async () => {
+  const { gasLimit } = await node.ask<{ gasLimit: Hex }>("eth_getBlockByNumber", "latest", false);
+  const { to } = call;
+  expect(await node.ask("debug_traceCall", { to, data: "0x00ff" }, "latest")).toMatchObject({ gas: gasLimit });
+  expect(await node.ask("debug_traceCall", { to, gas: "0x6000" }, "latest")).toMatchObject({ gas: "0x6000" });
+});
+
 test("the access list of a call that fails tells what it touched and why it failed", async () => {
   const code: Hex = "0x60015450fe";
   const list = await node.ask<{ gasUsed: Hex }>("eth_createAccessList", call, "latest", overriding(code));

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { validatorAddresses } from "../anvil/validators.ts";
 import { methodShapes } from "./method-shapes.ts";
 import { createSubject, type TestSubject } from "../testing/rpc-subject.ts";
-import { sender, startTestNode, testChainId, type TestNode } from "../testing/rpc-fixture.ts";
+import { otherSender, sender, startTestNode, testChainId, type TestNode } from "../testing/rpc-fixture.ts";
 
 let node: TestNode;
 let subject: TestSubject;
@@ -79,6 +79,34 @@ test("legacy, EIP-2930 and EIP-1559 transactions are taken; others and unknown b
     code: -32000,
     message: "nonce too low",
   });
+});
+
+test("a transaction that can never be in a block is refused, not answered with a hash", async () => {
+  const nonce = Number(await node.ask<Hex>("eth_getTransactionCount", otherSender.address, "latest"));
+  const common = { nonce, gas: 21_000n, to: sender.address, chainId: testChainId };
+  const fees = { maxFeePerGas: 20_000_000_000n, maxPriorityFeePerGas: 1n };
+  const legacy = { ...common, type: "legacy", gasPrice: 20_000_000_000n } as const;
+  const refused = async (transaction: Parameters<typeof otherSender.signTransaction>[0]) =>
+    node.refusal("eth_sendRawTransaction", await otherSender.signTransaction(transaction));
+  const otherChain = "invalid sender: invalid chain id for signer: have 5 want 1672";
+  expect(await refused({ ...legacy, chainId: 5 })).toEqual({ code: -32000, message: otherChain });
+  expect(await refused({ ...common, ...fees, chainId: 5 })).toEqual({ code: -32000, message: otherChain });
+  expect(await refused({ ...common, ...fees, gas: 20_999n })).toEqual({
+    code: -32000,
+    message: "intrinsic gas too low: gas 20999, minimum needed 21000",
+  });
+  expect(await refused({ ...common, ...fees, to: null, data: "0xff", gas: 53_017n })).toEqual({
+    code: -32000,
+    message: "intrinsic gas too low: gas 53017, minimum needed 53018",
+  });
+  expect(await refused({ ...common, ...fees, gas: 40_000_000n })).toEqual({
+    code: -32000,
+    message: "exceeds block gas limit",
+  });
+  const { chainId: _, ...unprotected } = legacy;
+  const taken = await node.ask<Hex>("eth_sendRawTransaction", await otherSender.signTransaction(unprotected));
+  await node.anvil.mine();
+  expect(await node.ask("eth_getTransactionReceipt", taken)).toMatchObject({ status: "0x1" });
 });
 
 test("the block's own data tells its proposer and what it read and wrote", async () => {

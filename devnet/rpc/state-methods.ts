@@ -4,7 +4,7 @@ import { createAccessList } from "./access-list.ts";
 import { checkCall, runCall, type ChainCall } from "./chain-call.ts";
 import type { MethodGroup, Node } from "./method.ts";
 import { address, bytes, callObject, readParams, slot, stateBlock } from "./params.ts";
-import { errorCode, RpcError } from "./rpc-error.ts";
+import { checkRawTransaction } from "./raw-transaction.ts";
 
 const storageKeysMax = 1_024;
 const storageKeys = z.array(slot).max(storageKeysMax);
@@ -17,6 +17,8 @@ export function stateMethods(node: Node): MethodGroup {
   const { anvil } = node;
   const ofAccount = (method: string) => async (params: readonly unknown[]) =>
     anvil.request(method, readParams([address, stateBlock], params));
+  let knownChainId: Promise<Hex> | undefined;
+  const chainId = async () => Number(await (knownChainId ??= anvil.request<Hex>("eth_chainId")));
   return {
     eth_getBalance: ofAccount("eth_getBalance"),
     eth_getTransactionCount: ofAccount("eth_getTransactionCount"),
@@ -35,7 +37,7 @@ export function stateMethods(node: Node): MethodGroup {
     eth_createAccessList: async (params) => createAccessList(node, readCall(params)),
     eth_sendRawTransaction: async (params) => {
       const [raw] = readParams([bytes], params);
-      checkTransactionType(raw);
+      await checkRawTransaction(raw, chainId);
       return anvil.request("eth_sendRawTransaction", [raw]);
     },
     txpool_nonceFrom: async (params) => {
@@ -61,12 +63,4 @@ async function estimateGas(node: Node, chainCall: ChainCall): Promise<Hex> {
 /** Anvil wants whole words where EIP-1186 and geth take any number of digits. */
 function padWord(key: Hex): Hex {
   return `0x${key.slice(2).padStart(64, "0")}`;
-}
-
-/** The envelopes that the specification names: legacy (an RLP list), EIP-2930 and EIP-1559. */
-function checkTransactionType(raw: Hex): void {
-  const first = Number.parseInt(raw.slice(2, 4), 16);
-  if (Number.isNaN(first)) throw new RpcError(errorCode.server, "failed to decode the signed transaction");
-  if (first >= 0xc0 || first === 1 || first === 2) return;
-  throw new RpcError(errorCode.server, "transaction type not supported");
 }

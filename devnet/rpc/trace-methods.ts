@@ -4,6 +4,7 @@ import { AnvilRequestError } from "../anvil/anvil-request.ts";
 import { readBlock, type Block, type Receipt } from "./block-reader.ts";
 import { framesOf, withTransactionGas, type CallFrame, type ParityTrace } from "./call-frame.ts";
 import { withGethHalts } from "./frame-halts.ts";
+import { intrinsicGas } from "./intrinsic-gas.ts";
 import type { MethodGroup, Node } from "./method.ts";
 import { blockNumberOrTag, callObject, hash, readParams, stateBlock } from "./params.ts";
 import { PrunedStateError } from "./pruned-state.ts";
@@ -83,5 +84,7 @@ async function traceCall(node: Node, call: Call, block: z.output<typeof stateBlo
   const { stateOverrides, blockOverrides } = options;
   const overrides = { stateOverrides, blockOverrides };
   const frame = await withGethHalts(node, traced, { call, block, overrides });
-  return typeof call.gas === "string" ? { ...frame, gas: call.gas } : frame;
+  // Geth shows the gas that the call was given, anvil what is left of it when the call begins.
+  const given = BigInt(frame.gas) + BigInt(intrinsicGas({ to: call.to, data: call.input ?? call.data }));
+  return { ...frame, gas: call.gas ?? `0x${given.toString(16)}` };
 }

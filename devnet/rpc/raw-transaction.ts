@@ -1,0 +1,44 @@
+import type { Hex, TransactionSerialized } from "viem";
+import { intrinsicGas } from "./intrinsic-gas.ts";
+import { errorCode, RpcError } from "./rpc-error.ts";
+
+/** Digits of the opening bytes: `0x` and one byte. */
+const typeDigits = 4;
+
+/**
+ * Refuses a signed transaction that can never be in a block, with geth's texts. Anvil answers such a transaction with a hash and
+ * forgets it: one that is signed for another chain by EIP-155, and one whose gas does not even pay for its start.
+ *
+ * @throws {RpcError} -32000.
+ */
+export async function checkRawTransaction(raw: Hex, chainId: () => Promise<number>): Promise<void> {
+  checkType(raw);
+  // Loaded with the first use, to keep the node's start short.
+  const { BaseError, parseTransaction } = await import("viem");
+  try {
+    const transaction = parseTransaction(raw as TransactionSerialized);
+    const signedFor = transaction.chainId;
+    const own = await chainId();
+    if (signedFor !== undefined && signedFor !== own) {
+      refuse(`invalid sender: invalid chain id for signer: have ${signedFor} want ${own}`);
+    }
+    const needed = intrinsicGas(transaction);
+    const gas = transaction.gas ?? 0n;
+    if (gas < needed) refuse(`intrinsic gas too low: gas ${gas}, minimum needed ${needed}`);
+  } catch (error) {
+    // What can't be read here, the chain refuses.
+    if (!(error instanceof BaseError)) throw error;
+  }
+}
+
+/** The envelopes that the specification names: legacy (an RLP list), EIP-2930 and EIP-1559. */
+function checkType(raw: Hex): void {
+  const first = Number.parseInt(raw.slice(2, typeDigits), 16);
+  if (Number.isNaN(first)) refuse("failed to decode the signed transaction");
+  if (first >= 0xc0 || first === 1 || first === 2) return;
+  refuse("transaction type not supported");
+}
+
+function refuse(message: string): never {
+  throw new RpcError(errorCode.server, message);
+}
