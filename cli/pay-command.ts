@@ -1,30 +1,45 @@
 import { readFileSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { z } from "zod";
+import { exitStatus, exitStatusHelp } from "#client/exit-status.ts";
 import { secret } from "#daemon/secret.ts";
-import { privateKey } from "#daemon/setting-types.ts";
+import { httpUrl, privateKey } from "#daemon/setting-types.ts";
 import { defineSettings, readSettings, section } from "#daemon/settings.ts";
 import { SettingsError } from "#daemon/settings-problem.ts";
 
-/** The one setting of `gatehouse pay`: its key never stands on the command line, where every process can read it. */
+/** What `gatehouse pay` reads from the environment: its key never stands on the command line, where every process can read it. */
 const paySettings = defineSettings("pay", {
-  signer: section({ privateKey: secret(privateKey).describe("Key of the account that pays") }),
+  signer: section({ privateKey: secret(privateKey).optional().describe("Key of the account that pays") }),
+  chain: section({ rpcUrl: httpUrl.optional().describe("JSON-RPC endpoint of the chain") }),
 });
+
+const keyVariable = "GATEHOUSE_PAY_SIGNER_PRIVATE_KEY";
 
 const collect = (value: string, before: readonly string[]) => [...before, value];
 
 /** Makes `gatehouse pay <url>`. */
 export function payCommand() {
   return new Command("pay")
-    .summary("Buy one HTTP resource by x402, within a spending cap")
+    .summary("Buy one HTTP resource by x402, within a spending cap; without a cap, show what it costs")
     .description(
-      "Requests <url>; when the server answers 402, pays by the cheapest offer that the caps, assets and networks allow, and prints each step: the decoded PAYMENT-REQUIRED, what was signed, the decoded PAYMENT-RESPONSE, the resource. Exits 0 when the resource was delivered, 1 when not, 2 when an option is wrong.",
+      "Requests <url>. When the server answers 402, pays the cheapest offer that cap, tokens and network allow. The resource is written to " +
+        "stdout as it came, or to the file of -o; each step is told on stderr. Without --max-amount and --asset the price is shown and nothing is paid.",
     )
     .argument("<url>", "resource to buy")
-    .requiredOption("--max-amount <amount>", 'largest single payment: dollars ("$0.05") or smallest units ("50000")')
+    .option("--max-amount <amount>", "largest payment: whole tokens with a point (0.05), or smallest units (50000)")
     .option("--asset <address>", "token contract that may be spent; repeat for more", collect, [])
     .option("--network <name>", "chain in CAIP-2 form", "eip155:1672")
     .option("--max-total <amount>", "largest sum of payments (default: --max-amount)")
+    .option(
+      "--rpc-url <url>",
+      "JSON-RPC endpoint of the chain: reads the token's decimals and your balance before paying",
+    )
+    .addOption(
+      new Option("--decimals <n>", "decimals of the token, where --rpc-url is not given").argParser(wholeNumber),
+    )
+    .option("--dry-run", "show what would be paid, and pay nothing")
+    .option("--json", "write one JSON document to stdout: offers, payment, settlement, response, how it ended")
+    .option("-o, --output <file>", "write the resource to a file instead of stdout")
     .option("--key-file <path>", "file that holds the payer's private key")
     .option("-X, --method <method>", "HTTP method", "GET")
     .option("-H, --header <name:value>", "request header; repeat for more", header, {})
@@ -32,42 +47,48 @@ export function payCommand() {
     .addOption(
       new Option("--timeout-ms <ms>", "time limit of one request").argParser(wholeMilliseconds).default(60_000),
     )
+    .exitOverride((error) => process.exit(error.exitCode === 0 ? exitStatus.delivered : exitStatus.usage))
     .addHelpText(
       "after",
-      "\nThe key: --key-file, or GATEHOUSE_PAY_SIGNER_PRIVATE_KEY_FILE, or GATEHOUSE_PAY_SIGNER_PRIVATE_KEY in the environment.",
+      `\n${exitStatusHelp}\n\nThe key: --key-file, or ${keyVariable}_FILE, or ${keyVariable} in the environment.\n` +
+        "The chain's endpoint: --rpc-url, or GATEHOUSE_PAY_CHAIN_RPC_URL.\n\nExamples:\n" +
+        "  gatehouse pay https://shop.example/data                                   what it costs\n" +
+        "  gatehouse pay https://shop.example/data --max-amount 0.05 --asset 0x… --rpc-url https://rpc.example --key-file key -o data.json",
     )
-    .action(async (url, options) => {
-      const key = readKey(options.keyFile);
-      if (key === undefined) return;
+    .action(async (url, { header: headers, data, asset, keyFile, ...options }) => {
+      const isPurchase = options.dryRun !== true && options.maxAmount !== undefined && asset.length > 0;
+      const environment = readEnvironment(keyFile, isPurchase);
+      if (environment === undefined) return;
       const { pay } = await import("#client/pay.ts");
+      // A reader that has enough (head) closes the pipe; what was bought is bought.
+      process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+        if (error.code !== "EPIPE") throw error;
+      });
       process.exitCode = await pay(
-        {
-          url,
-          method: options.method,
-          headers: options.header,
-          ...(options.data === undefined ? {} : { body: options.data }),
-          privateKey: key,
-          network: options.network,
-          assets: options.asset,
-          maxAmount: options.maxAmount,
-          ...(options.maxTotal === undefined ? {} : { maxTotal: options.maxTotal }),
-          timeoutMs: options.timeoutMs,
-        },
+        { ...environment, ...options, url, headers, assets: asset, ...(data === undefined ? {} : { body: data }) },
         { stdout: process.stdout, stderr: process.stderr },
       );
     });
 }
 
-function readKey(keyFile: string | undefined): string | undefined {
+/** The key, where one is given or needed, and the chain's endpoint. Tells what is wrong, and gives nothing then. */
+function readEnvironment(keyFile: string | undefined, needsKey: boolean) {
   try {
-    if (keyFile !== undefined) return readFileSync(keyFile, "utf8").trim();
-    return readSettings(paySettings, { env: process.env }).signer.privateKey.reveal();
+    const { signer, chain } = readSettings(paySettings, { env: process.env });
+    const key = keyFile === undefined ? signer.privateKey?.reveal() : readFileSync(keyFile, "utf8").trim();
+    if (key === undefined && needsKey)
+      return refuse(`pay: no key to pay with; name its file with --key-file or ${keyVariable}_FILE.`);
+    const { rpcUrl } = chain;
+    return { ...(key === undefined ? {} : { privateKey: key }), ...(rpcUrl === undefined ? {} : { rpcUrl }) };
   } catch (error) {
-    const message = error instanceof SettingsError ? error.message : `pay: --key-file: ${(error as Error).message}`;
-    process.stderr.write(`${message}\n`);
-    process.exitCode = 2;
-    return undefined;
+    if (error instanceof SettingsError) return refuse(error.message);
+    return refuse(`pay: --key-file: ${(error as Error).message}`);
   }
+}
+
+function refuse(message: string): undefined {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = exitStatus.usage;
 }
 
 function header(line: string, before: Readonly<Record<string, string>>): Record<string, string> {
@@ -82,4 +103,9 @@ function wholeMilliseconds(value: string): number {
   const parsed = z.coerce.number().int().min(1).max(600_000).safeParse(value);
   if (!parsed.success) throw new InvalidArgumentError("Expected milliseconds, a whole number from 1 to 600000.");
   return parsed.data;
+}
+
+function wholeNumber(value: string): number {
+  if (!/^\d{1,2}$/.test(value)) throw new InvalidArgumentError("Expected a whole number from 0 to 36.");
+  return Number(value);
 }

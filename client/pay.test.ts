@@ -1,72 +1,160 @@
+import { encodePaymentRequiredHeader, encodePaymentResponseHeader } from "@x402/core/http";
 import { describe, expect, it } from "vitest";
-import { pay, type PayOptions } from "./pay.ts";
-import { asset, offer, privateKey, seller } from "./testing/seller.ts";
+import { caps, runPay as run, url } from "./testing/run-pay.ts";
+import { account, asset, offer, privateKey, seller, settlement } from "./testing/seller.ts";
 
-async function run(change: Partial<PayOptions> = {}, shop = seller()) {
-  let printed = "";
-  const status = await pay(
-    {
-      url: "http://shop.test/data",
-      privateKey,
-      network: asset.network,
-      assets: [asset.address],
-      maxAmount: "$0.05",
-      ...change,
-    },
-    { stdout: { write: (text) => (printed += text) }, fetch: shop.fetch },
-  );
-  return { status, printed, shop };
+function refusing(reason: string) {
+  const paymentRequired = { x402Version: 2, error: reason, resource: { url }, accepts: [offer] };
+  const headers = { "PAYMENT-REQUIRED": encodePaymentRequiredHeader(paymentRequired) };
+  return seller([offer], [() => new Response("{}", { status: 402, headers })]);
 }
 
 describe("pay", () => {
-  it("prints each step and the goods, and neither key nor signature", async () => {
-    const { status, printed, shop } = await run();
-    expect(status).toBe(0);
+  it("writes the goods alone to stdout and each step to stderr, and neither key nor signature", async () => {
+    const shop = seller();
+    const { status, stdout, stderr } = await run(caps, shop);
+    expect([status, stdout]).toEqual([0, "the goods"]);
     const steps = [
       "402 Payment Required from http://shop.test/data",
       "PAYMENT-REQUIRED:",
       '"amount": "10000"',
-      `Signed a payment of $0.01 of ${asset.address} on eip155:1672 to ${offer.payTo}`,
+      `Signed a payment of 0.01 of ${asset.address} on eip155:1672 to ${offer.payTo}`,
       "Answer 200, PAYMENT-RESPONSE:",
       '"transaction": "0xabab',
-      "the goods",
+      "Answer 200: 9 bytes",
     ];
-    const places = steps.map((step) => printed.indexOf(step));
+    const places = steps.map((step) => stderr.indexOf(step));
     expect(places.every((place) => place >= 0)).toBe(true);
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     const { signature } = shop.payments[0]!.payload as { signature: string };
-    expect(printed).not.toContain(signature);
-    expect(printed).not.toContain(privateKey.slice(2));
+    expect(stdout + stderr).not.toContain(signature);
+    expect(stdout + stderr).not.toContain(privateKey.slice(2));
+  });
+
+  it("hands the goods on byte for byte, however long", async () => {
+    const goods = new Uint8Array(200_000).map((_, index) => index % 256);
+    const { bytes } = await run(caps, seller([offer], [() => new Response(goods)]));
+    expect(bytes.equals(goods)).toBe(true);
   });
 
   it.each([
-    [{ url: "shop.test" }, 2, 'pay: "shop.test" is not an http:// or https:// URL.'],
-    [{ privateKey: "0x12" }, 2, "pay: the private key is not 0x and 64 hexadecimal digits."],
-    [{ network: "1672" }, 2, 'pay: network "1672" is not of the form eip155:<chain id>.'],
-    [{ assets: ["USDC"] }, 2, 'pay: asset "USDC" is not an address: 0x and 40 hexadecimal digits.'],
-    [{ assets: [] }, 2, "pay: no asset is allowed; name the contract of the token that may be spent."],
-    [{ maxAmount: "0.05" }, 2, 'pay: "0.05" is no amount;'],
-    [{ maxAmount: "$0.001" }, 1, "costs $0.01, the cap per payment is $0.001"],
-  ])("says what is wrong with %j", async (change, expected, message) => {
-    const { status, printed } = await run(change);
-    expect([status, printed]).toEqual([expected, expect.stringContaining(message)]);
+    [{ url: "shop.test" }, 'pay: "shop.test" is not an http:// or https:// URL.'],
+    [{ privateKey: "0x12" }, "pay: the private key is not 0x and 64 hexadecimal digits."],
+    [{ network: "1672" }, 'pay: network "1672" is not of the form eip155:<chain id>.'],
+    [{ assets: ["USDC"] }, 'pay: asset "USDC" is not an address: 0x and 40 hexadecimal digits.'],
+    [{ decimals: 60 }, "pay: decimals 60 is not a whole number from 0 to 36."],
+    [{ rpcUrl: "rpc" }, "pay: --rpc-url is not an http:// or https:// URL."],
+    [{ maxAmount: "bash.05" }, 'pay: --max-amount: "bash.05" is no amount; a shell replaces $'],
+    [{ maxTotal: "much" }, 'pay: --max-total: "much" is no amount;'],
+    [{ maxAmount: "0.0000001" }, "pay: 0.0000001 has 7 digits after the point, the token 6."],
+  ])("ends with 2 and says what is wrong with %j", async (change, message) => {
+    const shop = seller();
+    const { status, stderr } = await run({ ...caps, ...change }, shop);
+    expect([status, stderr, shop.payments]).toEqual([2, expect.stringContaining(message), []]);
   });
 
-  it("fails when the server does not deliver", async () => {
-    const shop = seller([offer], [() => new Response("no", { status: 502 })]);
-    const { status, printed } = await run({}, shop);
-    expect([status, printed]).toEqual([
-      1,
-      expect.stringContaining("pay: http://shop.test/data was not delivered: the server answered 502."),
-    ]);
+  it("does not guess the decimals of a token", async () => {
+    const { privateKey: key, assets, maxAmount } = caps;
+    const shop = seller();
+    const unknown = await run({ privateKey: key, assets, maxAmount }, shop);
+    const message = `--max-amount 0.05 is in whole tokens, and the decimals of ${asset.address} are not known.`;
+    expect([unknown.status, unknown.stderr, shop.payments]).toEqual([2, expect.stringContaining(message), []]);
+    const inUnits = await run({ privateKey: key, assets, maxAmount: "10000" });
+    const signed = `Signed a payment of 10000 smallest units of ${asset.address}`;
+    expect([inUnits.status, inUnits.stderr]).toEqual([0, expect.stringContaining(signed)]);
   });
 
-  it("says why a server can't be reached", async () => {
+  it.each([
+    [{ maxAmount: "0.001" }, "costs 0.01, the cap per payment is 0.001"],
+    [{ maxAmount: "5" }, "the cap per payment is 0.000005 (5 smallest units, as a number without a point is)"],
+    [{ network: "eip155:1" }, "exact on eip155:1672: the network is not allowed"],
+    [{ assets: [`0x${"01".repeat(20)}`] }, "is not in the list of allowed assets"],
+  ])("ends with 3 where the price is outside of %j, and signs nothing", async (change, message) => {
+    const shop = seller();
+    const { status, stderr, stdout } = await run({ ...caps, ...change }, shop);
+    expect([status, stderr, stdout, shop.payments]).toEqual([3, expect.stringContaining(message), "", []]);
+  });
+});
+
+describe("pay, before the price is named", () => {
+  it("shows the price and the options that allow it, and ends with 2", async () => {
+    const shop = seller();
+    const { status, stdout, stderr } = await run({}, shop);
+    expect([status, stdout, shop.payments]).toEqual([2, "", []]);
+    expect(stderr).toContain(`10000 smallest units of token ${asset.address} on eip155:1672, to ${offer.payTo}`);
+    expect(stderr).toContain(
+      `add: --max-amount 10000 --asset ${asset.address} --network eip155:1672 --key-file <file>`,
+    );
+  });
+
+  it("shows with --dry-run what would be paid, without a key, and ends with 0", async () => {
+    const shop = seller();
+    const { status, stdout, stderr } = await run(
+      { dryRun: true, assets: caps.assets, decimals: 6, maxAmount: "0.05" },
+      shop,
+    );
+    expect([status, stdout, shop.payments]).toEqual([0, "", []]);
+    const words = `0.01 of token ${asset.address} on eip155:1672 is asked for. Nothing was signed. Without --dry-run it is paid.`;
+    expect(stderr).toContain(words);
+  });
+
+  it("ends --dry-run with 3 where the limits allow nothing", async () => {
+    const { status, stderr } = await run({ dryRun: true, assets: caps.assets, decimals: 6, maxAmount: "0.001" });
+    expect([status, stderr]).toEqual([3, expect.stringContaining("costs 0.01, the cap per payment is 0.001")]);
+  });
+
+  it("delivers what is free", async () => {
+    const { status, stdout } = await run({}, { fetch: async () => new Response("free") });
+    expect([status, stdout]).toEqual([0, "free"]);
+  });
+
+  it("does not let a server's text move the terminal's cursor", async () => {
+    const evil = { ...offer, network: "eip155:1672\u001b[2J\u009b1A" as "eip155:1672" };
+    const { stderr } = await run({}, seller([evil]));
+    // oxlint-disable-next-line no-control-regex -- they are what must not be there
+    expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+  });
+});
+
+describe("pay, when nothing is delivered", () => {
+  it("ends with 1 when the server can't be reached, and says why", async () => {
     const refused = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
-    const { status, printed } = await run({}, { ...seller(), fetch: () => Promise.reject(refused) });
-    expect([status, printed]).toEqual([
-      1,
-      "pay: http://shop.test/data can't be bought: fetch failed: connect ECONNREFUSED\n",
-    ]);
+    const { status, stderr } = await run(caps, { fetch: () => Promise.reject(refused) });
+    expect([status, stderr]).toEqual([1, `pay: ${url} can't be bought: fetch failed: connect ECONNREFUSED\n`]);
+  });
+
+  it("ends with 1 when the server answers an error before it asks for payment", async () => {
+    const { status, stderr } = await run(caps, { fetch: async () => new Response("no", { status: 404 }) });
+    const words = `pay: ${url} was not delivered: the server answered 404; no payment was signed.\n`;
+    expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);
+  });
+
+  it("ends with 4 when the payment is refused, with the seller's reason", async () => {
+    const { status, stderr } = await run(caps, refusing("invalid_exact_evm_signature"));
+    expect([status, stderr]).toEqual([4, expect.stringContaining("answered 402: invalid_exact_evm_signature.")]);
+  });
+
+  it.each(["invalid_exact_evm_insufficient_balance", "insufficient_funds"])(
+    "ends with 4 and names account, token and need when the seller says %s",
+    async (reason) => {
+      const { status, stderr } = await run(caps, refusing(reason));
+      const words = `account ${account.address} holds too little of token ${asset.address} on eip155:1672: the price is 0.01,`;
+      expect([status, stderr]).toEqual([4, expect.stringContaining(words)]);
+    },
+  );
+
+  it("ends with 5 when it is not known whether the payment is charged, and says until when it can be", async () => {
+    const { status, stdout, stderr } = await run(caps, seller([offer], [() => new Response("no", { status: 502 })]));
+    expect([status, stdout]).toEqual([5, ""]);
+    expect(stderr).toContain(`pay: ${url} was not delivered: the server answered 502. The payment of 0.01 of token`);
+    expect(stderr).toMatch(
+      /may have been charged, or may be until \d{4}-\d\d-\d\dT.*Z \(account 0x\w{40}, nonce 0x\w{64}\)/,
+    );
+  });
+
+  it("ends with 5 when the payment was settled and the goods did not come", async () => {
+    const headers = { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) };
+    const { status } = await run(caps, seller([offer], [() => new Response("no", { status: 404, headers })]));
+    expect(status).toBe(5);
   });
 });

@@ -45,7 +45,7 @@ describe("payingFetch", () => {
       "a price over the cap",
       [{ ...offer, amount: "50001" }],
       "over_payment_cap",
-      /costs \$0\.050001, the cap per payment is \$0\.05/,
+      /costs 0\.050001, the cap per payment is 0\.05/,
     ],
     [
       "a foreign token",
@@ -104,14 +104,41 @@ describe("payingFetch", () => {
     expect(new Set(shop.headers).size).toBe(3);
     await expect(buy()).rejects.toMatchObject({
       code: "over_total_cap",
-      message: expect.stringMatching(/the payment of \$0\.01 would bring the total to \$0\.04, the cap is \$0\.03/),
+      message: expect.stringMatching(/the payment of 0\.01 would bring the total to 0\.04, the cap is 0\.03/),
     });
   });
 
   it("says at once that a cap is no amount", () => {
-    expect(() => payingFetch({ account, assets: [asset], maxPerPayment: "0.05", maxTotal: "$1" })).toThrow(
-      '"0.05" is no amount',
+    expect(() => payingFetch({ account, assets: [asset], maxPerPayment: "a little", maxTotal: "$1" })).toThrow(
+      '"a little" is no amount',
     );
+  });
+
+  it("says at once that a token's decimals are needed, and needs none for amounts in smallest units", async () => {
+    const { network, address } = asset;
+    const assets = [{ network, address }];
+    expect(() => payingFetch({ account, assets, maxPerPayment: "0.05", maxTotal: "1000000" })).toThrow(
+      `0.05 is in whole tokens, and the decimals of ${address} on eip155:1672 are not known;`,
+    );
+    const shop = seller();
+    const fetch = payingFetch({ account, assets, maxPerPayment: "10000", maxTotal: "10000" }, { fetch: shop.fetch });
+    expect((await fetch("http://shop.test/data")).status).toBe(200);
+  });
+
+  it("compares prices in tokens of different decimals, and counts them together", async () => {
+    const address = "0x0000000000000000000000000000000000000018";
+    const wide = { ...offer, asset: address, amount: "9000000000000000" };
+    const shop = seller([offer, wide]);
+    const assets = [asset, { network: asset.network, address, decimals: 18 }];
+    const fetch = payingFetch({ account, assets, maxPerPayment: "0.01", maxTotal: "0.018" }, { fetch: shop.fetch });
+    const pay = () => fetch("http://shop.test/data");
+    await pay();
+    await pay();
+    expect(
+      shop.payments.map(({ accepted }) => accepted.asset),
+      "0.009 is less than 0.01",
+    ).toEqual([address, address]);
+    await expect(pay()).rejects.toMatchObject({ code: "over_total_cap" });
   });
 });
 

@@ -1,22 +1,28 @@
 import type { ClientEvmSigner } from "@x402/evm";
 import { ExactEvmScheme } from "@x402/evm/exact/client";
-import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
+import type { PaymentPayload } from "@x402/core/types";
 import { wrapFetchWithPayment, x402Client, x402HTTPClient } from "@x402/fetch";
-import { choosePayment, type AllowedAsset } from "./payment-choice.ts";
+import { requireDecimals, withDecimals } from "./asset-decimals.ts";
+import { choosePayment, type AllowedAsset, type ChosenPayment } from "./payment-choice.ts";
 import type { PaymentEvent, SignedAuthorization } from "./payment-event.ts";
 import { repeatingFetch, type Fetch } from "./repeating-fetch.ts";
+import { requireFunds } from "./sufficient-funds.ts";
 import { createSpendingBudget } from "./spending-budget.ts";
 import { parseTokenAmount } from "./token-amount.ts";
+import type { TokenReader } from "./token-reader.ts";
 
 export type { PaymentEvent } from "./payment-event.ts";
 export { PaymentRefusedError } from "./payment-refused.ts";
 export type { Fetch } from "./repeating-fetch.ts";
 
-/** How a paying fetch may spend. Amounts are dollars (`"$0.01"`) or the token's smallest units (`"10000"`). */
+/** How a paying fetch may spend. Amounts are whole tokens (`"0.01"`, `"$0.01"`) or the token's smallest units (`"10000"`). */
 export type PayingFetchOptions = Readonly<{
   /** Account that pays, e.g. viem's `privateKeyToAccount(key)`. */
   account: ClientEvmSigner;
-  /** Tokens that may be spent, and so the networks; nothing else is paid, the SDK's default tokens included. */
+  /**
+   * Tokens that may be spent, and so the networks; nothing else is paid, the SDK's default tokens included. Where an amount is in whole
+   * tokens, each needs its `decimals`, or `tokens` to read them with.
+   */
   assets: readonly AllowedAsset[];
   /** Largest single payment. */
   maxPerPayment: string;
@@ -34,6 +40,8 @@ export type PayingFetchOptions = Readonly<{
 export type PayingFetchDependencies = Readonly<{
   /** Default: the global one. */
   fetch?: Fetch;
+  /** Reads decimals, and the payer's balance before it signs, e.g. `tokenReader({ rpcUrl })`. Default: nothing is read. */
+  tokens?: TokenReader;
   /** Told about each step of each payment. */
   onEvent?: (event: PaymentEvent) => void;
 }>;
@@ -42,42 +50,47 @@ export type PayingFetchDependencies = Readonly<{
  * Makes a `fetch` that answers 402 by paying (x402 version 2, scheme `exact`, EIP-3009). A paid request that breaks off or whose
  * settlement is pending is sent again with the same payment, which can charge only once.
  *
- * @throws {TokenAmountError} at once, when a cap is no amount. The returned fetch throws {@link PaymentRefusedError} when the
- * offer is outside of the limits (nothing was signed), and what `fetch` throws.
+ * @throws {TokenAmountError} at once, when a cap is no amount, or is in whole tokens of unknown decimals. The returned fetch throws
+ * {@link PaymentRefusedError} when the offer is outside of the limits or of what the account holds (nothing was signed), and what
+ * `fetch` throws.
  *
  * @example
  * const fetch = payingFetch({
  *   account: privateKeyToAccount(key),
- *   assets: [{ network: "eip155:1672", address: token }],
- *   maxPerPayment: "$0.05",
- *   maxTotal: "$1",
+ *   assets: [{ network: "eip155:1672", address: token, decimals: 6 }],
+ *   maxPerPayment: "0.05",
+ *   maxTotal: "1.0",
  * });
  * const response = await fetch("http://127.0.0.1:4021/data");
  */
 export function payingFetch(options: PayingFetchOptions, dependencies: PayingFetchDependencies = {}): Fetch {
-  const { fetch = globalThis.fetch, onEvent = () => undefined } = dependencies;
+  const { fetch = globalThis.fetch, onEvent = () => undefined, tokens } = dependencies;
   const budget = createSpendingBudget(parseTokenAmount(options.maxTotal));
   const limits = {
-    assets: options.assets,
     maxPerPayment: parseTokenAmount(options.maxPerPayment),
     maxValiditySeconds: options.maxValiditySeconds ?? 3_600,
   };
+  requireDecimals(options.assets, [options.maxTotal, options.maxPerPayment], tokens);
   const timeouts = {
     requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
     outcomeTimeoutMs: options.outcomeTimeoutMs ?? 120_000,
   };
 
   return async (input, init) => {
-    let chosen: PaymentRequirements | undefined;
+    let chosen: ChosenPayment | undefined;
     // The SDK asks for a choice after the hook below has made it, or has thrown.
-    const client = new x402Client((_version, accepts) => accepts.find((offer) => offer === chosen) ?? unchosen());
+    const client = new x402Client(
+      (_version, accepts) => accepts.find((offer) => offer === chosen?.offer) ?? unchosen(),
+    );
     client.register("eip155:*", new ExactEvmScheme(options.account));
     client.setSpendControls(false);
-    client.onAfterPaymentCreation(async ({ paymentPayload }) => onEvent(signedEvent(paymentPayload)));
+    client.onAfterPaymentCreation(async ({ paymentPayload }) => onEvent(signedEvent(paymentPayload, chosen?.decimals)));
     const httpClient = new x402HTTPClient(client).onPaymentRequired(async ({ paymentRequired, requestUrl }) => {
       onEvent({ type: "payment-required", url: requestUrl, paymentRequired });
-      chosen = choosePayment(paymentRequired, limits);
-      budget.take(BigInt(chosen.amount));
+      const assets = await withDecimals(options.assets, paymentRequired, { tokens, onEvent });
+      chosen = choosePayment(paymentRequired, { ...limits, assets });
+      if (tokens !== undefined) await requireFunds(chosen, options.account.address, { tokens, onEvent });
+      budget.take({ units: BigInt(chosen.offer.amount), decimals: chosen.decimals });
     });
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
     const repeating = repeatingFetch({ ...timeouts, signal }, { fetch, onEvent });
@@ -89,7 +102,7 @@ function unchosen(): never {
   throw new TypeError("the SDK does not offer the payment that was chosen");
 }
 
-function signedEvent({ accepted, payload }: PaymentPayload): PaymentEvent {
+function signedEvent({ accepted, payload }: PaymentPayload, decimals: number | undefined): PaymentEvent {
   const { authorization } = payload as { authorization: SignedAuthorization };
-  return { type: "payment-signed", accepted, authorization };
+  return { type: "payment-signed", accepted, decimals, authorization };
 }

@@ -1,31 +1,29 @@
 import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
 import { PaymentRefusedError } from "./payment-refused.ts";
-import { formatDollars } from "./token-amount.ts";
+import { amountText, decimalsMax, unitsOf, type TokenAmount } from "./token-amount.ts";
+import type { TokenPlace } from "./token-reader.ts";
 
-/** A token that may be spent. */
-export type AllowedAsset = Readonly<{
-  /** Chain in CAIP-2 form, e.g. `eip155:1672`. */
-  network: string;
-  /** The token's contract, 0x and 40 hexadecimal digits. */
-  address: string;
-}>;
+/** A token that may be spent. Its decimals are never taken from the server that is paid. */
+export type AllowedAsset = TokenPlace & Readonly<{ decimals?: number }>;
 
 /** What one payment may be. */
 export type PaymentLimits = Readonly<{
   assets: readonly AllowedAsset[];
-  /** Largest amount of one payment in the token's smallest units. */
-  maxPerPayment: bigint;
+  maxPerPayment: TokenAmount;
   /** Longest time that a signed payment may stay valid. */
   maxValiditySeconds: number;
 }>;
 
+/** The offer to pay, and the decimals of its token where they are known. */
+export type ChosenPayment = Readonly<{ offer: PaymentRequirements; decimals: number | undefined }>;
+
 /**
- * Chooses the cheapest offer that the limits allow. The limits are ours because the SDK's allow its default tokens always, and
+ * Chooses the cheapest offer that the limits allow; among tokens whose decimals are not all known, the first that the server names. The limits are ours because the SDK's allow its default tokens always, and
  * know no total.
  *
  * @throws {PaymentRefusedError} that says for each offer why it is not paid.
  */
-export function choosePayment(paymentRequired: PaymentRequired, limits: PaymentLimits): PaymentRequirements {
+export function choosePayment(paymentRequired: PaymentRequired, limits: PaymentLimits): ChosenPayment {
   if (paymentRequired.x402Version !== 2) {
     throw new PaymentRefusedError(
       "unsupported_version",
@@ -33,8 +31,8 @@ export function choosePayment(paymentRequired: PaymentRequired, limits: PaymentL
     );
   }
   const judged = paymentRequired.accepts.map((offer) => ({ offer, objection: objectionTo(offer, limits) }));
-  const fitting = judged.filter(({ objection }) => objection === undefined).map(({ offer }) => offer);
-  const cheapest = fitting.toSorted((a, b) => (BigInt(a.amount) < BigInt(b.amount) ? -1 : 1))[0];
+  const fitting = judged.filter(({ objection }) => objection === undefined);
+  const cheapest = cheapestOf(fitting.map(({ offer }) => ({ offer, decimals: decimalsOf(offer, limits) })));
   if (cheapest !== undefined) return cheapest;
   const onlyDear = judged.length > 0 && judged.every(({ objection }) => objection?.code === "over_payment_cap");
   const reasons = judged.map(({ offer, objection }) => `${offer.scheme} on ${offer.network}: ${objection?.text}`);
@@ -50,7 +48,8 @@ function not(text: string): Objection {
   return { code: "no_allowed_offer", text };
 }
 
-function objectionTo(offer: PaymentRequirements, limits: PaymentLimits): Objection | undefined {
+/** Says why an offer may not be paid; nothing where it may. */
+export function objectionTo(offer: PaymentRequirements, limits: PaymentLimits): Objection | undefined {
   if (offer.scheme !== "exact") return not(`scheme "${offer.scheme}" is not "exact"`);
   if (!limits.assets.some((asset) => asset.network === offer.network)) {
     return not(`the network is not allowed; allow an asset on it to pay there`);
@@ -66,13 +65,34 @@ function objectionTo(offer: PaymentRequirements, limits: PaymentLimits): Objecti
   if (!(offer.maxTimeoutSeconds > 0 && offer.maxTimeoutSeconds <= limits.maxValiditySeconds)) {
     return not(`a validity of ${offer.maxTimeoutSeconds} s is not within 1 to ${limits.maxValiditySeconds} s`);
   }
-  if (BigInt(offer.amount) > limits.maxPerPayment) {
-    return {
-      code: "over_payment_cap",
-      text: `costs ${formatDollars(BigInt(offer.amount))}, the cap per payment is ${formatDollars(limits.maxPerPayment)}`,
-    };
+  return overCap(BigInt(offer.amount), limits.maxPerPayment, decimalsOf(offer, limits));
+}
+
+function overCap(price: bigint, cap: TokenAmount, decimals: number | undefined): Objection | undefined {
+  if (cap.kind === "tokens" && decimals === undefined) {
+    return not(
+      `the token's decimals are not known, so that ${price} smallest units can't be compared with a cap of ${cap.text}`,
+    );
   }
-  return undefined;
+  const capUnits = unitsOf(cap, decimals);
+  if (price <= capUnits) return undefined;
+  const inUnits = cap.kind === "units" ? ` (${capUnits} smallest units, as a number without a point is)` : "";
+  const text = `costs ${amountText(price, decimals)}, the cap per payment is ${amountText(capUnits, decimals)}${inUnits}`;
+  return { code: "over_payment_cap", text };
+}
+
+/** Where tokens differ and the decimals of one are not known, no price is the lowest: the first is taken. */
+function cheapestOf(candidates: readonly ChosenPayment[]): ChosenPayment | undefined {
+  const tokens = new Set(candidates.map(({ offer }) => `${offer.network} ${offer.asset.toLowerCase()}`));
+  if (tokens.size > 1 && candidates.some(({ decimals }) => decimals === undefined)) return candidates[0];
+  const price = ({ offer, decimals = 0 }: ChosenPayment) =>
+    BigInt(offer.amount) * 10n ** BigInt(decimalsMax - decimals);
+  return candidates.toSorted((a, b) => (price(a) < price(b) ? -1 : Number(price(a) > price(b))))[0];
+}
+
+/** Decimals of an offer's token as the limits know them; never as the server says. */
+export function decimalsOf(offer: PaymentRequirements, { assets }: PaymentLimits): number | undefined {
+  return assets.find((asset) => isSameAsset(asset, offer))?.decimals;
 }
 
 function isSameAsset(asset: AllowedAsset, offer: PaymentRequirements): boolean {

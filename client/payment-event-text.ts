@@ -1,5 +1,5 @@
 import type { PaymentEvent } from "./payment-event.ts";
-import { formatDollars } from "./token-amount.ts";
+import { amountText } from "./token-amount.ts";
 
 /** Says a step of a payment in words and decoded fields, for a terminal. Shows no signature. */
 export function describePaymentEvent(event: PaymentEvent): string {
@@ -9,10 +9,12 @@ export function describePaymentEvent(event: PaymentEvent): string {
         "\n",
       );
     case "payment-signed": {
-      const { authorization, accepted } = event;
-      const what = `${formatDollars(BigInt(authorization.value))} of ${accepted.asset} on ${accepted.network}`;
+      const { authorization, accepted, decimals } = event;
+      const what = `${amountText(BigInt(authorization.value), decimals)} of ${accepted.asset} on ${accepted.network}`;
       return [`Signed a payment of ${what} to ${authorization.to}`, indented({ authorization })].join("\n");
     }
+    case "chain-unread":
+      return `The chain did not tell: ${event.reason}`;
     case "payment-repeated":
       return `Sending the same payment again (attempt ${event.attempt + 1}): ${event.reason}`;
     case "payment-response":

@@ -26,7 +26,14 @@ export type PaymentEvent = Readonly<
       /** An offer was chosen and signed; the request goes out again with PAYMENT-SIGNATURE. */
       type: "payment-signed";
       accepted: PaymentRequirements;
+      /** Decimals of the token, where they are known. */
+      decimals: number | undefined;
       authorization: SignedAuthorization;
+    }
+  | {
+      /** The chain did not tell the token's decimals or the account's balance; the payment goes on without where it can. */
+      type: "chain-unread";
+      reason: string;
     }
   | {
       /** The outcome is not known yet; the same payment is sent again, which can't charge twice. */

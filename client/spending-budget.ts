@@ -1,33 +1,47 @@
+import { parseUnits } from "viem";
 import { PaymentRefusedError } from "./payment-refused.ts";
-import { formatDollars } from "./token-amount.ts";
+import { amountText, decimalsMax, type TokenAmount } from "./token-amount.ts";
+
+/** What a payment takes out of a budget: smallest units of a token with that many decimals. */
+export type Spending = Readonly<{ units: bigint; decimals: number | undefined }>;
 
 /** What one paying fetch may still spend. */
 export type SpendingBudget = Readonly<{
   /**
-   * Takes an amount out of the budget before it is signed. It never comes back: a server could settle a signed payment until
+   * Takes a payment out of the budget before it is signed. It never comes back: a server could settle a signed payment until
    * it expires, whatever it answered.
    *
    * @throws {PaymentRefusedError} `over_total_cap` when less is left.
    */
-  take(amount: bigint): void;
-  /** Smallest token units taken so far. */
-  spent(): bigint;
+  take(payment: Spending): void;
 }>;
 
-/** Makes a budget of `total` smallest token units. */
-export function createSpendingBudget(total: bigint): SpendingBudget {
+/** Makes a budget of `total`: in whole tokens, whatever the decimals of each, or in smallest units, whatever the token. */
+export function createSpendingBudget(total: TokenAmount): SpendingBudget {
+  const measure = (payment: Spending) => (total.kind === "units" ? payment.units : inWholeTokens(payment));
+  const limit = total.kind === "units" ? total.units : parseUnits(total.text, decimalsMax);
+  const shown = (amount: bigint) => amountText(amount, total.kind === "units" ? undefined : decimalsMax);
   let spent = 0n;
   return {
-    take(amount) {
-      if (spent + amount > total) {
+    take(payment) {
+      const amount = measure(payment);
+      if (spent + amount > limit) {
         throw new PaymentRefusedError(
           "over_total_cap",
-          `the payment of ${formatDollars(amount)} would bring the total to ${formatDollars(spent + amount)}, ` +
-            `the cap is ${formatDollars(total)}; nothing was signed. Raise the total cap to go on.`,
+          `the payment of ${shown(amount)} would bring the total to ${shown(spent + amount)}, ` +
+            `the cap is ${shown(limit)}; nothing was signed. Raise the total cap to go on.`,
         );
       }
       spent += amount;
     },
-    spent: () => spent,
   };
+}
+
+/** On a scale that all tokens share. */
+function inWholeTokens({ units, decimals }: Spending): bigint {
+  if (decimals === undefined) {
+    const text = "the total cap is in whole tokens, and the token's decimals are not known; nothing was signed.";
+    throw new PaymentRefusedError("no_allowed_offer", text);
+  }
+  return units * 10n ** BigInt(decimalsMax - decimals);
 }

@@ -1,35 +1,60 @@
-/** Digits after the point of the tokens that x402 prices are written in (specification, "Limits": token precision). */
-const decimals = 6;
+import { formatUnits, parseUnits } from "viem";
 
-const units = /^\d+$/;
-const dollars = /^\$(\d+)(?:\.(\d{1,6}))?$/;
+/** Tokens of more decimals than this are not paid with; the most that is in use is 24. */
+export const decimalsMax = 36;
 
-/** An amount that is neither token units nor dollars. */
+const wholeNumber = /^\d{1,78}$/;
+const decimal = /^\$?(\d{1,78}(?:\.(\d{1,36}))?)$/;
+
+/** What a shell makes of an amount in double quotes: `$0` is its own name, and `$1` to `$9` are empty. */
+const shellName = /^-?(?:[\w./-]*\/)?(?:ba|z|da|k|fi|tc|c|a)?sh(?:\.\d*|\d*)$/;
+const afterEmptyVariable = /^(?:\.\d+)?$/;
+
+/** A limit that is no amount, or that can't be compared with a token's units. */
 export class TokenAmountError extends Error {
   override readonly name = "TokenAmountError";
   readonly code = "token_amount_invalid";
 }
 
+/** An amount as a person writes it: in the token's smallest units, or in whole tokens with `scale` digits after the point. */
+export type TokenAmount = Readonly<{ kind: "units"; units: bigint } | { kind: "tokens"; text: string; scale: number }>;
+
 /**
- * Reads an amount of a 6-decimal token: `"10000"` is 10000 of its smallest units, `"$0.01"` is the same in dollars.
+ * Reads an amount: `"0.05"` and `"$0.05"` are in whole tokens (dollars, for a dollar's token), `"50000"` is in smallest units.
  *
- * @throws {TokenAmountError} when the text is neither.
+ * @throws {TokenAmountError} when the text is neither; what a shell has made of `$0.05` is told apart.
  */
-export function parseTokenAmount(text: string): bigint {
-  if (units.test(text)) return BigInt(text);
-  const match = dollars.exec(text);
-  if (match === null) {
-    throw new TokenAmountError(
-      `"${text}" is no amount; expected dollars with at most 6 decimals ("$0.01") or the token's smallest units ("10000").`,
-    );
-  }
-  const [, whole = "0", fraction = ""] = match;
-  return BigInt(whole + fraction.padEnd(decimals, "0"));
+export function parseTokenAmount(text: string): TokenAmount {
+  if (wholeNumber.test(text)) return { kind: "units", units: BigInt(text) };
+  const [, tokens, fraction = ""] = decimal.exec(text) ?? [];
+  if (tokens === undefined) throw new TokenAmountError(`"${text}" is no amount; ${advice(text)}`);
+  return { kind: "tokens", text: tokens, scale: fraction.length };
 }
 
-/** Writes units of a 6-decimal token as dollars: `10000n` is `"$0.01"`. */
-export function formatDollars(amount: bigint): string {
-  const text = amount.toString().padStart(decimals + 1, "0");
-  const fraction = text.slice(-decimals).replace(/0+$/, "").padEnd(2, "0");
-  return `$${text.slice(0, -decimals)}.${fraction}`;
+function advice(text: string): string {
+  if (shellName.test(text) || afterEmptyVariable.test(text)) {
+    return "a shell replaces $ and the digit after it. Write the amount without $ (0.05), or in single quotes ('$0.05').";
+  }
+  return "write it in whole tokens with a point (0.05), or in the token's smallest units (50000).";
+}
+
+/**
+ * The amount in the smallest units of a token with that many decimals.
+ *
+ * @throws {TokenAmountError} when the amount is in whole tokens and the token's decimals are not known, or fewer than the amount has.
+ */
+export function unitsOf(amount: TokenAmount, decimals: number | undefined): bigint {
+  if (amount.kind === "units") return amount.units;
+  if (decimals === undefined) {
+    throw new TokenAmountError(`${amount.text} is in whole tokens, and the token's decimals are not known.`);
+  }
+  if (amount.scale > decimals) {
+    throw new TokenAmountError(`${amount.text} has ${amount.scale} digits after the point, the token ${decimals}.`);
+  }
+  return parseUnits(amount.text, decimals);
+}
+
+/** Says an amount: `10000n` of a token with 6 decimals is `0.01`; where the decimals are not known, units are all that can be said. */
+export function amountText(units: bigint, decimals: number | undefined): string {
+  return decimals === undefined ? `${units} smallest units` : formatUnits(units, decimals);
 }

@@ -12,7 +12,7 @@ export type Purchase = Readonly<{
   clientKey: Hex;
   /** Where balances are read: the node itself. */
   rpcUrl: string;
-  /** Largest price that the client accepts, in dollars, e.g. `$0.05`. */
+  /** Largest price that the client accepts, in whole tokens, e.g. `0.05`. */
   maxAmount: string;
   timeoutMs: number;
 }>;
@@ -33,6 +33,7 @@ export async function purchase(order: Purchase, stdout: Readonly<{ write(text: s
       privateKey: order.clientKey,
       network: order.network,
       assets: [order.token],
+      rpcUrl: order.rpcUrl,
       maxAmount: order.maxAmount,
       timeoutMs: order.timeoutMs,
     },

@@ -47,7 +47,7 @@ const limits = {
 /** Makes the C library keep one heap and give freed memory back; `cli/gatehouse.js` has it from its own first line when it is run by name. */
 const givesMemoryBack = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 
-const maxPrice = "$0.05";
+const maxPrice = "0.05";
 const purchaseTimeoutMs = 30_000;
 
 /** What a shell expects of a command that Ctrl-C ended before its work was done. */

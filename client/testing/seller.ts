@@ -12,7 +12,11 @@ export const privateKey = `0x${"11".repeat(32)}` as const;
 export const account = privateKeyToAccount(privateKey);
 
 /** A token on chain 1672, and an offer in it. */
-export const asset = { network: "eip155:1672", address: "0x00000000000000000000000000000000000000aA" } as const;
+export const asset = {
+  network: "eip155:1672",
+  address: "0x00000000000000000000000000000000000000aA",
+  decimals: 6,
+} as const;
 export const offer: PaymentRequirements = {
   scheme: "exact",
   network: asset.network,

@@ -89,7 +89,7 @@ describe("a command that has not asked for signals", () => {
     "ends by itself on %s, as it must where it is the first process of a container",
     async (signal, status) => {
       await using silent = await silentServer();
-      const child = spawn(process.execPath, [program, "pay", silent.url, "--max-amount", "$1", "--asset", address], {
+      const child = spawn(process.execPath, [program, "pay", silent.url, "--max-amount", "1", "--asset", address], {
         env: { PATH: process.env["PATH"] ?? "", GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}` },
         stdio: "ignore",
       });
@@ -147,18 +147,16 @@ describe("a running service", () => {
 
 describe("gatehouse pay", () => {
   it("says what is wrong with an option and exits 2", async () => {
-    const noAsset = await runGatehouse(["pay", "http://127.0.0.1:1/data", "--max-amount", "$0.01"], {
-      GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}`,
-    });
-    expect([noAsset.status, noAsset.stderr]).toEqual([
-      2,
-      "pay: no asset is allowed; name the contract of the token that may be spent.\n",
-    ]);
-    const noKey = await runGatehouse(["pay", "http://127.0.0.1:1/data", "--max-amount", "$0.01", "--asset", address]);
+    const url = "http://127.0.0.1:1/data";
+    const noKey = await runGatehouse(["pay", url, "--max-amount", "10000", "--asset", address]);
     expect([noKey.status, noKey.stderr]).toEqual([
       2,
-      expect.stringContaining("GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: missing;"),
+      "pay: no key to pay with; name its file with --key-file or GATEHOUSE_PAY_SIGNER_PRIVATE_KEY_FILE.\n",
     ]);
+    const noUrl = await runGatehouse(["pay"]);
+    expect([noUrl.status, noUrl.stderr]).toEqual([2, expect.stringContaining("missing required argument 'url'")]);
+    const unknown = await runGatehouse(["pay", url, "--max-amout", "1"]);
+    expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringContaining("Did you mean --max-amount?")]);
   });
 });
 

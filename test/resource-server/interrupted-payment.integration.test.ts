@@ -136,7 +136,7 @@ describe("a client of this project", () => {
     const fetchPaid = payingFetch(
       {
         account: payer.account,
-        assets: [{ network: "eip155:1672", address: market.chain.token }],
+        assets: [{ network: "eip155:1672", address: market.chain.token, decimals: 6 }],
         maxPerPayment: "$0.01",
         maxTotal: "$0.01",
       },

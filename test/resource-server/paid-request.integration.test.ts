@@ -81,7 +81,7 @@ describe("a protected route", () => {
   it("works with this project's client, for a request with a body", async () => {
     const fetchPaid = payingFetch({
       account: payer.account,
-      assets: [{ network: "eip155:1672", address: market.chain.token }],
+      assets: [{ network: "eip155:1672", address: market.chain.token, decimals: 6 }],
       maxPerPayment: "$0.01",
       maxTotal: "$0.01",
     });

@@ -15,7 +15,7 @@ const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
     /^daemon\//,
     /^(sidecar|sidecar\/engine-proxy|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
     /^devnet\/(prepared-node|token\/address)\.ts$/,
-    /^client\/(pay|paying-fetch)\.ts$/,
+    /^client\/(pay|paying-fetch|exit-status)\.ts$/,
     /^sidecar\/(upkeep\/(plan|lint|resume|adopt)|restore\/restore|volume-snapshot\/volume-snapshot)-command\.ts$/,
     // Where a running sidecar is asked is told by its settings, and by nothing else of the upkeep.
     /^sidecar\/upkeep\/control-places\.ts$/,

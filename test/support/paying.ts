@@ -15,7 +15,7 @@ export const payee = mnemonicToAccount(mnemonic, { addressIndex: 2 });
 export function clientFetch(): Fetch {
   return payingFetch({
     account: client,
-    assets: [{ network: "eip155:1672", address: tokenAddress }],
+    assets: [{ network: "eip155:1672", address: tokenAddress, decimals: 6 }],
     maxPerPayment: "$0.05",
     maxTotal: "$5",
     requestTimeoutMs: 30_000,

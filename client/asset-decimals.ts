@@ -1,0 +1,47 @@
+import type { PaymentRequired } from "@x402/core/types";
+import type { AllowedAsset } from "./payment-choice.ts";
+import type { PaymentEvent } from "./payment-event.ts";
+import { parseTokenAmount, TokenAmountError } from "./token-amount.ts";
+import { TokenReadError, type TokenReader } from "./token-reader.ts";
+
+/**
+ * Makes sure that amounts in whole tokens can be compared with prices, which are in smallest units.
+ *
+ * @throws {TokenAmountError} that names the token whose decimals are neither given nor can be read.
+ */
+export function requireDecimals(
+  assets: readonly AllowedAsset[],
+  amounts: readonly string[],
+  tokens: TokenReader | undefined,
+): void {
+  const inTokens = amounts.find((amount) => parseTokenAmount(amount).kind === "tokens");
+  const unknown = assets.find(({ decimals }) => decimals === undefined);
+  if (inTokens === undefined || unknown === undefined || tokens !== undefined) return;
+  throw new TokenAmountError(
+    `${inTokens} is in whole tokens, and the decimals of ${unknown.address} on ${unknown.network} are not known; ` +
+      `give the asset its decimals, or the amount in smallest units.`,
+  );
+}
+
+/** The allowed tokens with their decimals: those that are not given are read, where there is a reader, for tokens that the server offers. */
+export async function withDecimals(
+  assets: readonly AllowedAsset[],
+  { accepts }: PaymentRequired,
+  { tokens, onEvent }: Readonly<{ tokens: TokenReader | undefined; onEvent: (event: PaymentEvent) => void }>,
+): Promise<readonly AllowedAsset[]> {
+  if (tokens === undefined) return assets;
+  const isOffered = ({ network, address }: AllowedAsset) =>
+    accepts.some((offer) => offer.network === network && offer.asset.toLowerCase() === address.toLowerCase());
+  return Promise.all(
+    assets.map(async (asset) => {
+      if (asset.decimals !== undefined || !isOffered(asset)) return asset;
+      try {
+        return { ...asset, decimals: await tokens.decimals(asset) };
+      } catch (error) {
+        if (!(error instanceof TokenReadError)) throw error;
+        onEvent({ type: "chain-unread", reason: error.message });
+        return asset;
+      }
+    }),
+  );
+}

@@ -1,0 +1,57 @@
+import { open, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+
+type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
+
+/** Where a response's body goes. Disposing of it leaves no empty file behind where no body came. */
+export type BodyTarget = AsyncDisposable &
+  Readonly<{
+    /** Takes the body whole. Gives a problem for a person when it had to go to stdout instead of the file. */
+    take(body: Uint8Array): Promise<string | undefined>;
+  }>;
+
+/** A file that can't be written, found before anything is paid. */
+export class BodyTargetError extends Error {
+  override readonly name = "BodyTargetError";
+  readonly code = "output_unwritable";
+}
+
+/** The body goes to `stdout`, byte for byte. */
+export function stdoutTarget(stdout: Output): BodyTarget {
+  return {
+    take: async (body) => void stdout.write(body),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+/**
+ * The body goes to a file. It is opened before anything is paid; one that is there keeps its content until the body has come. What can't be
+ * written then (a full disk) goes to `stdout`: it is paid for.
+ *
+ * @throws {BodyTargetError} when the file can't be written.
+ */
+export async function fileTarget(path: string, stdout: Output): Promise<BodyTarget> {
+  let isEmpty = !existsSync(path);
+  try {
+    await (await open(path, "a")).close();
+  } catch (error) {
+    throw new BodyTargetError(`-o ${path} can't be written (${(error as NodeJS.ErrnoException).code}).`, {
+      cause: error,
+    });
+  }
+  return {
+    async take(body) {
+      try {
+        isEmpty = false;
+        await writeFile(path, body);
+        return undefined;
+      } catch (error) {
+        stdout.write(body);
+        return `the body could not be written to ${path} (${(error as NodeJS.ErrnoException).code}); it is on stdout.`;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      if (isEmpty) await rm(path, { force: true });
+    },
+  };
+}

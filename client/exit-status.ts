@@ -1,0 +1,23 @@
+/** How `gatehouse pay` ends, and the exit status for it. */
+export const exitStatus = {
+  delivered: 0,
+  "not-delivered": 1,
+  usage: 2,
+  "not-allowed": 3,
+  "payment-refused": 4,
+  "perhaps-paid": 5,
+} as const;
+
+/** One of the ways in which `gatehouse pay` ends. */
+export type PayEnd = keyof typeof exitStatus;
+
+/** What each exit status means, for `--help`. */
+export const exitStatusHelp = [
+  "Exit status:",
+  "  0  delivered, paid or free; with --dry-run: shown, and within the limits that were given",
+  "  1  not delivered and not paid: no connection, or an error of the server before anything was settled",
+  "  2  an option is missing or wrong; nothing was signed",
+  "  3  the price is outside of the limits (cap, token, network, scheme); nothing was signed",
+  "  4  the payment is refused by the server, or the account holds too little",
+  "  5  paid, or perhaps paid, and not delivered: read the message before you pay again",
+].join("\n");

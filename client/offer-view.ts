@@ -1,0 +1,73 @@
+import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
+import { decimalsOf, objectionTo, type PaymentLimits } from "./payment-choice.ts";
+import type { PaymentEvent } from "./payment-event.ts";
+import { plainText } from "./plain-text.ts";
+import { amountText } from "./token-amount.ts";
+import { TokenReadError, type TokenPlace, type TokenReader } from "./token-reader.ts";
+
+/** An offer of a server as it is shown before it is paid; `null` is what is not known. */
+export type OfferView = Readonly<{
+  scheme: string;
+  network: string;
+  asset: string;
+  payTo: string;
+  /** Smallest units, as the server wrote them. */
+  amount: string;
+  /** The amount in whole tokens. */
+  price: string | null;
+  decimals: number | null;
+  /** As the token's contract says. */
+  symbol: string | null;
+  maxTimeoutSeconds: number;
+  /** Why it may not be paid within the limits; null where it may. */
+  objection: string | null;
+}>;
+
+/** What offers are looked at with; the limits' tokens have their decimals where they are known. */
+export type OfferLook = Readonly<{
+  limits: PaymentLimits;
+  tokens: TokenReader | undefined;
+  onEvent: (event: PaymentEvent) => void;
+}>;
+
+/** Looks at every offer of a server, with what the chain tells of its token. */
+export function viewOffers({ accepts }: PaymentRequired, look: OfferLook): Promise<readonly OfferView[]> {
+  return Promise.all(accepts.map((offer) => viewOffer(offer, look)));
+}
+
+async function viewOffer(offer: PaymentRequirements, { limits, tokens, onEvent }: OfferLook): Promise<OfferView> {
+  const { scheme, network, asset, payTo, amount, maxTimeoutSeconds } = offer;
+  const decimals = decimalsOf(offer, limits);
+  const isKnown = decimals !== undefined && /^\d{1,78}$/.test(amount);
+  return {
+    scheme,
+    network,
+    asset,
+    payTo,
+    amount,
+    price: isKnown ? amountText(BigInt(amount), decimals) : null,
+    decimals: decimals ?? null,
+    symbol: isKnown && tokens !== undefined ? await symbolOf({ network, address: asset }, tokens, onEvent) : null,
+    maxTimeoutSeconds,
+    objection: objectionTo(offer, limits)?.text ?? null,
+  };
+}
+
+/** Says an offer in one line. What the server claims of its token is not shown as a fact. */
+export function offerLine({ price, symbol, amount, asset, network, payTo, objection, ...terms }: OfferView): string {
+  const units = `${amount} smallest units of token ${asset} on ${network}`;
+  const named = symbol === null ? "" : ` ${symbol}`;
+  const what = price === null ? units : `${price}${named} (${units})`;
+  const line = `${what}, to ${payTo}; scheme ${terms.scheme}, valid for ${terms.maxTimeoutSeconds} s`;
+  return objection === null ? line : `${line}. Can't be paid: ${objection}`;
+}
+
+async function symbolOf(token: TokenPlace, tokens: TokenReader, onEvent: OfferLook["onEvent"]): Promise<string | null> {
+  try {
+    return plainText(await tokens.symbol(token));
+  } catch (error) {
+    if (!(error instanceof TokenReadError)) throw error;
+    onEvent({ type: "chain-unread", reason: error.message });
+    return null;
+  }
+}

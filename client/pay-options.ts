@@ -1,0 +1,87 @@
+import { decimalsMax, parseTokenAmount, TokenAmountError } from "./token-amount.ts";
+
+/** What to buy, and within which limits. Amounts are whole tokens (`"0.01"`) or the token's smallest units (`"10000"`). */
+export type PayOptions = Readonly<{
+  url: string;
+  /** Default GET. */
+  method?: string;
+  headers?: Readonly<Record<string, string>>;
+  body?: string;
+  /** Key of the account that pays: 0x and 64 hexadecimal digits. Never printed. Needed only to pay. */
+  privateKey?: string;
+  /** Chain in CAIP-2 form, e.g. `eip155:1672`. */
+  network: string;
+  /** Contracts of the tokens that may be spent on it. Without any the price is shown and nothing is paid. */
+  assets: readonly string[];
+  /** Decimals of these tokens, where the chain is not asked. */
+  decimals?: number;
+  /** JSON-RPC endpoint of the chain: tells decimals, balance, and what became of a payment. */
+  rpcUrl?: string;
+  /** Largest single payment. Without it the price is shown and nothing is paid. */
+  maxAmount?: string;
+  /** Largest sum of payments; default: `maxAmount`. */
+  maxTotal?: string;
+  /** Show what would be paid, and pay nothing. */
+  dryRun?: boolean;
+  /** Write one JSON document to stdout instead of the body. */
+  json?: boolean;
+  /** File that takes the body instead of stdout. */
+  output?: string;
+  /** Time limit of one request; default 60000. */
+  timeoutMs?: number;
+}>;
+
+/** Options that allow a payment. */
+export type PurchaseOptions = PayOptions & Readonly<{ maxAmount: string; privateKey: string }>;
+
+/** Whether price and token are named, so that it may be paid. */
+export function allowsPayment(options: PayOptions): options is PurchaseOptions {
+  const { dryRun = false, maxAmount, assets } = options;
+  return !dryRun && maxAmount !== undefined && assets.length > 0;
+}
+
+/** The request as the options describe it. */
+export function requestOf({ method = "GET", headers = {}, body }: PayOptions): RequestInit {
+  return { method, headers, ...(body === undefined ? {} : { body }) };
+}
+
+/** What is wrong with the options, for a person; nothing when they can be used. */
+export function payOptionProblem(options: PayOptions): string | undefined {
+  const { url, privateKey, network, assets, rpcUrl, decimals } = options;
+  if (!isHttpUrl(url)) return `"${url}" is not an http:// or https:// URL.`;
+  if (rpcUrl !== undefined && !isHttpUrl(rpcUrl)) return "--rpc-url is not an http:// or https:// URL.";
+  if (!/^eip155:\d+$/.test(network)) return `network "${network}" is not of the form eip155:<chain id>.`;
+  const wrong = assets.find((asset) => !/^0x[0-9a-fA-F]{40}$/.test(asset));
+  if (wrong !== undefined) return `asset "${wrong}" is not an address: 0x and 40 hexadecimal digits.`;
+  if (decimals !== undefined && !(Number.isInteger(decimals) && decimals >= 0 && decimals <= decimalsMax)) {
+    return `decimals ${decimals} is not a whole number from 0 to ${decimalsMax}.`;
+  }
+  if (privateKey !== undefined && !/^0x[0-9a-fA-F]{64}$/.test(privateKey)) {
+    return "the private key is not 0x and 64 hexadecimal digits.";
+  }
+  if (allowsPayment(options) && privateKey === undefined) return "no key to pay with; name its file with --key-file.";
+  return amountProblem(options);
+}
+
+function amountProblem({ maxAmount, maxTotal, assets, decimals, rpcUrl }: PayOptions): string | undefined {
+  for (const [option, text] of Object.entries({ "--max-amount": maxAmount, "--max-total": maxTotal })) {
+    if (text === undefined) continue;
+    try {
+      const amount = parseTokenAmount(text);
+      const known = decimals !== undefined || rpcUrl !== undefined || assets.length === 0;
+      if (amount.kind === "units" || known) continue;
+      return (
+        `${option} ${text} is in whole tokens, and the decimals of ${assets[0] ?? "the token"} are not known. Give --rpc-url (the chain's ` +
+        "JSON-RPC endpoint) to have them read, --decimals if you know them, or the amount in smallest units."
+      );
+    } catch (error) {
+      if (!(error instanceof TokenAmountError)) throw error;
+      return `${option}: ${error.message}`;
+    }
+  }
+  return undefined;
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}

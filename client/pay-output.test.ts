@@ -1,0 +1,77 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { caps, runPay as run, url } from "./testing/run-pay.ts";
+import { account, asset, offer, seller, settlement } from "./testing/seller.ts";
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "gatehouse-pay-"));
+  onTestFinished(() => rm(path, { recursive: true }));
+  return path;
+}
+
+describe("pay, for programs", () => {
+  it("writes one document with --json", async () => {
+    const { status, stdout, stderr } = await run({ ...caps, json: true });
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      end: "delivered",
+      exitStatus: 0,
+      message: null,
+      url,
+      offers: [],
+      payment: {
+        network: "eip155:1672",
+        asset: asset.address,
+        amount: "10000",
+        price: "0.01",
+        from: account.address,
+        to: offer.payTo,
+        nonce: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+        validBefore: expect.any(Number),
+      },
+      settlement,
+      response: { status: 200, contentType: "text/plain;charset=UTF-8", bytes: 9, body: "the goods" },
+    });
+    expect(stderr).toContain("Signed a payment of 0.01");
+  });
+
+  it("writes the offers with --json --dry-run, and what is not known as null", async () => {
+    const { status, stdout } = await run({ dryRun: true, json: true });
+    expect(status).toBe(0);
+    const { scheme, network, amount, payTo, maxTimeoutSeconds } = offer;
+    const view = { scheme, network, asset: asset.address, amount, payTo, maxTimeoutSeconds };
+    expect(JSON.parse(stdout)).toMatchObject({
+      end: "delivered",
+      offers: [{ ...view, price: null, decimals: null, symbol: null, objection: null }],
+      payment: null,
+      response: null,
+    });
+  });
+});
+
+describe("pay -o", () => {
+  it("writes the goods to the file, and nothing to stdout", async () => {
+    const output = join(await folder(), "goods");
+    const { status, stdout } = await run({ ...caps, output });
+    expect([status, stdout, await readFile(output, "utf8")]).toEqual([0, "", "the goods"]);
+  });
+
+  it("refuses a file that can't be written before anything is signed", async () => {
+    const shop = seller();
+    const output = join(await folder(), "no", "goods");
+    const { status, stderr } = await run({ ...caps, output }, shop);
+    expect([status, stderr, shop.payments]).toEqual([2, `pay: -o ${output} can't be written (ENOENT).\n`, []]);
+  });
+
+  it("leaves a file as it is, and none behind, when nothing is delivered", async () => {
+    const directory = await folder();
+    const kept = join(directory, "kept");
+    await writeFile(kept, "before");
+    for (const output of [kept, join(directory, "none")]) {
+      await run({ ...caps, maxAmount: "0.001", output });
+    }
+    expect([await readFile(kept, "utf8"), await readdir(directory)]).toEqual(["before", ["kept"]]);
+  });
+});

@@ -1,0 +1,99 @@
+import type { SettleResponse } from "@x402/core/types";
+import { exitStatus, type PayEnd } from "./exit-status.ts";
+import { offerLine, type OfferView } from "./offer-view.ts";
+import type { PaymentEvent, SignedAuthorization } from "./payment-event.ts";
+import { describePaymentEvent } from "./payment-event-text.ts";
+import { terminalText } from "./plain-text.ts";
+import { amountText } from "./token-amount.ts";
+
+/** A payment that was signed, without its signature; `price` is null where the token's decimals are not known. */
+export type SignedPayment = Readonly<{
+  network: string;
+  asset: string;
+  decimals: number | undefined;
+  authorization: SignedAuthorization;
+}>;
+
+/** What came of one run, as it goes along. Steps and messages are written at once; the document of `--json` at the end. */
+export type PayReport = Readonly<{
+  step(event: PaymentEvent): void;
+  offers(offers: readonly OfferView[]): void;
+  response(response: Response, body: Uint8Array): void;
+  signed(): SignedPayment | undefined;
+  settlement(): SettleResponse | undefined;
+  /** How often the same payment was sent again. */
+  repeats(): number;
+  /** Says how it ended, and gives the exit status. */
+  end(end: PayEnd, message?: string): number;
+}>;
+
+type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
+
+/** Reports to `stderr`, and with `json` one document to `stdout`. */
+export function payReport(
+  { url, json, file }: Readonly<{ url: string; json: boolean; file: string | undefined }>,
+  { stdout, stderr }: Readonly<{ stdout: Output; stderr: Output }>,
+): PayReport {
+  const say = (text: string) => stderr.write(`${terminalText(text)}\n`);
+  let signed: SignedPayment | undefined;
+  let settlement: SettleResponse | undefined;
+  let repeats = 0;
+  let offered: readonly OfferView[] = [];
+  let answer: object | null = null;
+
+  const document = (end: PayEnd, message: string | undefined) => ({
+    end,
+    exitStatus: exitStatus[end],
+    message: message ?? null,
+    url,
+    offers: offered,
+    payment: signed === undefined ? null : paymentDocument(signed),
+    settlement: settlement ?? null,
+    response: answer,
+  });
+
+  return {
+    step(event) {
+      if (event.type === "payment-signed") signed = { ...event.accepted, ...event };
+      if (event.type === "payment-response") settlement = event.settlement;
+      if (event.type === "payment-repeated") repeats += 1;
+      say(describePaymentEvent(event));
+    },
+    offers(offers) {
+      offered = offers;
+      for (const offer of offers) say(`  ${offerLine(offer)}`);
+    },
+    response(response, body) {
+      answer = { ...responseDocument(response, body), ...(file === undefined ? bodyDocument(body) : { file }) };
+      say(`Answer ${response.status}: ${body.byteLength} bytes`);
+    },
+    signed: () => signed,
+    settlement: () => settlement,
+    repeats: () => repeats,
+    end(end, message) {
+      if (message !== undefined) say(`pay: ${message}`);
+      if (json) stdout.write(`${JSON.stringify(document(end, message), undefined, 2)}\n`);
+      return exitStatus[end];
+    },
+  };
+}
+
+function paymentDocument({ network, asset, decimals, authorization }: SignedPayment): object {
+  const { from, to, value, validBefore, nonce } = authorization;
+  const price = decimals === undefined ? null : amountText(BigInt(value), decimals);
+  return { network, asset, amount: value, price, from, to, nonce, validBefore: Number(validBefore) };
+}
+
+function responseDocument({ status, headers }: Response, body: Uint8Array): object {
+  return { status, contentType: headers.get("Content-Type"), bytes: body.byteLength };
+}
+
+/** A body that is text stands as text, anything else in base64. */
+function bodyDocument(body: Uint8Array): object {
+  try {
+    return { body: new TextDecoder("utf-8", { fatal: true }).decode(body) };
+  } catch {
+    // Not UTF-8.
+    return { bodyBase64: body.toBase64() };
+  }
+}

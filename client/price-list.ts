@@ -1,0 +1,99 @@
+import type { PaymentRequired } from "@x402/core/types";
+import { withDecimals } from "./asset-decimals.ts";
+import { viewOffers, type OfferView } from "./offer-view.ts";
+import { requestOf, type PayOptions } from "./pay-options.ts";
+import { choosePayment, type PaymentLimits } from "./payment-choice.ts";
+import { PaymentRefusedError } from "./payment-refused.ts";
+import { errorText } from "./plain-text.ts";
+import { askPrice } from "./price-question.ts";
+import type { Ending, PurchaseDependencies } from "./purchase.ts";
+import { amountText, parseTokenAmount, TokenAmountError } from "./token-amount.ts";
+
+/** Longest validity of a payment that the client signs; see `PayingFetchOptions`. */
+const maxValiditySeconds = 3_600;
+
+/** Above every amount of 256 bits. */
+const noCap = { kind: "units", units: 10n ** 78n } as const;
+
+/** Asks what a resource costs and shows every offer, with what speaks against it. Signs nothing; what is free is delivered. */
+export async function priceList(options: PayOptions, dependencies: PurchaseDependencies): Promise<Ending> {
+  const { report, tokens, fetch } = dependencies;
+  const { url, timeoutMs = 60_000 } = options;
+  try {
+    const init = { ...requestOf(options), signal: AbortSignal.timeout(timeoutMs) };
+    const answer = await askPrice(url, init, { fetch });
+    if (answer.kind === "free") return await free(options, answer.response, dependencies);
+    const { paymentRequired } = answer;
+    report.step({ type: "payment-required", url, paymentRequired });
+    const limits = await limitsOf(options, paymentRequired, dependencies);
+    const offers = await viewOffers(paymentRequired, { limits, tokens, onEvent: report.step });
+    report.offers(offers);
+    return judged(options, { paymentRequired, limits, offers });
+  } catch (error) {
+    if (error instanceof TokenAmountError) return { end: "usage", message: error.message };
+    return { end: "not-delivered", message: `${url} can't be asked: ${errorText(error)}` };
+  }
+}
+
+async function free(
+  { url, dryRun = false }: PayOptions,
+  response: Response,
+  { report, target }: PurchaseDependencies,
+): Promise<Ending> {
+  const body = await response.bytes();
+  report.response(response, body);
+  if (!response.ok) {
+    const message = `${url} was not delivered: the server answered ${response.status}; it asked for no payment.`;
+    return { end: "not-delivered", message };
+  }
+  return { end: "delivered", message: dryRun ? "the server asked for no payment." : await target.take(body) };
+}
+
+/** The limits that the options name; a token that is not named is any that is offered, a cap that is not named is none. */
+async function limitsOf(
+  { network, assets, decimals, maxAmount }: PayOptions,
+  paymentRequired: PaymentRequired,
+  { tokens, report }: PurchaseDependencies,
+): Promise<PaymentLimits> {
+  const named = assets.map((address) => ({ network, address, ...(decimals === undefined ? {} : { decimals }) }));
+  const offered = paymentRequired.accepts.map((offer) => ({ network: offer.network, address: offer.asset }));
+  const allowed = named.length === 0 ? offered : named;
+  return {
+    assets: await withDecimals(allowed, paymentRequired, { tokens, onEvent: report.step }),
+    maxPerPayment: maxAmount === undefined ? noCap : parseTokenAmount(maxAmount),
+    maxValiditySeconds,
+  };
+}
+
+type Prices = Readonly<{ paymentRequired: PaymentRequired; limits: PaymentLimits; offers: readonly OfferView[] }>;
+
+function judged(
+  { dryRun = false, maxAmount, assets }: PayOptions,
+  { paymentRequired, limits, offers }: Prices,
+): Ending {
+  try {
+    const { offer, decimals } = choosePayment(paymentRequired, limits);
+    const price = `${amountText(BigInt(offer.amount), decimals)} of token ${offer.asset} on ${offer.network}`;
+    const isNamed = maxAmount !== undefined && assets.length > 0;
+    const next = isNamed ? "Without --dry-run it is paid." : howToPay(offers.filter(isPastable));
+    return { end: dryRun ? "delivered" : "usage", message: `${price} is asked for. Nothing was signed. ${next}` };
+  } catch (error) {
+    if (error instanceof PaymentRefusedError) return { end: "not-allowed", message: error.message };
+    throw error;
+  }
+}
+
+/** What a server wrote goes into a line that a person pastes into a shell only in the form that it must have. */
+function isPastable({ objection, network, asset }: OfferView): boolean {
+  return objection === null && /^eip155:\d{1,20}$/.test(network) && /^0x[0-9a-fA-F]{40}$/.test(asset);
+}
+
+/** The options that allow the first of these offers. */
+function howToPay([offer]: readonly OfferView[]): string {
+  if (offer === undefined) return "";
+  const { price, amount, asset, network } = offer;
+  const cap = price === null ? amount : price.includes(".") ? price : `${price}.0`;
+  const unknown =
+    price === null ? " --rpc-url with the chain's JSON-RPC endpoint shows the price in whole tokens." : "";
+  return `To pay it, add: --max-amount ${cap} --asset ${asset} --network ${network} --key-file <file>.${unknown}`;
+}

@@ -1,0 +1,109 @@
+import { decodePaymentRequiredHeader } from "@x402/core/http";
+import { privateKeyToAccount } from "viem/accounts";
+import type { BodyTarget } from "./body-target.ts";
+import type { PayEnd } from "./exit-status.ts";
+import { requestOf, type PurchaseOptions } from "./pay-options.ts";
+import type { PayReport } from "./pay-report.ts";
+import { payingFetch, PaymentRefusedError, type Fetch } from "./paying-fetch.ts";
+import { errorText, plainText } from "./plain-text.ts";
+import { amountText, TokenAmountError } from "./token-amount.ts";
+import type { TokenReader } from "./token-reader.ts";
+import { unfinishedPaymentText } from "./unfinished-payment.ts";
+
+/** What one purchase works with. */
+export type PurchaseDependencies = Readonly<{
+  fetch: Fetch;
+  tokens: TokenReader | undefined;
+  report: PayReport;
+  target: BodyTarget;
+}>;
+
+/** How a run ended, and what to tell of it. */
+export type Ending = Readonly<{ end: PayEnd; message?: string | undefined }>;
+
+/** Reasons of sellers and facilitators for an account that holds too little. */
+const tooLittle = /insufficient_(balance|funds)/;
+/** The reason for a payment whose nonce the token has taken. */
+const nonceUsed = /nonce_already_used|duplicate_settlement/;
+
+/**
+ * Buys one resource within the limits.
+ *
+ * @throws {TokenAmountError} when a limit has more digits than the token.
+ */
+export async function purchase(options: PurchaseOptions, dependencies: PurchaseDependencies): Promise<Ending> {
+  const { report, tokens, fetch } = dependencies;
+  const { network, decimals } = options;
+  const paying = payingFetch(
+    {
+      account: privateKeyToAccount(options.privateKey as `0x${string}`),
+      assets: options.assets.map((address) => ({ network, address, ...(decimals === undefined ? {} : { decimals }) })),
+      maxPerPayment: options.maxAmount,
+      maxTotal: options.maxTotal ?? options.maxAmount,
+      requestTimeoutMs: options.timeoutMs ?? 60_000,
+    },
+    { fetch, onEvent: report.step, ...(tokens === undefined ? {} : { tokens }) },
+  );
+  try {
+    const response = await paying(options.url, requestOf(options));
+    return await concluded(options, response, dependencies);
+  } catch (error) {
+    if (error instanceof TokenAmountError) throw error;
+    if (error instanceof PaymentRefusedError) {
+      return { end: error.code === "insufficient_funds" ? "payment-refused" : "not-allowed", message: error.message };
+    }
+    return unanswered(options.url, error, dependencies);
+  }
+}
+
+async function concluded(
+  { url }: PurchaseOptions,
+  response: Response,
+  { report, target, tokens }: PurchaseDependencies,
+): Promise<Ending> {
+  const body = await response.bytes();
+  report.response(response, body);
+  const signed = report.signed();
+  if (response.ok && response.status !== 202) return { end: "delivered", message: await target.take(body) };
+  const said = `${url} was not delivered: the server answered ${response.status}`;
+  if (signed === undefined) return { end: "not-delivered", message: `${said}; no payment was signed.` };
+  const reason = reasonOf(response, report);
+  const mayBePaid = report.settlement()?.success === true || (nonceUsed.test(reason) && report.repeats() > 0);
+  if (response.status === 402 && !mayBePaid) {
+    return { end: "payment-refused", message: tooLittle.test(reason) ? fundsText(report) : `${said}: ${reason}.` };
+  }
+  const isRefusal = response.status >= 400 && response.status < 500 && !response.headers.has("Retry-After");
+  if (isRefusal && !mayBePaid) {
+    return { end: "not-delivered", message: `${said}. ${await unfinishedPaymentText(signed, tokens)}` };
+  }
+  return { end: "perhaps-paid", message: `${said}. ${await unfinishedPaymentText(signed, tokens)}` };
+}
+
+async function unanswered(url: string, error: unknown, { report, tokens }: PurchaseDependencies): Promise<Ending> {
+  const said = `${url} can't be bought: ${errorText(error)}`;
+  const signed = report.signed();
+  if (signed === undefined) return { end: "not-delivered", message: said };
+  return { end: "perhaps-paid", message: `${said}. ${await unfinishedPaymentText(signed, tokens)}` };
+}
+
+/** Why the server refused: the settlement's reason, else what it asks for payment with. */
+function reasonOf(response: Response, report: PayReport): string {
+  const header = response.headers.get("PAYMENT-REQUIRED");
+  try {
+    const asked = header === null ? undefined : decodePaymentRequiredHeader(header).error;
+    return plainText(report.settlement()?.errorReason ?? asked ?? "without a reason");
+  } catch {
+    // A header that can't be read says nothing; the status does.
+    return "without a reason";
+  }
+}
+
+function fundsText(report: PayReport): string {
+  const signed = report.signed();
+  if (signed === undefined) return "the account holds too little.";
+  const { authorization, network, asset, decimals } = signed;
+  return (
+    `account ${authorization.from} holds too little of token ${asset} on ${network}: the price is ` +
+    `${amountText(BigInt(authorization.value), decimals)}, and the seller found less. Send it the missing tokens; --rpc-url shows the balance.`
+  );
+}

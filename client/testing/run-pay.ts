@@ -1,0 +1,23 @@
+import { pay, type PayOptions } from "../pay.ts";
+import { asset, privateKey, seller } from "./seller.ts";
+
+/** What is bought. */
+export const url = "http://shop.test/data";
+/** Limits that allow the seller's offer. */
+export const caps = { privateKey, assets: [asset.address], decimals: 6, maxAmount: "0.05" };
+
+/** Runs `pay` with these options alone; the body and everything else apart, as a shell has them. */
+export async function runPay(options: Partial<PayOptions>, shop: Pick<ReturnType<typeof seller>, "fetch"> = seller()) {
+  const stdout: (string | Uint8Array)[] = [];
+  let stderr = "";
+  const status = await pay(
+    { url, network: asset.network, assets: [], ...options },
+    {
+      stdout: { write: (data) => stdout.push(data) },
+      stderr: { write: (text) => (stderr += String(text)) },
+      fetch: shop.fetch,
+    },
+  );
+  const body = Buffer.concat(stdout.map((part) => Buffer.from(part)));
+  return { status, stdout: body.toString(), bytes: body, stderr };
+}

@@ -1,0 +1,82 @@
+import { createPublicClient, erc20Abi, http, isAddress, parseAbi, type Address, type Hex } from "viem";
+import { decimalsMax } from "./token-amount.ts";
+
+/** A token's contract. */
+export type TokenPlace = Readonly<{
+  /** Chain in CAIP-2 form, e.g. `eip155:1672`. */
+  network: string;
+  /** The token's contract, 0x and 40 hexadecimal digits. */
+  address: string;
+}>;
+
+/** What a chain could not tell of a token. The message names the endpoint's host alone: its path may hold a key. */
+export class TokenReadError extends Error {
+  override readonly name = "TokenReadError";
+  readonly code = "token_unreadable";
+}
+
+/** Asks a chain about tokens. Every method throws {@link TokenReadError} when the chain does not tell. */
+export type TokenReader = Readonly<{
+  decimals(token: TokenPlace): Promise<number>;
+  symbol(token: TokenPlace): Promise<string>;
+  /** What an account holds, in smallest units. */
+  balanceOf(token: TokenPlace, account: string): Promise<bigint>;
+  /** Whether the token has taken the authorization with that nonce (EIP-3009, `authorizationState`). */
+  hasTaken(token: TokenPlace, authorization: Readonly<{ from: string; nonce: string }>): Promise<boolean>;
+}>;
+
+const eip3009 = parseAbi(["function authorizationState(address, bytes32) view returns (bool)"]);
+
+/** How long one question may take. */
+const timeoutMs = 5_000;
+
+/** Reads tokens by the JSON-RPC endpoint of their chain. */
+export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenReader {
+  const client = createPublicClient({ transport: http(rpcUrl, { timeout: timeoutMs, retryCount: 1 }) });
+  const { host } = new URL(rpcUrl);
+
+  async function ask<T>({ network, address }: TokenPlace, what: string, call: (at: Address) => Promise<T>): Promise<T> {
+    const fail = (why: string, cause?: unknown) =>
+      new TokenReadError(`the ${what} of token ${address} on ${network} can't be read at ${host}: ${why}`, { cause });
+    if (!isAddress(address, { strict: false })) throw fail("this is no address");
+    try {
+      const [id, value] = await Promise.all([client.getChainId(), call(address)]);
+      if (`eip155:${id}` !== network) throw fail(`that is chain eip155:${id}`);
+      return value;
+    } catch (error) {
+      if (error instanceof TokenReadError) throw error;
+      throw fail(shortly(error), error);
+    }
+  }
+
+  return {
+    async decimals(token) {
+      const decimals = await ask(token, "decimals", (address) =>
+        client.readContract({ address, abi: erc20Abi, functionName: "decimals" }),
+      );
+      if (decimals <= decimalsMax) return decimals;
+      throw new TokenReadError(`token ${token.address} has ${decimals} decimals, more than ${decimalsMax}.`);
+    },
+    symbol: (token) =>
+      ask(token, "symbol", (address) => client.readContract({ address, abi: erc20Abi, functionName: "symbol" })),
+    balanceOf: (token, account) =>
+      ask(token, "balance", (address) =>
+        client.readContract({ address, abi: erc20Abi, functionName: "balanceOf", args: [account as Address] }),
+      ),
+    hasTaken: (token, { from, nonce }) =>
+      ask(token, "authorization state", (address) =>
+        client.readContract({
+          address,
+          abi: eip3009,
+          functionName: "authorizationState",
+          args: [from as Address, nonce as Hex],
+        }),
+      ),
+  };
+}
+
+/** The first line of a fault: the library's further ones show the whole URL. */
+function shortly(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return "shortMessage" in error ? String(error.shortMessage) : (error.message.split("\n")[0] ?? "");
+}

@@ -1,0 +1,117 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { openMarket, payee, payer, temporaryFolder, urlOf, type Market } from "../resource-server/shop.ts";
+import { runGatehouse } from "../support/run-command.ts";
+import type { ServiceProcess } from "../support/service-process.ts";
+
+let market: Market;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let shop: ServiceProcess;
+let url: string;
+let payerFile: string;
+/** The options that allow the price. */
+let allowed: readonly string[];
+
+beforeAll(async () => {
+  market = await openMarket();
+  folder = await temporaryFolder();
+  shop = await market.openShop(folder.path);
+  url = `${urlOf(shop)}/data`;
+  payerFile = join(folder.path, "payer");
+  await writeFile(payerFile, `${payer.privateKey}\n`);
+  allowed = ["--max-amount", "0.01", "--asset", market.chain.token, "--rpc-url", market.chain.url];
+});
+
+afterAll(async () => {
+  await shop?.[Symbol.asyncDispose]();
+  await folder?.[Symbol.asyncDispose]();
+  await market?.[Symbol.asyncDispose]();
+});
+
+beforeEach(() => market.upstream.behave("data"));
+
+async function pay(...args: readonly string[]) {
+  const before = await market.chain.balanceOf(payee.address);
+  const result = await runGatehouse(["pay", url, ...args]);
+  return { ...result, gain: (await market.chain.balanceOf(payee.address)) - before };
+}
+
+it("shows the price as the token's contract has it, then buys with the options that it named", async () => {
+  const shown = await pay("--rpc-url", market.chain.url);
+  expect([shown.status, shown.stdout, shown.gain]).toEqual([2, "", 0n]);
+  const words = `0.01 USDC (10000 smallest units of token ${market.chain.token} on eip155:1672), to ${payee.address}`;
+  expect(shown.stderr).toContain(words);
+  const [, options = ""] = /To pay it, add: (.*) --key-file <file>/.exec(shown.stderr) ?? [];
+  const bought = await pay(...options.split(" "), "--rpc-url", market.chain.url, "--key-file", payerFile);
+  expect([bought.status, bought.stdout, bought.gain]).toEqual([0, '{"sold":1}', 10_000n]);
+});
+
+it("pays nothing with --dry-run", async () => {
+  const { status, stdout, stderr, gain } = await pay(...allowed, "--dry-run");
+  expect([status, stdout, gain]).toEqual([0, "", 0n]);
+  expect(stderr).toContain("Nothing was signed. Without --dry-run it is paid.");
+});
+
+it("writes the goods to the file of -o", async () => {
+  const file = join(folder.path, "goods.json");
+  const { status, stdout } = await pay(...allowed, "--key-file", payerFile, "-o", file);
+  expect([status, stdout, await readFile(file, "utf8")]).toEqual([0, "", '{"sold":1}']);
+});
+
+it("names account, balance and need when the account holds too little, and signs nothing", async () => {
+  const keyFile = join(folder.path, "poor");
+  await writeFile(keyFile, `0x${"11".repeat(32)}`);
+  const { status, stderr } = await pay(...allowed, "--key-file", keyFile);
+  expect([status, stderr]).toEqual([
+    4,
+    expect.stringMatching(
+      /account 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A holds 0 of token 0x\w{40} on eip155:1672, the price is 0\.01; nothing was signed/,
+    ),
+  ]);
+  const unread = await pay(
+    "--max-amount",
+    "0.01",
+    "--asset",
+    market.chain.token,
+    "--decimals",
+    "6",
+    "--key-file",
+    keyFile,
+  );
+  expect([unread.status, unread.stderr]).toEqual([4, expect.stringContaining("DAff2A holds too little of token")]);
+});
+
+it("looks on the chain what became of a payment that bought nothing", async () => {
+  market.upstream.behave("error");
+  const { status, stdout, stderr } = await pay(...allowed, "--key-file", payerFile);
+  expect([status, stdout]).toEqual([5, ""]);
+  expect(stderr).toMatch(/was not delivered: the server answered 502\. The payment of 0\.01 .* is not charged so far/);
+});
+
+it("goes on without a chain's endpoint that does not answer, and never shows its path", async () => {
+  const endpoint = ["--rpc-url", "http://127.0.0.1:1/v2/an-api-key", "--decimals", "6"];
+  const { status, stderr } = await pay(...allowed.slice(0, 4), ...endpoint, "--key-file", payerFile);
+  expect([status, stderr]).toEqual([0, expect.stringContaining("can't be read at 127.0.0.1:1")]);
+  expect(stderr).not.toContain("an-api-key");
+});
+
+it("tells what a shell has made of the amount", async () => {
+  const program = join(import.meta.dirname, "../../cli/gatehouse.js");
+  const line = `"$NODE" "$PROGRAM" pay ${url} --max-amount "$0.05" --asset ${market.chain.token} --key-file ${payerFile}`;
+  const env = { PATH: process.env["PATH"] ?? "", NODE: process.execPath, PROGRAM: program };
+  const child = spawn("bash", ["-c", line], { env, stdio: ["ignore", "ignore", "pipe"] });
+  const stderr = text(child.stderr);
+  expect([await once(child, "exit"), await stderr]).toEqual([
+    [2, null],
+    expect.stringContaining('"bash.05" is no amount; a shell replaces $ and the digit after it.'),
+  ]);
+});
+
+it("tells every exit status in its help", async () => {
+  const { stdout } = await runGatehouse(["pay", "--help"]);
+  for (const status of [0, 1, 2, 3, 4, 5]) expect(stdout).toMatch(new RegExp(`^  ${status}  \\S`, "m"));
+});
