@@ -152,6 +152,8 @@ test("a call that contradicts itself, or that its sender can't pay, is refused a
     code: -32000,
     message: 'both "data" and "input" are set and not equal. Please use "input" to pass transaction call data',
   });
+  const traced = await node.refusal("debug_traceCall", { ...call, data: "0x01", input: "0x02" }, "latest");
+  expect(traced).toMatchObject({ code: -32000, message: expect.stringContaining('both "data" and "input" are set') });
   expect(await refusal({ data: "0xab", input: "0xAB" })).toEqual({});
   expect(await refusal({ gasPrice: "0x1", maxFeePerGas: "0x1" })).toEqual({
     code: -32000,

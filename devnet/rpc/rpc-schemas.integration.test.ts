@@ -1,9 +1,13 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { JsonRpcProvider } from "ethers";
 import * as fc from "fast-check";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { within } from "#daemon/deadline.ts";
 import { mistakesOf, type ExecutionObject } from "../testing/execution-schemas.ts";
 import { creation, sender, startTestNode, testChainId, type TestNode } from "../testing/rpc-fixture.ts";
 import { createSubject, type TestSubject } from "../testing/rpc-subject.ts";
@@ -88,6 +92,9 @@ function word(value: number): Hex {
   return `0x${value.toString(16).padStart(64, "0")}`;
 }
 
+/** What a block has besides its header. */
+const bodyFields = new Set(["transactions", "uncles", "withdrawals", "size"]);
+
 test("whatever transactions a block has, each of its parts is as the execution API has it", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
@@ -137,6 +144,44 @@ test("fees, proofs, access lists and the state of syncing are as the execution A
   check("accessListResult", await node.ask("eth_createAccessList", call));
   check("accessListResult", await node.ask("eth_createAccessList", { from: sender.address, data: "0xfe" }));
   check("syncing", await node.ask("eth_syncing"));
+});
+
+test("ethers reads a pending block, a mined one, and what is in them", async () => {
+  const provider = new JsonRpcProvider(node.rpc.httpUrl, testChainId, { staticNetwork: true, batchMaxCount: 1 });
+  const hashes: Hex[] = [];
+  for (const type of types) hashes.push(await send({ type, kind: "write", listed: true }));
+  const pending = await provider.getBlock("pending", true);
+  expect(pending?.prefetchedTransactions.map(({ hash }) => hash)).toEqual(hashes);
+  const { number } = await node.anvil.mine();
+  const mined = await provider.getBlock(Number(number), true);
+  expect(mined?.prefetchedTransactions.map(({ type }) => type)).toEqual([0, 1, 2]);
+  for (const hash of hashes) {
+    const receipt = await provider.getTransactionReceipt(hash);
+    expect(receipt).toMatchObject({ status: 1, blockNumber: Number(number), blobGasPrice: null });
+    expect(receipt?.logs).toHaveLength(1);
+  }
+  expect(await provider.getLogs({ fromBlock: Number(number), toBlock: Number(number) })).toHaveLength(3);
+  expect((await provider.getFeeData()).maxFeePerGas).toBeGreaterThan(0n);
+  provider.destroy();
+});
+
+test("subscribers get heads with what the block has", async () => {
+  const socket = new WebSocket(node.rpc.webSocketUrl);
+  const messages: { result?: Hex; params?: { result: Record<string, unknown> } }[] = [];
+  const told = Promise.withResolvers<void>();
+  socket.on("message", (data) => {
+    messages.push(JSON.parse(String(data)) as (typeof messages)[number]);
+    if (messages.length === 1) void node.anvil.mine();
+    else told.resolve();
+  });
+  await once(socket, "open");
+  socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newHeads"] }));
+  await within("the head", 5_000, told.promise);
+  socket.close();
+  const head = messages[1]?.params?.result ?? {};
+  const block = await node.ask<Record<string, unknown>>("eth_getBlockByHash", head["hash"], false);
+  const bodyless = Object.entries(block).filter(([name]) => !bodyFields.has(name));
+  expect(head).toEqual(Object.fromEntries(bodyless));
 });
 
 test("everything is the same after a restart", async () => {

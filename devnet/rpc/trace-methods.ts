@@ -2,6 +2,7 @@ import type { Hex } from "viem";
 import type { z } from "zod";
 import { AnvilRequestError } from "../anvil/anvil-request.ts";
 import { readBlock, type Block, type Receipt } from "./block-reader.ts";
+import { checkCall } from "./chain-call.ts";
 import { framesOf, withTransactionGas, type CallFrame, type ParityTrace } from "./call-frame.ts";
 import { withGethHalts } from "./frame-halts.ts";
 import { intrinsicGas } from "./intrinsic-gas.ts";
@@ -80,6 +81,7 @@ async function traceAgain(node: Node, transaction: Hex, options: CallTracerOptio
 type Call = z.output<typeof callObject>;
 
 async function traceCall(node: Node, call: Call, block: z.output<typeof stateBlock>, options: CallTracerOptions) {
+  checkCall(call);
   const traced = await node.anvil.request<CallFrame>("debug_traceCall", [call, block, options]);
   const { stateOverrides, blockOverrides } = options;
   const overrides = { stateOverrides, blockOverrides };
