@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { deliveries, startPublishedSeller, type PublishedSeller } from "./published-seller.ts";
+import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
+import { amount } from "./signed-payment.ts";
+
+const resources = new AsyncDisposableStack();
+let chain: PaymentChain;
+let facilitator: RunningFacilitator;
+const payee = testAccount(2).address;
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain());
+  const ledger = resources.use(await ledgerFolder());
+  const place = { rpcUrl: chain.url, token: chain.token, ledgerPath: ledger.path("sellers") };
+  facilitator = resources.use(await startFacilitator(place));
+});
+
+afterAll(() => resources.disposeAsync());
+
+/** The published middleware in front of the facilitator. */
+function seller(framework: "hono" | "express", paymentFlow?: "upfront"): Promise<PublishedSeller> {
+  const flow = paymentFlow === undefined ? {} : { paymentFlow };
+  return startPublishedSeller({ framework, facilitatorUrl: facilitator.url, token: chain.token, ...flow });
+}
+
+/** The work is charged once, whatever was delivered. */
+async function gainOf(work: () => Promise<number>): Promise<Readonly<{ delivered: number; gained: bigint }>> {
+  const before = await chain.balanceOf(payee);
+  const delivered = await work();
+  return { delivered, gained: (await chain.balanceOf(payee)) - before };
+}
+
+const once = { delivered: 1, gained: amount };
+
+describe.each(["hono", "express"] as const)("@x402/%s", (framework) => {
+  let shop: PublishedSeller;
+  beforeAll(async () => {
+    shop = await seller(framework);
+  });
+  afterAll(() => shop[Symbol.asyncDispose]());
+
+  test("delivers once for a hundred copies of one payment at one time", async () => {
+    const header = await shop.signPayment("/quick");
+    expect(await gainOf(() => deliveries(header, [shop.urlOf("/quick")], 100))).toEqual(once);
+    expect(await deliveries(header, [shop.urlOf("/quick")], 3), "nor ever again").toBe(0);
+  });
+
+  test("delivers once for a payment that is shown to two routes, also when one of them settles later", async () => {
+    const header = await shop.signPayment("/quick");
+    const urls = [shop.urlOf("/quick"), shop.urlOf("/slow")];
+    expect(await gainOf(() => deliveries(header, urls, 100))).toEqual(once);
+    expect(await deliveries(header, urls, 4)).toBe(0);
+  });
+
+  test("sells each of ten payments that come at one time", async () => {
+    const headers = await Promise.all(Array.from({ length: 10 }, () => shop.signPayment("/quick")));
+    const sold = await Promise.all(headers.map((header) => deliveries(header, [shop.urlOf("/quick")], 1)));
+    expect(sold).toEqual(headers.map(() => 1));
+  });
+});
+
+test("two sellers that know nothing of each other deliver once for one payment", async () => {
+  await using first = await seller("hono");
+  await using second = await seller("express");
+  const header = await first.signPayment("/quick");
+  const urls = [first.urlOf("/quick"), second.urlOf("/quick"), first.urlOf("/slow"), second.urlOf("/slow")];
+  expect(await gainOf(() => deliveries(header, urls, 100))).toEqual(once);
+});
+
+test("a seller that settles before the work and never verifies delivers once", async () => {
+  await using shop = await seller("hono", "upfront");
+  const header = await shop.signPayment("/quick");
+  const urls = [shop.urlOf("/quick"), shop.urlOf("/slow")];
+  expect(await gainOf(() => deliveries(header, urls, 20))).toEqual(once);
+  expect(await deliveries(header, urls, 4)).toBe(0);
+});

@@ -1,0 +1,119 @@
+import { once } from "node:events";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { getRequestListener } from "@hono/node-server";
+import { decodePaymentRequiredHeader, encodePaymentSignatureHeader, HTTPFacilitatorClient } from "@x402/core/http";
+import { x402ResourceServer, type RoutesConfig } from "@x402/core/server";
+import type { PaymentRequirements } from "@x402/core/types";
+import { ExactEvmScheme as ExactEvmClient } from "@x402/evm/exact/client";
+import { ExactEvmScheme } from "@x402/evm/exact/server";
+import { paymentMiddleware as expressMiddleware } from "@x402/express";
+import { paymentMiddleware as honoMiddleware } from "@x402/hono";
+import express from "express";
+import { Hono } from "hono";
+import type { Address } from "viem";
+import { testAccount } from "../support/payment-chain.ts";
+
+/** A seller built as the middlewares' own documentation has it: two routes of one price, no ledger. */
+export type PublishedSeller = AsyncDisposable &
+  Readonly<{
+    urlOf: (route: SoldRoute) => string;
+    /** Signs a payment for a route, as a client does after the 402: the PAYMENT-SIGNATURE header. */
+    signPayment: (route: SoldRoute) => Promise<string>;
+  }>;
+
+/** The routes: `slow` takes longer to answer, so that it settles later. */
+export type SoldRoute = "/quick" | "/slow";
+
+/** What a seller is made with. */
+export type SellerOptions = Readonly<{
+  framework: "hono" | "express";
+  facilitatorUrl: string;
+  token: Address;
+  apiKey?: string;
+  /** `upfront` settles before the work and verifies nothing. Default: the SDK's own, verify, work, settle. */
+  paymentFlow?: "upfront";
+}>;
+
+const routes = ["/quick", "/slow"] as const;
+const workMs = { "/quick": 0, "/slow": 400 } as const;
+
+/** Starts a seller on a free port. */
+export async function startPublishedSeller(options: SellerOptions): Promise<PublishedSeller> {
+  const server = createServer(options.framework === "hono" ? honoListener(options) : expressListener(options));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const urlOf = (route: SoldRoute) => `http://127.0.0.1:${(server.address() as AddressInfo).port}${route}`;
+  return {
+    urlOf,
+    signPayment: async (route) => {
+      const unpaid = await fetch(urlOf(route));
+      const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
+      const accepted = accepts[0] as PaymentRequirements;
+      const { payload } = await new ExactEvmClient(testAccount(1).account).createPaymentPayload(2, accepted);
+      return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });
+    },
+    [Symbol.asyncDispose]: () => close(server),
+  };
+}
+
+/** Sends copies of one payment at one time, each to the next of the URLs; how many were answered with the resource. */
+export async function deliveries(header: string, urls: readonly string[], copies: number): Promise<number> {
+  const answers = Array.from({ length: copies }, async (_, index) => {
+    const response = await fetch(urls[index % urls.length] ?? "", { headers: { "PAYMENT-SIGNATURE": header } });
+    return (await response.text()) === "sold";
+  });
+  return (await Promise.all(answers)).filter(Boolean).length;
+}
+
+function honoListener(options: SellerOptions): RequestListener {
+  const app = new Hono();
+  app.use(honoMiddleware(offers(options), resourceServer(options)));
+  for (const route of routes) {
+    app.get(route, async (c) => {
+      await sleep(workMs[route]);
+      return c.text("sold");
+    });
+  }
+  const listener = getRequestListener(app.fetch);
+  return (request, response) => void listener(request, response);
+}
+
+function expressListener(options: SellerOptions): RequestListener {
+  const app = express();
+  app.use(expressMiddleware(offers(options), resourceServer(options)));
+  for (const route of routes) {
+    app.get(route, async (_request, response) => {
+      await sleep(workMs[route]);
+      response.type("text/plain").send("sold");
+    });
+  }
+  return app;
+}
+
+function resourceServer({ facilitatorUrl, apiKey }: SellerOptions): x402ResourceServer {
+  const headers = { Authorization: `Bearer ${apiKey}` };
+  const client = new HTTPFacilitatorClient({
+    url: facilitatorUrl,
+    ...(apiKey === undefined ? {} : { createAuthHeaders: async () => ({ verify: headers, settle: headers }) }),
+  });
+  return new x402ResourceServer(client).register("eip155:1672", new ExactEvmScheme());
+}
+
+function offers({ token, paymentFlow }: SellerOptions): RoutesConfig {
+  const extra = { name: "USDC", version: "2", ...(paymentFlow === undefined ? {} : { paymentFlow }) };
+  const accepts = {
+    scheme: "exact",
+    network: "eip155:1672",
+    payTo: testAccount(2).address,
+    price: { amount: "10000", asset: token, extra },
+  } as const;
+  return Object.fromEntries(routes.map((route) => [`GET ${route}`, { accepts, description: "sold" }]));
+}
+
+async function close(server: Server): Promise<void> {
+  server.closeAllConnections();
+  server.close();
+  await once(server, "close");
+}
