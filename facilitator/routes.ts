@@ -3,6 +3,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { App, AppVariables } from "#daemon/http-app.ts";
 import type { Logger } from "#daemon/log.ts";
 import { StoreError } from "#daemon/store-error.ts";
+import { identifySeller, type ApiKeys, type KnownSeller } from "./api-keys.ts";
 import { readIdempotencyKey } from "./caller.ts";
 import { ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
@@ -13,6 +14,8 @@ import { OverloadError } from "./settlement/overload-error.ts";
 /** What the routes offer over HTTP. */
 export type RouteDependencies = Readonly<{
   facilitator: Pick<Facilitator, "verify" | "settle" | "supported" | "network">;
+  /** Who may verify and settle; everybody where there are none. */
+  apiKeys: ApiKeys | undefined;
   log: Logger;
 }>;
 
@@ -27,15 +30,22 @@ const overloadRetrySeconds = 1;
 export function facilitatorRoutes(app: App, dependencies: RouteDependencies): void {
   app.post("/verify", (c) => answer(c, "verify", dependencies));
   app.post("/settle", (c) => answer(c, "settle", dependencies));
-  app.get("/supported", (c) => c.json(dependencies.facilitator.supported()));
+  app.get("/supported", (c) => {
+    // What is settled here is no secret; but who shows a key that is wrong learns it before the first sale.
+    const known = knownSeller(c, dependencies.apiKeys);
+    if (!known.ok && known.key === "wrong") return unauthorized(c, known.key);
+    return c.json(dependencies.facilitator.supported());
+  });
   app.get("/health", (c) => c.json({ status: "ok" }));
 }
 
 async function answer(
   c: Context<AppVariables>,
   operation: Operation,
-  { facilitator, log }: RouteDependencies,
+  { facilitator, apiKeys, log }: RouteDependencies,
 ): Promise<Response> {
+  const known = knownSeller(c, apiKeys);
+  if (!known.ok) return unauthorized(c, known.key);
   const contentType = c.req.header("Content-Type") ?? "";
   if (!/^application\/json *(;|$)/i.test(contentType)) {
     const found = contentType === "" ? "no Content-Type" : `Content-Type "${contentType}"`;
@@ -45,7 +55,8 @@ async function answer(
   try {
     const body = readBody(text);
     if (body.x402Version !== undefined && body.x402Version !== 2) return c.json(otherVersion(operation, facilitator));
-    const caller = { idempotencyKey: readIdempotencyKey(c.req.header("Idempotency-Key")) };
+    const { seller } = known;
+    const caller = { seller, idempotencyKey: readIdempotencyKey(c.req.header("Idempotency-Key")) };
     return c.json(await facilitator[operation](body.paymentPayload, body.paymentRequirements, caller));
   } catch (error) {
     const { status, message } = describeError(error);
@@ -56,6 +67,16 @@ async function answer(
     if (status === 503) c.header("Retry-After", String(overloadRetrySeconds));
     return c.json({ error: message }, status);
   }
+}
+
+function knownSeller(c: Context<AppVariables>, apiKeys: ApiKeys | undefined): KnownSeller {
+  return identifySeller(apiKeys, (name) => c.req.header(name));
+}
+
+function unauthorized(c: Context<AppVariables>, key: "missing" | "wrong"): Response {
+  c.header("WWW-Authenticate", "Bearer");
+  const error = `the API key is ${key}; send one of this facilitator's: Authorization: Bearer <key>`;
+  return c.json({ error }, 401);
 }
 
 type Body = Readonly<{ x402Version: unknown; paymentPayload: unknown; paymentRequirements: unknown }>;

@@ -6,7 +6,7 @@ import type { Hex } from "./payment/hex.ts";
 import { parsePayment } from "./payment/payment.ts";
 import { reason, type Refusal } from "./payment/reason.ts";
 import { isRefusal, signedPayment, type SignedPayment } from "./payment/signed-payment.ts";
-import type { AcceptedTerms } from "./payment/terms.ts";
+import { refusePayee, type AcceptedTerms } from "./payment/terms.ts";
 import { refuseTime } from "./payment/validity.ts";
 import type { Engine } from "./settlement/engine.ts";
 import type { Progress, SettleResult } from "./settlement/settlement.ts";
@@ -51,13 +51,18 @@ export function createScheme({ network, terms, signer }: SchemeOptions, dependen
       const refused = refuseProgress(progress, identifyCaller(facts, paymentPayload));
       return refused === undefined ? { isValid: true, payer: payment.payer } : invalid(refused, payment.payer);
     }
-    const refusal = refuseTime(payment.authorization, clock()) ?? (await check(payment));
+    const refusal =
+      refusePayee(payment.payTo, terms) ?? refuseTime(payment.authorization, clock()) ?? (await check(payment));
     return refusal === undefined ? { isValid: true, payer: payment.payer } : invalid(refusal, payment.payer);
   };
   const settle: Scheme["settle"] = async (paymentPayload, paymentRequirements, facts) => {
     const judged = judge(paymentPayload, paymentRequirements);
     if ("refusal" in judged) return unsettled(judged.refusal, network, judged.payer);
     const { payment } = judged;
+    const unserved = refusePayee(payment.payTo, terms);
+    if (unserved !== undefined && (await engine.progress(payment)) === undefined) {
+      return unsettled(unserved, network, payment.payer);
+    }
     const result = await engine.settle(payment, identifyCaller(facts, paymentPayload));
     log.info({ settlement: payment.id, payer: payment.payer, ...logged(result) }, "settle answered");
     return response(result, network, payment.payer);

@@ -16,6 +16,12 @@ import {
 } from "#daemon/setting-types.ts";
 import { defineSettings, section } from "#daemon/settings.ts";
 
+/** Keys of 16 to 256 visible characters, between white space or commas. */
+const apiKeys = z
+  .string()
+  .regex(/^[\s,]*[!-+\--~]{16,256}([\s,]+[!-+\--~]{16,256})*[\s,]*$/)
+  .meta({ expected: "keys of 16 to 256 visible characters without a comma, one a line or separated by commas" });
+
 /** A token that payments may be made in: its contract and its EIP-712 domain (`name`, `version`; see EIP-3009). */
 const asset = z.strictObject({ address, name: z.string().min(1), version: z.string().min(1) });
 
@@ -116,6 +122,16 @@ export const facilitatorSettings = defineSettings("facilitator", {
     .default([])
     .describe("Recipients that are served; an empty list serves all")
     .meta({ expected: "a list of addresses" }),
+  apiKeys: secret(apiKeys)
+    .optional()
+    .describe(
+      "Keys of the sellers that may call /verify and /settle, in `Authorization: Bearer` or `X-API-Key`; without it everybody may",
+    ),
+  openToAnybody: z
+    .boolean()
+    .default(false)
+    .describe("Listens beyond loopback without apiKeys and payees: the signer pays the gas of anybody's payments then")
+    .meta({ expected: "true or false" }),
   ledger: section({
     path: filePath
       .optional()

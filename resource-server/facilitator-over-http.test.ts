@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { Secret } from "#daemon/secret.ts";
 import { createLog } from "#daemon/log.ts";
 import { facilitatorOverHttp } from "./facilitator-over-http.ts";
 import { offer, payload } from "./testing/payments.ts";
 import { settledAnswer } from "./testing/facilitation-stub.ts";
 
+type Options = Readonly<{ timeoutMs?: number; apiKey?: Secret }>;
 type Answer = (path: string, body: unknown, headers: Headers) => Response | Promise<Response>;
 
-function facilitator(answer: Answer, timeoutMs = 5_000) {
+function facilitator(answer: Answer, { timeoutMs = 5_000, ...options }: Options = {}) {
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const request = new Request(input, init);
     const late = new Promise<never>((_, reject) => {
@@ -17,7 +19,13 @@ function facilitator(answer: Answer, timeoutMs = 5_000) {
     return Promise.race([answer(new URL(request.url).pathname, body, request.headers), late]);
   };
   return facilitatorOverHttp(
-    { url: "http://facilitator.test/", verifyTimeoutMs: timeoutMs, settleTimeoutMs: timeoutMs, network: "eip155:1672" },
+    {
+      url: "http://facilitator.test/",
+      verifyTimeoutMs: timeoutMs,
+      settleTimeoutMs: timeoutMs,
+      network: "eip155:1672",
+      ...options,
+    },
     { fetch, log: createLog({ service: "test", level: "silent" }), signal: new AbortController().signal },
   );
 }
@@ -40,6 +48,20 @@ describe("facilitatorOverHttp", () => {
       ["/verify", body, null],
       ["/settle", body, "a-sale"],
     ]);
+  });
+
+  it("shows its API key with every call, and no error shows it", async () => {
+    const shown = new Set<string | null>();
+    const answer: Answer = (_path, _body, headers) => {
+      shown.add(headers.get("Authorization"));
+      return Response.json({ error: "the API key is wrong" }, { status: 401 });
+    };
+    await using client = facilitator(answer, { apiKey: new Secret("a-key-of-16-or-more") });
+    const denied = { code: "denied", message: expect.stringMatching(/^(?!.*a-key-of).*answered 401/s) };
+    await expect(client.verify(payload(), offer)).rejects.toMatchObject(denied);
+    await expect(client.settle(payload(), offer, "a-sale")).rejects.toMatchObject(denied);
+    await expect.poll(() => client.readiness()).toMatchObject({ ok: false, message: expect.stringContaining("401") });
+    expect([...shown]).toEqual(["Bearer a-key-of-16-or-more"]);
   });
 
   it.each<[string, Answer, string]>([
@@ -72,7 +94,7 @@ describe("facilitatorOverHttp", () => {
   });
 
   it("does not wait longer than it may", async () => {
-    await using client = facilitator(() => new Promise(() => undefined), 20);
+    await using client = facilitator(() => new Promise(() => undefined), { timeoutMs: 20 });
     await expect(client.verify(payload(), offer)).rejects.toMatchObject({ code: "unknown" });
   });
 

@@ -1,6 +1,7 @@
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import type { z } from "zod";
 import type { Logger } from "#daemon/log.ts";
+import type { Secret } from "#daemon/secret.ts";
 import { readBody } from "./bounded-body.ts";
 import { FacilitationError, type Facilitation } from "./facilitation.ts";
 import { settleAnswer, supportedAnswer, verifyAnswer } from "./facilitator-answer.ts";
@@ -10,6 +11,8 @@ import { neverConnected } from "./fetch-failure.ts";
 /** Where a facilitator is, and how long it may take. */
 export type FacilitatorOverHttpOptions = Readonly<{
   url: string;
+  /** Sent with every call, where the facilitator asks for one. */
+  apiKey?: Secret | undefined;
   verifyTimeoutMs: number;
   settleTimeoutMs: number;
   /** The network that payments are made on; the facilitator has to support it. */
@@ -38,6 +41,7 @@ export function facilitatorOverHttp(
   options: FacilitatorOverHttpOptions,
   { fetch, log, signal }: FacilitatorOverHttpDependencies,
 ): Facilitation {
+  const authorization = options.apiKey && { Authorization: `Bearer ${options.apiKey.reveal()}` };
   const base = options.url.replace(/\/+$/, "");
 
   async function ask<T>(path: string, schema: z.ZodType<T>, { timeoutMs, ...sent }: Question): Promise<T> {
@@ -59,7 +63,7 @@ export function facilitatorOverHttp(
     try {
       const response = await fetch(where, {
         ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-        headers: { "Content-Type": "application/json", ...headers },
+        headers: { "Content-Type": "application/json", ...authorization, ...headers },
         redirect: "manual",
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       });

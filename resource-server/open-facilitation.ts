@@ -25,7 +25,7 @@ export async function openFacilitation(
   settings: ResourceServerSettings,
   dependencies: FacilitationDependencies,
 ): Promise<Facilitation> {
-  const { url, verifyTimeoutMs, settleTimeoutMs } = settings.facilitator;
+  const { url, ...how } = settings.facilitator;
   if (url !== undefined) {
     if (settings.settlement.privateKey !== undefined) {
       throw new StartupError(
@@ -34,7 +34,7 @@ export async function openFacilitation(
       );
     }
     const network = `eip155:${settings.chain.id}`;
-    return facilitatorOverHttp({ url, verifyTimeoutMs, settleTimeoutMs, network }, dependencies);
+    return facilitatorOverHttp({ url, ...how, network }, dependencies);
   }
   const { privateKey, rpcUrl } = settings.settlement;
   if (privateKey === undefined || rpcUrl === undefined) {

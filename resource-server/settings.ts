@@ -61,6 +61,10 @@ export const resourceServerSettings = defineSettings("resource-server", {
   }),
   facilitator: section({
     url: httpUrl.optional().describe("Facilitator that verifies and settles; absent: this process does it itself"),
+    apiKey: secret(z.string().regex(/^[!-+\--~]{16,256}$/))
+      .optional()
+      .describe("Key that the facilitator knows this server by, where it asks for one (its setting `apiKeys`)")
+      .meta({ expected: "a key of 16 to 256 visible characters without a comma" }),
     verifyTimeoutMs: milliseconds.default(10_000).describe("How long a verification may take"),
     settleTimeoutMs: milliseconds.default(60_000).describe("How long a request waits for its settlement"),
   }),

@@ -21,8 +21,17 @@ export function refuseTerms(payment: Payment, terms: AcceptedTerms): Refusal | u
   return (
     refuseAccepted(payment.accepted, payment.requirements) ??
     refuseAsset(payment.requirements, terms) ??
-    refuseTransfer(payment, terms)
+    refuseTransfer(payment)
   );
+}
+
+/**
+ * Says that a payee is not served, if so. It counts for settlements that are not begun: one on record comes to its end whoever is
+ * served by now, and its owner is told.
+ */
+export function refusePayee(payTo: Hex, { payees }: Pick<AcceptedTerms, "payees">): Refusal | undefined {
+  if (payees.size === 0 || payees.has(payTo.toLowerCase())) return undefined;
+  return { reason: reason.requirements, message: `payee ${payTo} is not served here.` };
 }
 
 /** The token of a payment whose terms were accepted. */
@@ -69,11 +78,8 @@ function refuseAsset({ asset, name, version }: Requirements, terms: AcceptedTerm
   return undefined;
 }
 
-function refuseTransfer({ requirements, authorization }: Payment, { payees }: AcceptedTerms): Refusal | undefined {
+function refuseTransfer({ requirements, authorization }: Payment): Refusal | undefined {
   const payTo = requirements.payTo.toLowerCase();
-  if (payees.size > 0 && !payees.has(payTo)) {
-    return { reason: reason.requirements, message: `payee ${requirements.payTo} is not served here.` };
-  }
   if (authorization.to.toLowerCase() !== payTo) {
     return {
       reason: reason.recipient,

@@ -21,6 +21,8 @@ export type FacilitatorArgs = CommonArgs &
     signerPrivateKey: DeploymentSecret | undefined;
     /** Tokens that payments may be made in. */
     tokens: readonly Token[];
+    /** Accounts that may be paid: for nobody else does the signer pay gas. */
+    payees: readonly string[];
   }>;
 
 /** Port of the facilitator's HTTP listener (specification, Limits). */
@@ -46,6 +48,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
         chain: { id: args.chainId, rpcUrl: args.rpcUrl },
         signer: { privateKey: args.signerPrivateKey },
         assets: args.tokens,
+        payees: args.payees,
         ledger: ledger.settings,
         shutdown: { graceMs: 20_000 },
       },

@@ -8,6 +8,7 @@ import type { FacilitatorArgs } from "./facilitator-spec.ts";
 import { facilitatorPort } from "./facilitator-spec.ts";
 import { nodePorts } from "./node-layout.ts";
 import type { NodeArgs } from "./node-spec.ts";
+import { payeesOf } from "./payees.ts";
 import { ownDatabaseOf } from "./own-database.ts";
 import { hostAddress, peerPort } from "./peers.ts";
 import type { PostgresArgs } from "./postgres-spec.ts";
@@ -63,6 +64,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const database = databaseOf(config, context);
   const tokens = accessTokensOf(signer, context);
   const sample = Object.keys(config.routes).length === 0;
+  const routes = sample ? sampleRoutes(config, addresses, payTo) : config.routes;
   return {
     node: nodeArgs(config, context, { imageUser, jobName, push }),
     sidecar: {
@@ -88,6 +90,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       rpcUrl: `http://${addresses.node}:${nodePorts.http}`,
       signerPrivateKey: signer === undefined ? undefined : context.secret(signer),
       tokens: token === undefined ? [] : [token],
+      payees: payeesOf(payTo, routes),
       database,
       replicas: config.facilitatorReplicas,
       ...common(config, "facilitator"),
@@ -98,7 +101,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       token,
       facilitatorUrl: `http://${addresses.facilitator}:${facilitatorPort}`,
       accessTokens: tokens,
-      routes: sample ? sampleRoutes(config, addresses, payTo) : config.routes,
+      routes,
       publicUrl: publicUrlOf(config),
       database,
       replicas: config.resourceServerReplicas,

@@ -1,0 +1,47 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { Secret } from "#daemon/secret.ts";
+
+/** The keys of the sellers that may call, kept as hashes. */
+export type ApiKeys = Readonly<{
+  /** The seller that a key belongs to, named by the key's SHA-256; nothing for a key that is not there. */
+  sellerOf: (key: string) => string | undefined;
+}>;
+
+/** What stands between two keys of a list. */
+const separators = /[\s,]+/;
+
+/** Reads the keys of a list, one a line or separated by commas; `settings.ts` has its form. */
+export function readApiKeys(list: Secret): ApiKeys {
+  const hashes = list.reveal().split(separators).filter(Boolean).map(hashOf);
+  return {
+    sellerOf: (key) => {
+      const hash = hashOf(key);
+      // All are compared, in constant time each, so that the time tells nothing about any of them.
+      const isKnown = hashes.map((known) => timingSafeEqual(known, hash)).includes(true);
+      return isKnown ? hash.toString("hex") : undefined;
+    },
+  };
+}
+
+/** Who calls by API key: nobody in particular where no key is asked for, or why the call is refused. */
+export type KnownSeller = Readonly<{ ok: true; seller: string | undefined } | { ok: false; key: "missing" | "wrong" }>;
+
+/**
+ * Tells which seller calls, by `Authorization: Bearer <key>`, as `createAuthHeaders` of `@x402/core`'s client is documented, or by
+ * `X-API-Key: <key>`.
+ */
+export function identifySeller(
+  apiKeys: ApiKeys | undefined,
+  header: (name: string) => string | undefined,
+): KnownSeller {
+  if (apiKeys === undefined) return { ok: true, seller: undefined };
+  const bearer = /^Bearer +(\S+) *$/i.exec(header("Authorization") ?? "");
+  const key = bearer?.[1] ?? header("X-API-Key");
+  if (key === undefined) return { ok: false, key: "missing" };
+  const seller = apiKeys.sellerOf(key);
+  return seller === undefined ? { ok: false, key: "wrong" } : { ok: true, seller };
+}
+
+function hashOf(key: string): Buffer {
+  return createHash("sha256").update(key).digest();
+}

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { runToEnd } from "../support/service-process.ts";
+import { deliveries, startPublishedSeller } from "./published-seller.ts";
+import {
+  facilitatorEnvironment,
+  ledgerFolder,
+  startFacilitator,
+  type FacilitatorPlace,
+  type RunningFacilitator,
+} from "./running-facilitator.ts";
+import { signPayment } from "./signed-payment.ts";
+
+const resources = new AsyncDisposableStack();
+let chain: PaymentChain;
+let ledgers: Awaited<ReturnType<typeof ledgerFolder>>;
+let facilitator: RunningFacilitator;
+const [keyA, keyB] = ["the-key-of-seller-A", "the-key-of-seller-B"];
+const sellerA = { Authorization: `Bearer ${keyA}` };
+const sellerB = { "X-API-Key": keyB };
+const duplicate = { success: false, errorReason: "duplicate_settlement" };
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain());
+  ledgers = resources.use(await ledgerFolder());
+  facilitator = resources.use(
+    await startFacilitator(place("keys", { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA}, ${keyB}` })),
+  );
+});
+
+afterAll(() => resources.disposeAsync());
+
+function place(ledger: string, env: Readonly<Record<string, string>>): FacilitatorPlace {
+  return { rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path(ledger), env };
+}
+
+test.each([
+  ["no key", {}, "missing"],
+  ["another key", { Authorization: "Bearer the-key-of-seller-C" }, "wrong"],
+  ["half a key", { Authorization: `Bearer ${keyA.slice(0, 8)}` }, "wrong"],
+  ["a key in another scheme", { Authorization: `Basic ${keyA}` }, "missing"],
+])("%s is answered 401 by verify and settle, and nothing is done", async (_, headers, problem) => {
+  const payment = await signPayment(chain.token);
+  const before = await chain.balanceOf(testAccount(2).address);
+  for (const ask of [facilitator.as(headers).verify, facilitator.as(headers).settle]) {
+    expect(await ask(payment)).toEqual({
+      status: 401,
+      body: { error: `the API key is ${problem}; send one of this facilitator's: Authorization: Bearer <key>` },
+    });
+  }
+  expect((await chain.balanceOf(testAccount(2).address)) - before).toBe(0n);
+});
+
+test("what is supported is told without a key, and a wrong key is refused there too", async () => {
+  const supported = `${facilitator.url}/supported`;
+  expect((await fetch(supported)).status).toBe(200);
+  expect((await fetch(supported, { headers: sellerB })).status).toBe(200);
+  expect((await fetch(supported, { headers: { Authorization: "Bearer the-key-of-seller-C" } })).status).toBe(401);
+});
+
+test("the seller that settled a payment first owns it; another one is told that it is a duplicate", async () => {
+  const payment = await signPayment(chain.token);
+  expect((await facilitator.as(sellerA).verify(payment)).body).toMatchObject({ isValid: true });
+  const settled = await facilitator.as(sellerA).settle(payment);
+  expect(settled.body).toMatchObject({ success: true });
+  const { transaction } = settled.body;
+  expect((await facilitator.as(sellerB).settle(payment)).body).toMatchObject({ ...duplicate, transaction });
+});
+
+test("one Idempotency-Key that two sellers happen to use names two sales", async () => {
+  const payment = await signPayment(chain.token);
+  const [first, second] = [sellerA, sellerB].map((key) => facilitator.as({ ...key, "Idempotency-Key": "1" }));
+  const settled = await first?.settle(payment);
+  expect(settled?.body).toMatchObject({ success: true });
+  expect((await second?.settle(payment))?.body).toMatchObject(duplicate);
+  expect(await first?.settle(payment)).toEqual(settled);
+});
+
+test.each(["hono", "express"] as const)(
+  "@x402/%s with an API key delivers once for a hundred copies, to two routes at one time",
+  async (framework) => {
+    const seller = { framework, facilitatorUrl: facilitator.url, token: chain.token, apiKey: keyA };
+    await using shop = await startPublishedSeller(seller);
+    const header = await shop.signPayment("/quick");
+    expect(await deliveries(header, [shop.urlOf("/quick"), shop.urlOf("/slow")], 100)).toBe(1);
+  },
+);
+
+test("with an API key, a seller that settles before the work and never verifies delivers once", async () => {
+  const seller = { framework: "hono", facilitatorUrl: facilitator.url, token: chain.token, apiKey: keyA } as const;
+  await using shop = await startPublishedSeller({ ...seller, paymentFlow: "upfront" });
+  const header = await shop.signPayment("/quick");
+  expect(await deliveries(header, [shop.urlOf("/quick"), shop.urlOf("/slow")], 20)).toBe(1);
+  expect(await deliveries(header, [shop.urlOf("/quick")], 3), "nor one after the other").toBe(0);
+});
+
+test("a payee that is served no longer still gets what was begun, and its owner the outcome", async () => {
+  const payment = await signPayment(chain.token);
+  {
+    await using before = await startFacilitator(place("payees", {}));
+    expect((await before.as("a-sale").settle(payment)).body).toMatchObject({ success: true });
+  }
+  const env = { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([testAccount(3).address]) };
+  await using after = await startFacilitator(place("payees", env));
+  expect((await after.as("a-sale").settle(payment)).body).toMatchObject({ success: true });
+  const another = await signPayment(chain.token);
+  const message = expect.stringContaining("is not served here");
+  expect((await after.as("b-sale").settle(another)).body).toMatchObject({ success: false, errorMessage: message });
+  expect((await after.verify(another)).body).toMatchObject({ isValid: false, invalidMessage: message });
+});
+
+test("beyond loopback, with neither keys nor payees, it does not start, and says what to set", async () => {
+  const env = facilitatorEnvironment(place("open", { GATEHOUSE_FACILITATOR_LISTEN_HOST: "0.0.0.0" }));
+  const { status, stderr } = await runToEnd("facilitator", env);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(
+    /the signer would pay the gas .*GATEHOUSE_FACILITATOR_PAYEES .*GATEHOUSE_FACILITATOR_API_KEYS/,
+  );
+  const meant = {
+    ...place("open", {}),
+    env: { GATEHOUSE_FACILITATOR_LISTEN_HOST: "0.0.0.0", GATEHOUSE_FACILITATOR_OPEN_TO_ANYBODY: "true" },
+  };
+  await using open = await startFacilitator(meant);
+  expect((await open.settle(await signPayment(chain.token))).body).toMatchObject({ success: true });
+});
+
+test("a list with a key that is too short is refused at the start, and no message shows it", async () => {
+  const env = facilitatorEnvironment(place("short", { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA} short-one` }));
+  const { status, stderr } = await runToEnd("facilitator", env);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/GATEHOUSE_FACILITATOR_API_KEYS: .*keys of 16 to 256 visible characters/);
+  expect(stderr).not.toMatch(/seller-A|short-one/);
+  expect(facilitator.process.output()).not.toMatch(/seller-[ABC]/);
+});
