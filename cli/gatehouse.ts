@@ -26,6 +26,11 @@ addServiceCommand(program, {
   load: async () => (await import("#sidecar/main.ts")).sidecar,
 });
 addServiceCommand(program, {
+  name: "gateway",
+  summary: "Guard the RPC of any EVM node: methods, limits, cache, WebSocket, health; nothing of the node is touched",
+  load: async () => (await import("#sidecar/gateway-alone/main.ts")).gateway,
+});
+addServiceCommand(program, {
   name: "facilitator",
   summary: "Verify and settle x402 payments on-chain",
   load: async () => (await import("#facilitator/main.ts")).facilitator,

@@ -5,6 +5,7 @@ import { upstreamSettings } from "#devnet/upstream/settings.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { engineProxySettings } from "#sidecar/engine-proxy/settings.ts";
+import { gatewaySettings } from "#sidecar/gateway-alone/settings.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
 import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
@@ -12,6 +13,7 @@ import { sidecarSettings } from "#sidecar/settings.ts";
 /** The settings of every service, in the order in which the documentation lists them. */
 export const serviceDefinitions: readonly SettingsDefinition[] = [
   sidecarSettings,
+  gatewaySettings,
   engineProxySettings,
   restoreSettings,
   volumeSnapshotSettings,

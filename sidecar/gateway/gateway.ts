@@ -2,13 +2,13 @@ import { performance } from "node:perf_hooks";
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/readiness.ts";
-import { makeAnswerCache } from "./cache/answer-cache.ts";
-import { makeHead } from "./cache/head.ts";
-import { startListeners } from "./listener/listeners.ts";
+import { makeAnswerCache, type AnswerCache } from "./cache/answer-cache.ts";
+import { makeHead, type Head } from "./cache/head.ts";
+import { startListeners, type Listeners } from "./listener/listeners.ts";
 import { makeCallHandler } from "./dispatch/call-handler.ts";
 import { makeMessageHandler } from "./dispatch/message-handler.ts";
 import { makeNodeReads } from "./dispatch/node-reads.ts";
-import { makeLoadGate } from "./limits/load-gate.ts";
+import { makeLoadGate, type LoadGate } from "./limits/load-gate.ts";
 import { rememberChecks } from "./limits/remembered-checks.ts";
 import { startRateLimiter } from "./limits/start-rate-limiter.ts";
 import { withAccessLog } from "./observe/access-log.ts";
@@ -18,9 +18,10 @@ import { preferSpeed, tellWhenBusy } from "./observe/speed-when-busy.ts";
 import { startTracing } from "./observe/start-tracing.ts";
 import { openRpcTexts } from "./catalogue/openrpc-texts.ts";
 import { startLivePolicy } from "./policy/live-policy.ts";
+import type { SettingNames } from "./setting-names.ts";
 import type { GatewaySettings } from "./settings.ts";
 import type { NodeFitness } from "./upstream/node-fitness.ts";
-import { startNode } from "./upstream/node.ts";
+import { startNode, type Node } from "./upstream/node.ts";
 
 /** What the gateway is made with. */
 export type GatewayDependencies = Readonly<{
@@ -28,6 +29,7 @@ export type GatewayDependencies = Readonly<{
   metrics: Registry;
   /** The node behind the gateway, and what is known of it: asked for every call. */
   node: Readonly<{ httpUrl: string; webSocketUrl: string; fitness: () => NodeFitness }>;
+  settingNames: SettingNames;
   /** Aborts when the service is to stop; the gateway itself stops when it is disposed of. */
   signal: AbortSignal;
 }>;
@@ -47,11 +49,11 @@ const now = () => performance.now();
  */
 export async function startGateway(
   settings: GatewaySettings,
-  { log, metrics, node }: GatewayDependencies,
+  { log, metrics, node, settingNames }: GatewayDependencies,
 ): Promise<Gateway> {
   await using starting = new AsyncDisposableStack();
 
-  const policy = starting.use(startLivePolicy(settings, { log })).current;
+  const policy = starting.use(startLivePolicy(settings, { log, settingNames })).current;
   const head = makeHead(settings.head, { now, wallClock: Date.now });
   const cache = makeAnswerCache(settings.cache);
   const upstream = starting.use(
@@ -85,9 +87,25 @@ export async function startGateway(
     blockAgeMs: head.blockAgeMs,
     metrics,
     limited: meter.limited,
+    settingNames,
     log,
   });
   starting.use(listeners);
+  showGauges(metrics, { gate, upstream, cache, listeners, head });
+  const resources = starting.move();
+  return {
+    urls: listeners.urls,
+    readiness: () =>
+      head.known() === undefined
+        ? { ok: false, message: "the head of the chain is not known: the node does not answer" }
+        : { ok: true, message: `serving at block ${head.known()?.latest}` },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+type Shown = Readonly<{ gate: LoadGate; upstream: Node; cache: AnswerCache; listeners: Listeners; head: Head }>;
+
+function showGauges(metrics: Registry, { gate, upstream, cache, listeners, head }: Shown): void {
   registerGauges(metrics, {
     callsInFlight: gate.callsInFlight,
     callsWaiting: () => upstream.pool.waiting,
@@ -106,13 +124,4 @@ export async function startGateway(
       return latest === undefined ? undefined : Number(latest);
     },
   });
-  const resources = starting.move();
-  return {
-    urls: listeners.urls,
-    readiness: () =>
-      head.known() === undefined
-        ? { ok: false, message: "the head of the chain is not known: the node does not answer" }
-        : { ok: true, message: `serving at block ${head.known()?.latest}` },
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
-  };
 }

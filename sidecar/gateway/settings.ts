@@ -211,7 +211,7 @@ const tracingSection = section({
 });
 
 /** Everything that the gateway can be told. What `policyPath` may change while it runs stands in policy/settings.ts. */
-export const gatewaySection = section({
+export const gatewayShape = {
   public: publicSection,
   private: privateSection,
   internal: internalSection,
@@ -231,7 +231,10 @@ export const gatewaySection = section({
       "JSON5 file with any of tiers, methods, rateLimit, ranges, limits, overload, behind; takes effect as it changes",
     ),
   ...policyShape,
-});
+};
+
+/** The same, as one section of the sidecar's settings. */
+export const gatewaySection = section(gatewayShape);
 
 /** The gateway's settings as it reads them: parsed and frozen. */
 export type GatewaySettings = z.output<typeof gatewaySection>;

@@ -1,10 +1,11 @@
 import type { Registry } from "prom-client";
+import type { z } from "zod";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../clock.ts";
 import type { HttpAsk } from "../http-ask.ts";
-import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "../tell/charts.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
+import type { referencesShape, rpcHealthShape } from "./settings.ts";
 import { createHealthMetrics } from "./health-metrics.ts";
 import { watchHealth, type HealthWatch } from "./health-watch.ts";
 import { watchReferences } from "./reference-watch.ts";
@@ -23,11 +24,15 @@ export type HealthDependencies = Readonly<{
   charts: Charts;
 }>;
 
+/** Which node is watched, and how. */
+export type WatchedNode = Readonly<{
+  node: Readonly<{ httpUrl: string; webSocketUrl: string; chainId: number }>;
+  health: Readonly<{ [Key in keyof typeof rpcHealthShape]: z.output<(typeof rpcHealthShape)[Key]> }>;
+  lag: Readonly<{ [Key in keyof typeof referencesShape]: z.output<(typeof referencesShape)[Key]> }>;
+}>;
+
 /** Begins to watch a node's interfaces. */
-export function startHealth(
-  { node, health, lag }: Readonly<Pick<SidecarSettings, "node" | "health" | "lag">>,
-  dependencies: HealthDependencies,
-): Health {
+export function startHealth({ node, health, lag }: WatchedNode, dependencies: HealthDependencies): Health {
   const stopping = new AbortController();
   const { signal } = stopping;
   const { timeoutMs } = health;

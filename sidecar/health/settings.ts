@@ -2,8 +2,8 @@ import { z } from "zod";
 import { httpUrl, milliseconds, positiveInteger, seconds } from "#daemon/setting-types.ts";
 import { section } from "#daemon/settings.ts";
 
-/** How the node's RPC is watched. */
-export const healthSection = section({
+/** How the RPC of any node is watched. */
+export const rpcHealthShape = {
   intervalMs: milliseconds.default(1_000).describe("Time between two looks at the node's RPC"),
   timeoutMs: milliseconds.default(2_000).describe("How long the node may take to answer one look"),
   staleAfterMs: milliseconds
@@ -17,6 +17,11 @@ export const healthSection = section({
     .describe("Whether the WebSocket port is watched, too")
     .meta({ expected: "true or false" }),
   webSocketIntervalMs: milliseconds.default(5_000).describe("Time between two looks at the node's WebSocket"),
+};
+
+/** How the sidecar's node is watched: its RPC, and the disk of its data. */
+export const healthSection = section({
+  ...rpcHealthShape,
   diskFreeRatio: z
     .number()
     .min(0)
@@ -36,8 +41,8 @@ export const healthSection = section({
     .describe("How long the data disk has to be seen before a forecast is told; what was seen outlasts restarts"),
 });
 
-/** Comparison of the node's height with other endpoints, and what a node that stalls or lags may cost. */
-export const lagSection = section({
+/** Comparison of a node's height with other endpoints. */
+export const referencesShape = {
   references: z
     .array(httpUrl)
     .max(8)
@@ -46,6 +51,11 @@ export const lagSection = section({
     .meta({ expected: "up to 8 http:// or https:// URLs, separated by commas" }),
   intervalMs: milliseconds.default(10_000).describe("Time between two looks at the reference endpoints"),
   maxBlocks: positiveInteger.default(50).describe("Lag in blocks from which the node counts as behind"),
+};
+
+/** The same, and what a node that stalls or lags may cost. */
+export const lagSection = section({
+  ...referencesShape,
   restart: z
     .boolean()
     .default(false)

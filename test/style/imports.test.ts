@@ -13,7 +13,7 @@ const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
   devnet: [/^daemon\//],
   cli: [
     /^daemon\//,
-    /^(sidecar|sidecar\/engine-proxy|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
+    /^(sidecar|sidecar\/engine-proxy|sidecar\/gateway-alone|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
     /^devnet\/(prepared-node|token\/address)\.ts$/,
     /^client\/(pay|paying-fetch|exit-status)\.ts$/,
     /^sidecar\/(upkeep\/(plan|lint|resume|adopt)|restore\/restore|volume-snapshot\/volume-snapshot)-command\.ts$/,

@@ -1,5 +1,6 @@
 import { createLocalJWKSet, createRemoteJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import type { Logger } from "#daemon/log.ts";
+import type { SettingNames } from "../setting-names.ts";
 import { watchFile } from "../policy/watched-file.ts";
 
 /** Where the keys are that sign callers' tokens. */
@@ -25,7 +26,7 @@ const keysKeptMs = 600_000;
  */
 export function startKeySet(
   { jwksUrl, jwksPath, refetchMs }: KeySetOptions,
-  { log, changed }: Readonly<{ log: Logger; changed: () => void }>,
+  { log, settingNames, changed }: Readonly<{ log: Logger; settingNames: SettingNames; changed: () => void }>,
 ): KeySet | undefined {
   if (jwksUrl !== undefined) {
     const remote = createRemoteJWKSet(new URL(jwksUrl), {
@@ -41,7 +42,10 @@ export function startKeySet(
     state.keys = keys;
     changed();
   };
-  const watcher = watchFile({ path: jwksPath, setting: "gateway.jwt.jwksPath", read: readKeySet, take }, { log });
+  const watcher = watchFile(
+    { path: jwksPath, setting: settingNames.key("jwt.jwksPath"), read: readKeySet, take },
+    { log },
+  );
   return { current: () => state.keys, [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose]() };
 }
 

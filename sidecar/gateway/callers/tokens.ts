@@ -1,5 +1,6 @@
 import { jwtVerify } from "jose";
 import type { Logger } from "#daemon/log.ts";
+import type { SettingNames } from "../setting-names.ts";
 import type { KeyHolder } from "./api-keys.ts";
 import { startKeySet, type KeySetOptions } from "./key-set.ts";
 
@@ -27,11 +28,11 @@ const signatures = ["ES256", "ES384", "EdDSA", "RS256", "PS256"];
  */
 export function makeTokens(
   options: TokenOptions,
-  { log, wallClock }: Readonly<{ log: Logger; wallClock: () => number }>,
+  { log, settingNames, wallClock }: Readonly<{ log: Logger; settingNames: SettingNames; wallClock: () => number }>,
 ): Tokens | undefined {
   const known = new Map<string, Readonly<{ holder: KeyHolder; expiresAtMs: number }>>();
   // A key that went takes the tokens with it that it has signed.
-  const keys = startKeySet(options, { log, changed: () => known.clear() });
+  const keys = startKeySet(options, { log, settingNames, changed: () => known.clear() });
   if (keys === undefined) return undefined;
   const verify = async (token: string): Promise<KeyHolder | undefined> => {
     try {

@@ -8,7 +8,7 @@ import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
 import { makeWebSocketClients, refuseUpgrade } from "../websocket/websocket-clients.ts";
-import { admitPeers } from "./admitted-peers.ts";
+import { admitPeers, type AdmittedPeers } from "./admitted-peers.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { serveFastConnections } from "./fast-connections.ts";
 import { makeHttpHandler } from "./http-handler.ts";
@@ -26,8 +26,8 @@ export type ListenerOptions = Readonly<{
   idleTimeoutMs: number;
   slowReaderTimeoutMs: number;
   fastPath: boolean;
-  /** Whether a peer with this address may connect; absent: all may. */
-  mayCall?: (address: string) => boolean;
+  /** Who may connect; absent: all may. */
+  peers?: AdmittedPeers;
   webSocket: Readonly<{ clients: number; callsInFlight: number; queueBytes: number; pingIntervalMs: number }>;
 }>;
 
@@ -97,7 +97,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
     }
   };
   const fast = options.fastPath ? serveFastConnections(server, options, { ...dependencies, isDraining }) : undefined;
-  if (options.mayCall !== undefined) admitPeers(server, options.mayCall);
+  if (options.peers !== undefined) admitPeers(server, options.peers);
   const listening = await listen(server, options);
   return {
     url: listening.url,

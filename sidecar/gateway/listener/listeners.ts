@@ -11,6 +11,7 @@ import { dropCounter } from "../observe/call-metrics.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import { watchFile } from "../policy/watched-file.ts";
+import type { SettingNames } from "../setting-names.ts";
 import type { GatewaySettings } from "../settings.ts";
 import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
 import { headAgeHeaders } from "./answer-head.ts";
@@ -26,6 +27,7 @@ export type ListenersDependencies = Readonly<{
   blockAgeMs: () => number | undefined;
   metrics: Registry;
   limited: Meter["limited"];
+  settingNames: SettingNames;
   log: Logger;
 }>;
 
@@ -40,7 +42,7 @@ export type Listeners = AsyncDisposable &
  */
 export async function startListeners(
   settings: GatewaySettings,
-  { policy, handle, hub, blockAgeMs, metrics, limited, log }: ListenersDependencies,
+  { policy, handle, hub, blockAgeMs, metrics, limited, settingNames, log }: ListenersDependencies,
 ): Promise<Listeners> {
   await using starting = new AsyncDisposableStack();
   const address = clientAddress(settings.callers.trustedProxies);
@@ -54,9 +56,16 @@ export async function startListeners(
         ...settings.listener,
         host,
         port,
-        setting: `GATEHOUSE_SIDECAR_GATEWAY_${name.toUpperCase()}_PORT`,
+        setting: settingNames.variable(`${name}.port`),
         webSocket: settings.webSocket,
-        ...(isInternal ? { mayCall: networkList(settings.internal.networks) } : {}),
+        ...(isInternal
+          ? {
+              peers: {
+                mayCall: networkList(settings.internal.networks),
+                setting: settingNames.key("internal.networks"),
+              },
+            }
+          : {}),
       },
       {
         policy,
@@ -74,8 +83,8 @@ export async function startListeners(
   };
   if (settings.public.enabled) await start("public", identifyByAddress("public", settings.public.tier, address));
   if (settings.private.enabled) {
-    const keys = starting.use(watchApiKeys(settings.callers.keysPath, log));
-    const tokens = starting.use(makeTokens(settings.jwt, { log, wallClock: Date.now }));
+    const keys = starting.use(watchApiKeys(settings.callers.keysPath, { log, settingNames }));
+    const tokens = starting.use(makeTokens(settings.jwt, { log, settingNames, wallClock: Date.now }));
     await start("private", identifyByCredential({ apiKeys: keys.current, tokens, policy }));
   }
   if (settings.internal.enabled)
@@ -90,7 +99,10 @@ export async function startListeners(
   };
 }
 
-function watchApiKeys(path: string | undefined, log: Logger) {
+function watchApiKeys(
+  path: string | undefined,
+  { log, settingNames }: Readonly<{ log: Logger; settingNames: SettingNames }>,
+) {
   const state: { keys: ApiKeys | undefined } = { keys: undefined };
   const take = (keys: ApiKeys) => {
     state.keys = keys;
@@ -98,6 +110,6 @@ function watchApiKeys(path: string | undefined, log: Logger) {
   const watcher =
     path === undefined
       ? undefined
-      : watchFile({ path, setting: "gateway.callers.keysPath", read: readApiKeys, take }, { log });
+      : watchFile({ path, setting: settingNames.key("callers.keysPath"), read: readApiKeys, take }, { log });
   return { current: () => state.keys, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
 }

@@ -13,7 +13,7 @@ export function loggedExporter(
         const works = result.error === undefined && result.code === 0;
         if (works !== isWorking && works) log.info({ url }, "spans are sent again");
         else if (works !== isWorking)
-          log.warn({ err: result.error, url }, "spans can't be sent; check gateway.tracing.otlpUrl");
+          log.warn({ err: result.error, url }, "spans can't be sent; check tracing.otlpUrl of the gateway");
         isWorking = works;
         done(result);
       });

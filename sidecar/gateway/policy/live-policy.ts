@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Logger } from "#daemon/log.ts";
 import { StartupError } from "#daemon/startup-error.ts";
+import type { SettingNames } from "../setting-names.ts";
 import { watchFile } from "./watched-file.ts";
 import { makePolicy, type Policy, type PolicySource } from "./policy.ts";
 import { policyShape, type PolicySettings } from "./settings.ts";
@@ -24,11 +25,14 @@ const fileSchema = z.strictObject(policyShape).partial();
  *
  * @throws {StartupError} when the file can't be used at the start, or a listener's tier is none of the tiers.
  */
-export function startLivePolicy(settings: LivePolicySettings, { log }: Readonly<{ log: Logger }>): LivePolicy {
+export function startLivePolicy(
+  settings: LivePolicySettings,
+  { log, settingNames }: Readonly<{ log: Logger; settingNames: SettingNames }>,
+): LivePolicy {
   const { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind, policyPath } = settings;
   const base: PolicySettings = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind };
   const state: { policy: Policy } = { policy: makePolicy(base) };
-  const missing = missingTier(state.policy, settings);
+  const missing = missingTier(state.policy, settings, settingNames);
   if (missing !== undefined && policyPath === undefined) throw new StartupError(missing);
   const watcher =
     policyPath === undefined
@@ -36,10 +40,10 @@ export function startLivePolicy(settings: LivePolicySettings, { log }: Readonly<
       : watchFile(
           {
             path: policyPath,
-            setting: "gateway.policyPath",
+            setting: settingNames.key("policyPath"),
             read: (content) => {
               const policy = readPolicyFile(content, base);
-              return typeof policy === "string" ? policy : (missingTier(policy, settings) ?? policy);
+              return typeof policy === "string" ? policy : (missingTier(policy, settings, settingNames) ?? policy);
             },
             take: (policy: Policy) => {
               state.policy = policy;
@@ -51,11 +55,11 @@ export function startLivePolicy(settings: LivePolicySettings, { log }: Readonly<
 }
 
 /** What is wrong when a listener's tier is none of the tiers. */
-function missingTier({ tiers }: Policy, settings: LivePolicySettings): string | undefined {
+function missingTier({ tiers }: Policy, settings: LivePolicySettings, { key }: SettingNames): string | undefined {
   for (const listener of ["public", "internal"] as const) {
     const { enabled, tier } = settings[listener];
     if (!enabled || tiers.has(tier)) continue;
-    return `gateway.${listener}.tier is "${tier}", which is none of the tiers (${[...tiers.keys()].join(", ")}); add it to gateway.tiers or name another.`;
+    return `${key(`${listener}.tier`)} is "${tier}", which is none of the tiers (${[...tiers.keys()].join(", ")}); add it to ${key("tiers")} or name another.`;
   }
   return undefined;
 }

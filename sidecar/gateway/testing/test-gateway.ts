@@ -3,6 +3,7 @@ import { Registry } from "prom-client";
 import { createLog } from "#daemon/log.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
 import type { NodeFitness } from "../upstream/node-fitness.ts";
+import { settingNames } from "../setting-names.ts";
 import { gatewaySection, type GatewaySettings } from "../settings.ts";
 
 /** A gateway under test, with its metrics. */
@@ -32,6 +33,7 @@ export async function startTestGateway(
     log,
     metrics,
     node: { fitness: () => "fit", ...node },
+    settingNames: settingNames("sidecar", "gateway"),
     signal: new AbortController().signal,
   });
   await until("the gateway knows the head", () => gateway.readiness().ok);

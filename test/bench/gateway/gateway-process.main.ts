@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { Registry } from "prom-client";
 import { createLog } from "#daemon/log.ts";
 import { startGateway } from "#sidecar/gateway/gateway.ts";
+import { settingNames } from "#sidecar/gateway/setting-names.ts";
 import { gatewaySection } from "#sidecar/gateway/settings.ts";
 import v8Flags from "../../../sidecar/v8-flags.json" with { type: "json" };
 import { roomyTier } from "./roomy-tier.ts";
@@ -22,6 +23,7 @@ await using gateway = await startGateway(
     log: createLog({ service: "bench", level: "error" }),
     metrics: new Registry(),
     node: { httpUrl, webSocketUrl, fitness: () => "fit" },
+    settingNames: settingNames("bench"),
     signal: new AbortController().signal,
   },
 );

@@ -1,0 +1,68 @@
+import { createApp, type App } from "#daemon/http-app.ts";
+import { operationsRoutes } from "#daemon/operations-routes.ts";
+import type { ServiceContext } from "#daemon/service.ts";
+import type { Clock } from "./clock.ts";
+import { startGateway, type GatewayUrls } from "./gateway/gateway.ts";
+import type { SettingNames } from "./gateway/setting-names.ts";
+import type { GatewaySettings } from "./gateway/settings.ts";
+import { startHealth, type Health, type WatchedNode } from "./health/health.ts";
+import { askHttp } from "./http-ask.ts";
+import { nodeFitness } from "./node-fitness.ts";
+import { nodeReadiness } from "./node-readiness.ts";
+import { createCharts, type Charts } from "./tell/charts.ts";
+import { createConditionBoard, type ConditionBoard } from "./tell/condition-board.ts";
+import type { EventLog } from "./tell/event-log.ts";
+
+/** Bodies that the operations listener takes; none of its routes needs one. */
+const bodyLimitBytes = 1_024;
+
+/** Which node is watched, and how its gateway is. */
+export type GuardedNodeSettings = WatchedNode & Readonly<{ gateway: GatewaySettings }>;
+
+/** What guarding a node takes. */
+export type GuardedNodeDependencies = Readonly<{
+  context: ServiceContext;
+  clock: Clock;
+  events: EventLog;
+  settingNames: SettingNames;
+}>;
+
+/** A node under watch, with the gateway before it. */
+export type GuardedNode = Readonly<{
+  board: ConditionBoard;
+  charts: Charts;
+  health: Health;
+  /** The gateway's URLs: `gateway` for the public one, `gateway-private`, `gateway-internal`. */
+  urls: Readonly<Record<string, string>>;
+  /** Answers `/livez`, `/readyz` and `/metrics`; the service adds its own routes and listens. */
+  operations: App;
+}>;
+
+/**
+ * Watches a node's RPC and puts the gateway before it: what the sidecar and `gatehouse gateway` have in common. All of it ends with the
+ * service's resources.
+ *
+ * @throws {StartupError} when a gateway's port is taken or a file that settings name can't be used.
+ */
+export async function guardNode(
+  settings: GuardedNodeSettings,
+  { context, clock, events, settingNames }: GuardedNodeDependencies,
+): Promise<GuardedNode> {
+  const { log, metrics, resources, signal } = context;
+  const board = createConditionBoard({ log, metrics, clock, events });
+  const charts = createCharts();
+  const health = resources.use(startHealth(settings, { log, metrics, clock, ask: askHttp, board, charts }));
+  const hasReferences = settings.lag.references.length > 0;
+  const { httpUrl, webSocketUrl } = settings.node;
+  const node = { httpUrl, webSocketUrl, fitness: () => nodeFitness({ hasReferences }, { board, clock }) };
+  const gateway = resources.use(await startGateway(settings.gateway, { log, metrics, node, settingNames, signal }));
+  const operations = createApp({ bodyLimitBytes }, { log, metrics });
+  operationsRoutes(operations, { metrics, readiness: () => nodeReadiness(board, gateway.readiness) });
+  return { board, charts, health, urls: namedListeners(gateway.urls), operations };
+}
+
+function namedListeners(urls: GatewayUrls): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(urls).map(([name, url]) => [name === "public" ? "gateway" : `gateway-${name}`, url]),
+  );
+}

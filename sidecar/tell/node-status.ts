@@ -1,0 +1,40 @@
+import type { Clock } from "../clock.ts";
+import type { NodeHealth } from "../health/node-health.ts";
+import type { ConditionBoard } from "./condition-board.ts";
+import { conditionTitle } from "./condition-titles.ts";
+
+/** Which node is told about. */
+export type ToldNode = Readonly<{
+  /** What a person knows the node by. */
+  name: string;
+  httpUrl: string;
+}>;
+
+/** What is told of any node; all of it is read from state, nothing asks the node. */
+export type NodeStatusSources = Readonly<{ board: ConditionBoard; health: () => NodeHealth; clock: Clock }>;
+
+/** How a node is: its RPC and its conditions, as `/status` shows them. */
+export function nodeStatus({ name, httpUrl }: ToldNode, { board, health, clock }: NodeStatusSources) {
+  const conditions = board.list();
+  const { height, latencyMs, chainId, clientVersion, syncing, failure, answeredAtMs } = health();
+  return {
+    /** The service's own time, so that ages do not depend on the reader's clock. */
+    at: new Date(clock.wallMs()).toISOString(),
+    right: conditions.every(({ status }) => status !== "False"),
+    node: {
+      name,
+      rpc: new URL(httpUrl).origin,
+      height,
+      latencyMs,
+      chainId,
+      clientVersion,
+      syncing,
+      /** Whether the last look was answered; if not, what stands above is of `answeredAt`. */
+      answers: failure === undefined && answeredAtMs !== undefined,
+      answeredAt: answeredAtMs === undefined ? undefined : new Date(answeredAtMs).toISOString(),
+    },
+    conditions: conditions.map(({ type, status, reason, message, since }) => {
+      return { type, title: conditionTitle({ type, status, reason }), status, reason, message, since };
+    }),
+  };
+}

@@ -1,0 +1,172 @@
+import {
+  createPublicClient,
+  createTestClient,
+  createWalletClient,
+  defineChain,
+  http,
+  parseEther,
+  webSocket,
+} from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { call, post } from "#sidecar/gateway/testing/test-gateway.ts";
+import { startBareAnvil, type BareAnvil } from "../support/bare-anvil.ts";
+import { freePorts } from "../support/free-ports.ts";
+import { runToEnd, startService, type ServiceProcess } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+
+const chainId = 31_337;
+const waitMs = 20_000;
+/** A block counts as missing after so long. */
+const staleAfterMs = 1_000;
+const batch = JSON.stringify([1, 2, 3].map((id) => ({ jsonrpc: "2.0", id, method: "eth_gasPrice", params: [] })));
+
+describe("the gateway alone before a bare anvil", () => {
+  let port: number;
+  let anvil: BareAnvil;
+  let gateway: ServiceProcess;
+  let url: string;
+  const account = privateKeyToAccount(generatePrivateKey());
+  const chain = () =>
+    defineChain({
+      id: chainId,
+      name: "Anvil",
+      nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
+      rpcUrls: { default: { http: [url] } },
+    });
+  const wallet = () => createWalletClient({ account, chain: chain(), transport: http(url) });
+  const reader = () => createPublicClient({ chain: chain(), transport: http(url), pollingInterval: 100 });
+  /** Has a transaction made a block. */
+  const pay = () => wallet().sendTransaction({ to: account.address, value: 1n });
+  const operations = async (path: string) => {
+    const response = await fetch(`${gateway.urls["operations"]}${path}`);
+    return { status: response.status, text: await response.text() };
+  };
+  const isReady = async () => (await operations("/readyz")).status === 200;
+  const fund = () =>
+    createTestClient({ mode: "anvil", transport: http(anvil.url) }).setBalance({
+      address: account.address,
+      value: parseEther("1"),
+    });
+
+  beforeAll(async () => {
+    [port = 0] = await freePorts(1);
+    anvil = await startBareAnvil(port, chainId);
+    gateway = await startService("gateway", {
+      GATEHOUSE_GATEWAY_NODE_HTTP_URL: anvil.url,
+      GATEHOUSE_GATEWAY_NODE_CHAIN_ID: String(chainId),
+      GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
+      GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
+      GATEHOUSE_GATEWAY_HEALTH_INTERVAL_MS: "50",
+      GATEHOUSE_GATEWAY_HEALTH_STALE_AFTER_MS: String(staleAfterMs),
+      GATEHOUSE_GATEWAY_HEAD_TELL_AGE_AFTER_MS: String(staleAfterMs),
+      GATEHOUSE_GATEWAY_LIMITS_BATCH_ITEMS: "2",
+      GATEHOUSE_GATEWAY_METHODS: '{ debug_getBlockProof: { audience: "public" } }',
+    });
+    url = gateway.urls["gateway"] ?? "";
+    await fund();
+    await until("it is ready", waitMs, isReady);
+  }, 2 * waitMs);
+  afterAll(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await anvil[Symbol.asyncDispose]();
+  });
+
+  it("serves viem over HTTP: a payment, its receipt, and what it changed", async () => {
+    const hash = await pay();
+    const receipt = await reader().waitForTransactionReceipt({ hash });
+    expect(receipt.status).toBe("success");
+    expect(await reader().getTransactionCount({ address: account.address })).toBe(1);
+    expect(await reader().getChainId()).toBe(chainId);
+  });
+
+  it("tells viem of new blocks over WebSocket", async () => {
+    const client = createPublicClient({ chain: chain(), transport: webSocket(url.replace("http", "ws")) });
+    const seen: bigint[] = [];
+    const stop = client.watchBlockNumber({ onBlockNumber: (number) => void seen.push(number) });
+    // The subscription is made beside the first block.
+    await until("a block is told", waitMs, async () => {
+      await pay();
+      return seen.length > 0;
+    });
+    expect(await client.getBlockNumber()).toBe(seen.at(-1));
+    stop();
+    await (await client.transport.getRpcClient()).close();
+  });
+
+  it("keeps its limits: ranges of logs, batches, and methods that are for nobody here", async () => {
+    await expect(reader().getLogs({ fromBlock: 0n, toBlock: 500n })).rejects.toThrow("limited to 100 blocks");
+    expect((await post(url, batch)).text).toContain("batch too large");
+    const { error } = await call(url, "anvil_setBalance", [account.address, "0x1"]);
+    expect(error).toEqual({ code: -32_601, message: "the method anvil_setBalance does not exist/is not available" });
+  });
+
+  it("passes the node's own word on of a method that it lacks", async () => {
+    const direct = await call(anvil.url, "debug_getBlockProof", ["latest"]);
+    expect(direct.error?.code).toBe(-32_601);
+    expect(await call(url, "debug_getBlockProof", ["latest"])).toEqual(direct);
+  });
+
+  it("serves a chain that makes no block, and says since when", async () => {
+    await until("no block came for long", waitMs, async () => (await operations("/status")).text.includes('"Quiet"'));
+    const answer = await post(url, '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}');
+    expect(answer.text).toMatch(/"result":"0x[0-9a-f]+"/);
+    expect(Number(answer.headers.get("x-gatehouse-head-age"))).toBeGreaterThanOrEqual(1);
+    expect(await isReady()).toBe(true);
+    expect((await operations("/livez")).status).toBe(200);
+    const { text } = await operations("/metrics");
+    expect(text).toMatch(/^gatehouse_gateway_head_age_seconds [\d.]+$/m);
+    expect(text).toMatch(/^gatehouse_condition\{type="RpcAnswering"\} 1$/m);
+    const status = JSON.parse((await operations("/status")).text) as { right: boolean; node: { rpc: string } };
+    expect(status).toMatchObject({ right: true, node: { rpc: anvil.url, chainId } });
+  });
+
+  it("says at once that the node is down, and serves again when it is back, be it with a chain that begins anew", async () => {
+    await anvil[Symbol.asyncDispose]();
+    await until("it is not ready", waitMs, async () => !(await isReady()));
+    expect((await call(url, "eth_getBalance", [account.address, "latest"])).error).toEqual({
+      code: -32_603,
+      message: "the node does not answer; try again later",
+    });
+    anvil = await startBareAnvil(port, chainId);
+    await until("it is ready", waitMs, isReady);
+    expect(await reader().getBlockNumber()).toBe(0n);
+    await fund();
+    await reader().waitForTransactionReceipt({ hash: await pay() });
+    expect(await reader().getBlockNumber()).toBe(1n);
+  });
+});
+
+it("names the settings that it needs, and the port that is taken", async () => {
+  const { status, stderr } = await runToEnd("gateway", {});
+  expect(status).toBe(1);
+  expect(stderr).toContain("GATEHOUSE_GATEWAY_NODE_HTTP_URL");
+  expect(stderr).toContain("GATEHOUSE_GATEWAY_NODE_CHAIN_ID");
+  const [port = 0] = await freePorts(1);
+  await using _anvil = await startBareAnvil(port, chainId);
+  const taken = await runToEnd("gateway", {
+    GATEHOUSE_GATEWAY_NODE_HTTP_URL: `http://127.0.0.1:${port}`,
+    GATEHOUSE_GATEWAY_NODE_CHAIN_ID: String(chainId),
+    GATEHOUSE_GATEWAY_PUBLIC_PORT: String(port),
+    GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
+  });
+  expect(taken.status).toBe(1);
+  expect(taken.stderr).toContain("GATEHOUSE_GATEWAY_PUBLIC_PORT");
+});
+
+it("does not take a node of another chain for fit", async () => {
+  const [port = 0] = await freePorts(1);
+  await using anvil = await startBareAnvil(port, chainId);
+  await using gateway = await startService("gateway", {
+    GATEHOUSE_GATEWAY_NODE_HTTP_URL: anvil.url,
+    GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1",
+    GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
+    GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
+  });
+  const readiness = async () => (await fetch(`${gateway.urls["operations"]}/readyz`)).text();
+  const text = await until("it is told", waitMs, async () => {
+    const told = await readiness();
+    return told.includes("correct node.httpUrl or node.chainId") && told;
+  });
+  expect(text).toContain("The node answers chain id 31337, expected 1");
+});
