@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { App } from "#daemon/http-app.ts";
 
 /** The page's scripts; `page.js` imports the others. */
-const scripts = ["page", "chart", "chart-words", "conditions", "elements", "events", "times", "verdict"];
+const scripts = ["page", "chart", "chart-words", "conditions", "elements", "events", "plan", "times", "verdict"];
 
 /** The page's files by their path on the listener. */
 const files = [

@@ -23,6 +23,19 @@ function conditions(
   });
 }
 
+test("a sidecar that waits for adopt never calls its node right", () => {
+  const adopted: Condition = {
+    type: "Adopted",
+    status: "False",
+    reason: "WaitingForAdopt",
+    message: "It waits.",
+    since,
+  };
+  const waiting = verdictOf([...conditions(), adopted], "adopt");
+  expect([waiting.level, waiting.title]).toEqual(["waiting", "The node serves; the sidecar waits for your word"]);
+  expect(verdictOf([...conditions({ RpcAnswering: "Refused" }), adopted], "adopt").level).toBe("down");
+});
+
 test("a node that is right needs nobody", () => {
   expect(verdictOf(conditions(), "enforce")).toEqual({
     level: "right",

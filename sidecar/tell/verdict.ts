@@ -43,7 +43,7 @@ export function verdictOf(conditions: readonly Condition[], mode: UpkeepMode): V
     return { level: "down", title: "The node is down", message };
   }
   const adopted = find("Adopted");
-  if (adopted?.status === "False") return waiting(adopted);
+  if (adopted?.status === "False") return waiting;
   if (wrong.length > 0) return servingButWrong(wrong.length);
   if (neededForVerdict.some((type) => find(type) === undefined)) {
     const message = "The sidecar has just started and has not seen everything yet.";
@@ -59,9 +59,11 @@ function held(serves: boolean): Verdict {
   return { level: "held", title: "Held: the node needs you", message };
 }
 
-function waiting({ message }: Condition): Verdict {
-  return { level: "waiting", title: "The node serves; the sidecar waits for your word", message };
-}
+const waiting: Verdict = {
+  level: "waiting",
+  title: "The node serves; the sidecar waits for your word",
+  message: "It has changed nothing. What it would change, and the command that lets it, stand below.",
+};
 
 function servingButWrong(count: number): Verdict {
   const sides = count === 1 ? "one thing about it is not right" : `${count} things about it are not right`;

@@ -1,7 +1,9 @@
 import type { SidecarSettings } from "../settings.ts";
 
 /** Commands that change a running sidecar. */
-export type ControlVerb = "resume" | "adopt";
+export const controlVerbs = ["resume", "adopt"] as const;
+
+type ControlVerb = (typeof controlVerbs)[number];
 
 /** The exact command for this deployment, as a person types it. */
 export type CommandWords = (verb: ControlVerb) => string;

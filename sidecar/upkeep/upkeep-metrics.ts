@@ -1,5 +1,6 @@
-import { Counter, type Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
 import { createSampleGauge } from "../tell/sample-gauge.ts";
+import { controlVerbs, type CommandWords } from "./command-words.ts";
 import type { PruneInfo } from "./observe/prune-info.ts";
 
 /** Metrics of the node's configuration, pruning and restarts. */
@@ -9,6 +10,8 @@ export type UpkeepMetrics = Readonly<{
   restarted: (cause: string) => void;
   restartsInLastHour: (count: number) => void;
   passed: () => void;
+  /** The commands that change this sidecar, so that an alert can show them. */
+  commands: (command: CommandWords) => void;
   /** What the last query told; undefined when it told nothing. */
   pruneInfo: (info: PruneInfo | undefined) => void;
 }>;
@@ -31,6 +34,12 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     registers,
   });
   const passes = new Counter({ name: "gatehouse_upkeep_passes_total", help: "Passes of the upkeep.", registers });
+  const info = new Gauge({
+    name: "gatehouse_command_info",
+    help: "1 for each command that changes this sidecar, as a person here types it.",
+    labelNames: ["verb", "command"],
+    registers,
+  });
   const on = gauge("prune_enabled", "enable_auto_prune of PruneInfo.");
   const reservedWindow = gauge("prune_reserved_window_versions", "auto_prune_reserved_window of PruneInfo.");
   const reserved = gauge("prune_reserved_version", "prune_reserved_version of PruneInfo.");
@@ -42,12 +51,15 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     restarted: (cause) => restarts.inc({ cause }),
     restartsInLastHour: (count) => used.set(count),
     passed: () => passes.inc(),
-    pruneInfo: (info) => {
-      on.set(info && Number(info.autoPrune));
-      reservedWindow.set(info && Number(info.reservedWindow));
-      reserved.set(info && Number(info.pruneReservedVersion));
-      flushed.set(info && Number(info.flushedVersion));
-      real.set(info && Number(info.realPruneReservedVersion));
+    commands: (command) => {
+      for (const verb of controlVerbs) info.set({ verb, command: command(verb) }, 1);
+    },
+    pruneInfo: (told) => {
+      on.set(told && Number(told.autoPrune));
+      reservedWindow.set(told && Number(told.reservedWindow));
+      reserved.set(told && Number(told.pruneReservedVersion));
+      flushed.set(told && Number(told.flushedVersion));
+      real.set(told && Number(told.realPruneReservedVersion));
     },
   };
 }

@@ -98,6 +98,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     signal,
     wake,
   };
+  parts.metrics.commands(parts.command);
   const dataPath = () =>
     memory.document && dataPathOf(settings.node.dataPath, place.layout().configPath, memory.document.value);
   const disk = watchDisk(

@@ -9,6 +9,7 @@ import { createCharts } from "#sidecar/tell/charts.ts";
 import { createConditionBoard } from "#sidecar/tell/condition-board.ts";
 import { pageRoutes } from "#sidecar/tell/page-routes.ts";
 import { statusRoutes } from "#sidecar/tell/status-routes.ts";
+import type { ShownPlan } from "#sidecar/upkeep/shown-plan.ts";
 import { findChromium, startChromium } from "../support/chromium.ts";
 import { expectWellMade, openStatusPage, waitForLevel } from "../support/status-page.ts";
 
@@ -29,7 +30,7 @@ const secondMs = 1_000;
 const minuteMs = 60_000;
 
 /** The page of a node whose past and present a test decides. The sidecar's own clock stands at noon. */
-async function servePage(health: Partial<NodeHealth>) {
+async function servePage(health: Partial<NodeHealth>, plan?: ShownPlan) {
   const nowMs = Date.parse("2026-03-04T12:00:00Z");
   const clock = { wallMs: () => nowMs, monotonicMs: () => 0 };
   const log = pino({ level: "silent" });
@@ -54,7 +55,7 @@ async function servePage(health: Partial<NodeHealth>) {
       charts,
       clock,
       configured: () => ({ ok: true, message: "" }),
-      plan: () => undefined,
+      plan: () => plan,
     },
   );
   pageRoutes(app);
@@ -134,4 +135,23 @@ looking(`what a node told that no longer answers stands in quiet ink, with its t
   await waitForLevel(page, "stale");
   expect(await facts.locator("dd:not(.old)").allInnerTexts()).toEqual([expect.stringMatching(/ago$/)]);
   await expectWellMade(page, "gone");
+});
+
+looking(`a sidecar that waits for adopt: the page shows the plan and the command${skipped}`, async () => {
+  const steps = [
+    "node.conf: a renamed to b (the version reads b)",
+    "the node is restarted (it reads node.conf at its start)",
+  ];
+  await using node = await servePage({}, { steps, problems: [], digest: "0" });
+  const command = "docker exec gatehouse-dev-sidecar node /app/cli/gatehouse.js adopt";
+  node.board.set({ type: "RpcAnswering", status: "True", reason: "Answering", message: "It answers." });
+  const message = `The sidecar has changed nothing yet. To let it act, run \`${command}\`.`;
+  node.board.set({ type: "Adopted", status: "False", reason: "WaitingForAdopt", message });
+  await using seen = await openStatusPage(browser, node.url);
+  const { page } = seen;
+  await waitForLevel(page, "waiting");
+  expect(await page.locator("#plan li").allInnerTexts()).toEqual(steps);
+  expect(await page.locator("#to-do li").first().innerText()).toContain(command);
+  await expectWellMade(page, "waiting");
+  expect(seen.complaints()).toEqual([]);
 });

@@ -1,0 +1,11 @@
+import { element, find, showList } from "./elements.js";
+
+/** Shows what the sidecar would change, while it waits for a person's word or only observes. */
+export function showPlan(plan, conditions) {
+  const adopted = conditions.find(({ type }) => type === "Adopted");
+  const isWaiting = adopted !== undefined && adopted.reason !== "Adopted";
+  const { steps = [], problems = [] } = plan ?? {};
+  find("#plan-section").hidden = !isWaiting || steps.length + problems.length === 0;
+  const lines = [...steps, ...problems.map((problem) => `Not planned: ${problem}`)];
+  showList(find("#plan"), lines, (line) => element("li", {}, element("p", {}, line)));
+}

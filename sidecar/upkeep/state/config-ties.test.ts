@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { parseConfig, type ConfigDocument } from "../observe/config-document.ts";
+import { namesOwner, ownershipDifference, tieDifference, tiesOf } from "./config-ties.ts";
+
+const configPath = "/srv/a/bin/node.conf";
+
+function documentOf(change: (text: string) => string = (text) => text): ConfigDocument {
+  const text = JSON.stringify({
+    chain: {
+      monitor_config: { storage_cetina_job_name: "a" },
+      secret_config: { domain_key_path: "/srv/a/keys/domain.key", stabilizing_key_path: "../keys/stabilizing.key" },
+      startup_config: { init_config: { meta_path: "/srv/a/meta", http_port: "18100", ws_port: "18200" } },
+    },
+    storage: { mygrid_env: { storage_data_path: "/srv/a/data" } },
+  });
+  const parsed = parseConfig(Buffer.from(change(text)));
+  if (!parsed.ok) throw new Error(parsed.problem.message);
+  return parsed.document;
+}
+
+const ties = tiesOf(documentOf(), configPath);
+
+test.each([
+  ["/srv/a/data", "storage.mygrid_env.storage_data_path is /b there, the node has /srv/a/data"],
+  ["/srv/a/meta", "chain.startup_config.init_config.meta_path is /b there, the node has /srv/a/meta"],
+  ["/srv/a/keys/domain.key", "chain.secret_config.domain_key_path is /b there, the node has /srv/a/keys/domain.key"],
+  [
+    "../keys/stabilizing.key",
+    "chain.secret_config.stabilizing_key_path is /b there, the node has /srv/a/keys/stabilizing.key",
+  ],
+])("a copy with another %s is another node's", (value, words) => {
+  const copy = tiesOf(
+    documentOf((text) => text.replace(value, "/b")),
+    configPath,
+  );
+  expect([ownershipDifference(copy, ties), tieDifference(copy, ties)]).toEqual([words, words]);
+});
+
+test("a port ties a running node to its configuration, but is no sign of another node", () => {
+  const copy = tiesOf(
+    documentOf((text) => text.replace("18200", "28200")),
+    configPath,
+  );
+  expect(ownershipDifference(copy, ties)).toBeUndefined();
+  expect(tieDifference(copy, ties)).toBe("chain.startup_config.init_config.ws_port is 28200 there, the node has 18200");
+  const without = tiesOf(
+    documentOf((text) => text.replace(',"ws_port":"18200"', "")),
+    configPath,
+  );
+  expect(tieDifference(without, ties)).toContain("ws_port is not set there");
+});
+
+test("what may drift does not tie, and a path is the same however it is written", () => {
+  const copy = tiesOf(
+    documentOf((text) => text.replace('"a"', '"b"').replace("/srv/a/data", "../data")),
+    configPath,
+  );
+  expect(tieDifference(copy, ties)).toBeUndefined();
+  expect([namesOwner(ties), namesOwner({})]).toEqual([true, false]);
+});

@@ -1,0 +1,56 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readSettings } from "#daemon/settings.ts";
+import { userStateDirectory } from "#daemon/user-state-directory.ts";
+import { sidecarSettings } from "../../settings.ts";
+import { chooseStatePlace, statePlaces } from "./state-place.ts";
+
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "gatehouse-place-"));
+});
+
+afterEach(() => rmSync(root, { recursive: true }));
+
+function placeOf(workspace: string, env: Readonly<Record<string, string>> = {}): string {
+  const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: workspace, ...env } });
+  return chooseStatePlace(settings, join(workspace, "bin/node.conf"), join(root, "user"));
+}
+
+test("state belongs to its node: in the workspace, or where that can't be written with the user, a place for each node", () => {
+  mkdirSync(join(root, "a"));
+  expect(placeOf(join(root, "a"))).toBe(join(root, "a/.gatehouse"));
+  const gone = [join(root, "b"), join(root, "c")].map((workspace) => placeOf(workspace));
+  for (const place of gone) expect(place).toMatch(new RegExp(`^${root}/user/[0-9a-f]{16}$`));
+  expect(new Set(gone).size).toBe(2);
+  expect(placeOf(join(root, "b"), { GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "7" })).not.toBe(gone[0]);
+  expect(placeOf(join(root, "a"), { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: "own" })).toBe(resolve("own"));
+});
+
+test("state that is there is found again, whether or not the workspace can be written now", () => {
+  const before = placeOf(join(root, "b"));
+  mkdirSync(before, { recursive: true });
+  writeFileSync(join(before, "upkeep.sqlite"), "");
+  mkdirSync(join(root, "b"));
+  expect(placeOf(join(root, "b"))).toBe(before);
+});
+
+test("the user's state directory is that of the XDG Base Directory Specification", () => {
+  expect(userStateDirectory({ XDG_STATE_HOME: "/state" })).toBe("/state/gatehouse");
+  for (const env of [{}, { XDG_STATE_HOME: "" }, { XDG_STATE_HOME: "relative" }]) {
+    expect(userStateDirectory(env)).toMatch(/^\/.*\/\.local\/state\/gatehouse$/);
+  }
+});
+
+test("without a directory that is set there are two places to look for a sidecar", () => {
+  const settings = readSettings(sidecarSettings, {
+    env: { GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: join(root, "n/node.conf") },
+  });
+  expect(statePlaces(settings, join(root, "n/node.conf"), root)).toEqual([
+    join(root, "n/.gatehouse"),
+    expect.stringMatching(new RegExp(`^${root}/[0-9a-f]{16}$`)),
+  ]);
+});

@@ -1,0 +1,81 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { readSettings } from "#daemon/settings.ts";
+import { sidecarSettings } from "#sidecar/settings.ts";
+import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { claimState } from "#sidecar/upkeep/state/claim-state.ts";
+
+const program = fileURLToPath(new URL("../support/claim-process.main.ts", import.meta.url));
+const stepsMax = 60;
+
+const environmentOf = (node: FakeNode, state: string) => ({
+  GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
+  GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: state,
+  GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
+});
+
+/** Claims a state for a node in a process that is killed at a step; tells whether it got to the end. */
+async function claimedWhole(node: FakeNode, state: string, killAt: number): Promise<boolean> {
+  try {
+    const env = environmentOf(node, state);
+    await promisify(execFile)(process.execPath, ["--no-warnings", program, String(killAt)], { env });
+    return true;
+  } catch (error) {
+    if ((error as { signal?: string }).signal === "SIGKILL") return false;
+    throw error;
+  }
+}
+
+async function claim(node: FakeNode, state: string): Promise<string | undefined> {
+  using claimed = await claimState(readSettings(sidecarSettings, { env: environmentOf(node, state) }), {
+    log: pino({ level: "silent" }),
+    userStateDirectory: "/nonexistent",
+    signal: new AbortController().signal,
+  });
+  return claimed.identity.get()?.configPath;
+}
+
+/** What a state remembers of its node. */
+function factsIn(state: string): readonly string[] {
+  if (!existsSync(join(state, "upkeep.sqlite"))) return [];
+  using database = new DatabaseSync(join(state, "upkeep.sqlite"));
+  if (database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'fact'").get() === undefined) return [];
+  return database
+    .prepare("SELECT name FROM fact")
+    .all()
+    .map(({ name }) => String(name));
+}
+
+test("killed before each step of its first start: the state is nobody's, or its node's, and nothing is in it before that", async () => {
+  await using node = await createFakeNode();
+  await using another = await createFakeNode();
+  const root = await mkdtemp(join(tmpdir(), "gatehouse-claim-"));
+  const owned: number[] = [];
+  try {
+    for (let killAt = 1, isWhole = false; !isWhole; killAt += 1) {
+      expect(killAt).toBeLessThan(stepsMax);
+      const state = join(root, String(killAt));
+      isWhole = await claimedWhole(node, state, killAt);
+      const copy = `${state}-met-by-another`;
+      if (existsSync(state)) await cp(state, copy, { recursive: true });
+      const facts = factsIn(copy);
+      if (facts.length > 0) {
+        expect(facts).toContain("identity");
+        owned.push(killAt);
+        await expect(claim(another, copy)).rejects.toThrow(`belongs to another node: ${node.configPath} (data `);
+      } else expect(await claim(another, copy)).toBe(another.configPath);
+      expect(await claim(node, state)).toBe(node.configPath);
+    }
+    expect(owned.length).toBeGreaterThan(0);
+  } finally {
+    await rm(root, { recursive: true });
+  }
+}, 120_000);

@@ -1,0 +1,13 @@
+import { pino } from "pino";
+import { readSettings } from "#daemon/settings.ts";
+import { sidecarSettings } from "#sidecar/settings.ts";
+import { claimState } from "#sidecar/upkeep/state/claim-state.ts";
+import { armKillPoint } from "./kill-points.ts";
+
+/** Claims the state that the environment's settings name, and is killed right before the step whose number is the argument. */
+await armKillPoint(Number(process.argv[2]));
+using _ = await claimState(readSettings(sidecarSettings, { env: process.env }), {
+  log: pino({ level: "silent" }),
+  userStateDirectory: "/nonexistent",
+  signal: new AbortController().signal,
+});
