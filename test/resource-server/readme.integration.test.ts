@@ -1,0 +1,93 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { stateDirectory } from "../../cli/stack/state-directory.ts";
+import { stackCommand } from "../../cli/stack-command.ts";
+import { freePorts } from "../support/free-ports.ts";
+import { shellBlocks } from "../support/readme-blocks.ts";
+import { until } from "../support/until.ts";
+import { openMarket, payee, payer, temporaryFolder, type Market } from "./shop.ts";
+
+const root = join(import.meta.dirname, "../..");
+const env = { PATH: `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}` };
+
+let market: Market;
+beforeAll(async () => {
+  market = await openMarket();
+});
+afterAll(() => market?.[Symbol.asyncDispose]());
+
+/** A folder with nothing in it but what the reader has: the command, and the keys of the embedded stack. */
+async function cleanFolder() {
+  const folder = await temporaryFolder();
+  const binaries = join(folder.path, "node_modules/.bin");
+  const { keys } = stateDirectory(join(folder.path, stackCommand().opts().stateDir));
+  await mkdir(binaries, { recursive: true });
+  await mkdir(keys, { recursive: true });
+  await symlink(join(root, "cli/gatehouse.js"), join(binaries, "gatehouse"));
+  await writeFile(join(keys, "client"), `${payer.privateKey}\n`);
+  return folder;
+}
+
+const port = (url: string) => new URL(url).port;
+
+/** A block as it stands, at other ports than the default ones, which something else may have. */
+async function atFreePorts(): Promise<(block: string) => string> {
+  const [listen = 0, operations = 0] = await freePorts(2);
+  const ports: Readonly<Record<string, string>> = {
+    "127.0.0.1:3000": `127.0.0.1:${port(market.facilitator.url)}`,
+    "127.0.0.1:4022": `127.0.0.1:${port(market.upstream.url)}`,
+    "127.0.0.1:18100": `127.0.0.1:${port(market.chain.url)}`,
+    "127.0.0.1:8545": `127.0.0.1:${port(market.chain.url)}`,
+    "127.0.0.1:4031": `127.0.0.1:${listen}`,
+    "PORT=4031": `PORT=${listen}`,
+    "PORT=9631": `PORT=${operations}`,
+  };
+  return (block) => block.replace(/127\.0\.0\.1:\d+|PORT=\d+/g, (found) => ports[found] ?? found);
+}
+
+function run(block: string, cwd: string): ChildProcess {
+  return spawn("bash", ["-ec", block], { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/** Ends a shell with what it started. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.pid === undefined) return;
+  process.kill(-child.pid, "SIGTERM");
+  await once(child, "exit");
+}
+
+it.each([
+  ["README.md", "**Sell a route.**"],
+  ["resource-server/README.md", "# resource-server"],
+])(
+  "%s sells a route as it says, in a folder with nothing else, and the route is bought as it says",
+  async (readme, after) => {
+    await using folder = await cleanFolder();
+    const at = await atFreePorts();
+    const [sell = ""] = await shellBlocks(readme, after);
+    const [, buy = ""] = await shellBlocks("README.md", "**Sell a route.**");
+    market.upstream.behave("data");
+    const before = await market.chain.balanceOf(payee.address);
+    const seller = run(at(sell), folder.path);
+    try {
+      let printed = "";
+      for (const stream of [seller.stdout, seller.stderr])
+        stream?.on("data", (chunk: Buffer) => (printed += String(chunk)));
+      await until("the seller is ready", 40_000, () => {
+        if (seller.exitCode !== null) throw new Error(printed);
+        return printed.includes('"msg":"ready"');
+      });
+      const buyer = run(at(buy), folder.path);
+      const [stdout, stderr] = [text(buyer.stdout!), text(buyer.stderr!)];
+      const [status] = await once(buyer, "exit");
+      expect([status, await stdout], await stderr).toEqual([0, '{"sold":1}']);
+      expect((await market.chain.balanceOf(payee.address)) - before).toBe(10_000n);
+    } finally {
+      await end(seller);
+    }
+  },
+);
