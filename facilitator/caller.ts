@@ -13,12 +13,15 @@ export type CallerFacts = Readonly<{
 /**
  * Who calls, and so who may own a payment's settlement:
  * - `sale`: one sale of one seller, named by an `Idempotency-Key`. It is told the outcome as often as it asks.
- * - `seller`: known by an API key, or by the payment-identifier that the payer put into the payment. A middleware that is sent one
- *   payment many times makes as many calls that look the same, so a success is told to one of them.
+ * - `seller`: known by an API key, or by the payment-identifier that the payer put into the payment. It may ask again, unless it
+ *   verified the payment more than once: a middleware that is sent one payment many times verifies each copy, and its calls look
+ *   the same, so a success is told to one of them.
+ * - `upfront-seller`: the same for a payment flow that settles before the work and verifies nothing (`@x402/core`'s flows `upfront`
+ *   and `escrow`). Its copies can't be told from its questions, so a success is told once.
  * - `call`: known by nothing. Each call is a caller of its own.
  */
 export type Caller = Readonly<{
-  kind: "sale" | "seller" | "call";
+  kind: "sale" | "seller" | "upfront-seller" | "call";
   /** Name for the ledger: a hash, or at random for a `call`. */
   owner: string;
 }>;
@@ -30,14 +33,22 @@ const identifiedPayload = z.object({
   }),
 });
 
+/** Where the requirements say that another flow is asked for than verify, work, settle. */
+const otherFlow = z.object({ extra: z.object({ paymentFlow: z.string().refine((flow) => flow !== "authorization") }) });
+
 /** Tells who calls, by the strongest that there is: `Idempotency-Key`, API key, payment-identifier, nothing. */
-export function identifyCaller({ seller, idempotencyKey }: CallerFacts, paymentPayload: unknown): Caller {
+export function identifyCaller(
+  { seller, idempotencyKey }: CallerFacts,
+  paymentPayload: unknown,
+  paymentRequirements: unknown,
+): Caller {
   if (idempotencyKey !== undefined) return { kind: "sale", owner: hashOf(["sale", seller ?? "", idempotencyKey]) };
-  if (seller !== undefined) return { kind: "seller", owner: hashOf(["seller", seller]) };
+  const kind = otherFlow.safeParse(paymentRequirements).success ? "upfront-seller" : "seller";
+  if (seller !== undefined) return { kind, owner: hashOf(["seller", seller]) };
   const identified = identifiedPayload.safeParse(paymentPayload);
   if (identified.success) {
     const { id } = identified.data.extensions["payment-identifier"].info;
-    return { kind: "seller", owner: hashOf(["payment-identifier", id]) };
+    return { kind, owner: hashOf(["payment-identifier", id]) };
   }
   return { kind: "call", owner: randomUUID() };
 }

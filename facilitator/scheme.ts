@@ -16,7 +16,7 @@ export type SchemeOptions = Readonly<{ network: `eip155:${number}`; terms: Accep
 
 /** What the scheme works with. */
 export type SchemeDependencies = Readonly<{
-  engine: Pick<Engine, "settle" | "progress">;
+  engine: Pick<Engine, "settle" | "progress" | "noteVerified">;
   /** Whether the chain would take the payment now. */
   check: (payment: SignedPayment) => Promise<Refusal | undefined>;
   metrics: Pick<FacilitatorMetrics, "startVerify" | "startSettle">;
@@ -46,9 +46,12 @@ export function createScheme({ network, terms, signer }: SchemeOptions, dependen
     const judged = judge(paymentPayload, paymentRequirements);
     if ("refusal" in judged) return invalid(judged.refusal, judged.payer);
     const { payment } = judged;
+    const caller = identifyCaller(facts, paymentPayload, paymentRequirements);
+    // Before the question how far it is: so of two copies at one time, whichever is settled first finds the other noted.
+    if (caller.kind === "seller") await engine.noteVerified(payment.id, caller.owner);
     const progress = await engine.progress(payment);
     if (progress !== undefined) {
-      const refused = refuseProgress(progress, identifyCaller(facts, paymentPayload));
+      const refused = refuseProgress(progress, caller);
       return refused === undefined ? { isValid: true, payer: payment.payer } : invalid(refused, payment.payer);
     }
     const refusal =
@@ -63,7 +66,7 @@ export function createScheme({ network, terms, signer }: SchemeOptions, dependen
     if (unserved !== undefined && (await engine.progress(payment)) === undefined) {
       return unsettled(unserved, network, payment.payer);
     }
-    const result = await engine.settle(payment, identifyCaller(facts, paymentPayload));
+    const result = await engine.settle(payment, identifyCaller(facts, paymentPayload, paymentRequirements));
     log.info({ settlement: payment.id, payer: payment.payer, ...logged(result) }, "settle answered");
     return response(result, network, payment.payer);
   };

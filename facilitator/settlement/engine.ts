@@ -6,6 +6,7 @@ import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import type { Refusal } from "../payment/reason.ts";
 import type { SignedPayment } from "../payment/signed-payment.ts";
 import type { FacilitatorSettings } from "../settings.ts";
+import type { Ownership } from "./ownership.ts";
 import type { Settler } from "./settler.ts";
 import type { Progress } from "./settlement.ts";
 
@@ -29,6 +30,7 @@ export type EngineDependencies = Readonly<{
  */
 export type Engine = AsyncDisposable &
   Settler &
+  Pick<Ownership, "noteVerified"> &
   Readonly<{
     /** How far the settlement of a payment is, and who owns it; nothing when it was not begun. */
     progress: (payment: SignedPayment) => Promise<Progress | undefined>;

@@ -41,6 +41,15 @@ export const sqliteLedgerMigrations: Migrations = [
   // What was settled before owners were known may have paid for something: it is closed. What is under way goes to who asks first.
   `ALTER TABLE settlement ADD COLUMN owner TEXT;
    UPDATE settlement SET owner = 'closed' WHERE state = 'settled'`,
+  `CREATE TABLE verification (
+     chain_id INTEGER NOT NULL,
+     id TEXT NOT NULL,
+     owner TEXT NOT NULL,
+     times INTEGER NOT NULL,
+     at_ms INTEGER NOT NULL,
+     PRIMARY KEY (chain_id, id, owner)
+   ) STRICT;
+   CREATE INDEX verification_by_time ON verification (at_ms)`,
 ];
 
 /**
@@ -99,4 +108,13 @@ export const postgresLedgerMigrations: Migrations = [
    )`,
   `ALTER TABLE settlement ADD COLUMN owner text;
    UPDATE settlement SET owner = 'closed' WHERE state = 'settled'`,
+  `CREATE TABLE verification (
+     chain_id bigint NOT NULL,
+     id text NOT NULL,
+     owner text NOT NULL,
+     times bigint NOT NULL,
+     at_ms bigint NOT NULL,
+     PRIMARY KEY (chain_id, id, owner)
+   );
+   CREATE INDEX verification_by_time ON verification (at_ms)`,
 ];

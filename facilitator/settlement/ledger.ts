@@ -32,8 +32,8 @@ export type Ledger = Readonly<{
   /** Forgets a transaction that no node took, and its settlement if it has no other. */
   withdraw: (attempt: Attempt) => Promise<void>;
   unfinished: () => Promise<readonly Unfinished[]>;
-  /** Forgets what was finished before the time given. Returns how many settlements those were. */
-  prune: (finishedBeforeMs: number) => Promise<number>;
+  /** Forgets what was finished, or only verified, before the time given. Returns how many settlements those were. */
+  prune: (beforeMs: number) => Promise<number>;
 }>;
 
 /** What a ledger works with. */
@@ -60,6 +60,8 @@ const deleteAttemptSql = "DELETE FROM attempt WHERE chain_id = $1 AND hash = $2 
 
 const deleteChildlessSql = `DELETE FROM settlement WHERE chain_id = $1 AND state = 'begun' AND id = $2
   AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id)`;
+
+const deleteVerificationsSql = "DELETE FROM verification WHERE at_ms < $1";
 
 const deleteFinishedSql = "DELETE FROM settlement WHERE state <> 'begun' AND finished_at_ms < $1";
 
@@ -96,7 +98,10 @@ export function createLedger(
         if (row !== undefined) await connection.change(deleteChildlessSql, [chainId, String(row["settlement_id"])]);
       }),
     unfinished: () => store.transaction((connection) => readUnfinished(connection, chainId)),
-    prune: (finishedBeforeMs) => store.change(deleteFinishedSql, [finishedBeforeMs]),
+    prune: async (beforeMs) => {
+      await store.change(deleteVerificationsSql, [beforeMs]);
+      return store.change(deleteFinishedSql, [beforeMs]);
+    },
   };
 }
 

@@ -15,6 +15,10 @@ export type Ownership = Readonly<{
   release: (id: Hex, owner: string) => Promise<void>;
   /** Makes it nobody's for good. True for the one call that did. */
   close: (id: Hex, owner: string) => Promise<boolean>;
+  /** Notes that a seller is about to verify a payment. */
+  noteVerified: (id: Hex, owner: string) => Promise<void>;
+  /** Whether a seller verified a payment once at most. */
+  verifiedOnce: (id: Hex, owner: string) => Promise<boolean>;
 }>;
 
 /** Owner of what nobody can own any more; no caller has this name. */
@@ -24,10 +28,14 @@ const takeSql = `UPDATE settlement SET owner = $3 WHERE chain_id = $1 AND id = $
 const releaseSql = "UPDATE settlement SET owner = NULL WHERE chain_id = $1 AND id = $2 AND owner = $3";
 const closeSql = `UPDATE settlement SET owner = '${closed}' WHERE chain_id = $1 AND id = $2 AND owner = $3`;
 
+const noteVerifiedSql = `INSERT INTO verification (chain_id, id, owner, times, at_ms) VALUES ($1, $2, $3, 1, $4)
+  ON CONFLICT (chain_id, id, owner) DO UPDATE SET times = verification.times + 1, at_ms = excluded.at_ms`;
+const verifiedSql = "SELECT times FROM verification WHERE chain_id = $1 AND id = $2 AND owner = $3 AND times > 1";
+
 /** Makes the ownership of one chain's settlements over a store that has the ledger's tables. */
 export function createOwnership(
   { chainId }: Readonly<{ chainId: number }>,
-  { store }: Readonly<{ store: SqlStore }>,
+  { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
 ): Ownership {
   return {
     take: async (id, owner) => (await store.change(takeSql, [chainId, id, owner])) === 1,
@@ -35,6 +43,10 @@ export function createOwnership(
       await store.change(releaseSql, [chainId, id, owner]);
     },
     close: async (id, owner) => (await store.change(closeSql, [chainId, id, owner])) === 1,
+    noteVerified: async (id, owner) => {
+      await store.change(noteVerifiedSql, [chainId, id, owner, clock()]);
+    },
+    verifiedOnce: async (id, owner) => (await store.rows(verifiedSql, [chainId, id, owner])).length === 0,
   };
 }
 
@@ -54,6 +66,7 @@ export async function tell({ id, result, caller, isOwner }: Told, ownership: Own
     if (caller.kind === "call") await ownership.release(id, caller.owner);
     return result;
   }
-  if (caller.kind === "seller" && !(await ownership.close(id, caller.owner))) return duplicate;
-  return result;
+  if (caller.kind === "sale" || caller.kind === "call") return result;
+  if (caller.kind === "seller" && (await ownership.verifiedOnce(id, caller.owner))) return result;
+  return (await ownership.close(id, caller.owner)) ? result : duplicate;
 }

@@ -13,6 +13,7 @@ export async function startSoleEngine(
   const { book, submitter, ...settling } = await startSettling(options, dependencies);
   return {
     ...createSettler(options.settlement, { ...dependencies, book, submitter }),
+    noteVerified: dependencies.ownership.noteVerified,
     progress: async ({ id }) => {
       const running = book.get(id);
       return running === undefined ? ledger.progress(id) : { state: "begun", owner: running.owner };

@@ -14,7 +14,7 @@ export async function startEngine(options: EngineOptions, dependencies: EngineDe
   const { store, isShared } = await openLedgerStore({ path, ...shared }, { log });
   resources.use(store);
   const ledger = createLedger(options, { store, clock, guard: async () => undefined });
-  const ownership = createOwnership(options, { store });
+  const ownership = createOwnership(options, { store, clock });
   resources.use(startRetention({ retentionDays }, { ledger, clock, log }));
   const engine = isShared
     ? await startSharedEngine(options, { ...dependencies, store, ownership })

@@ -37,7 +37,7 @@ export function testLedger(open: (name: string) => Promise<SqlStore>): void {
   const scene = async (guard: () => Promise<void> = async () => undefined) => {
     const store = await open(`scene-${(count += 1)}`);
     const ledger = createLedger({ chainId: 1_672 }, { store, clock: () => 1_000, guard });
-    const ownership = createOwnership({ chainId: 1_672 }, { store });
+    const ownership = createOwnership({ chainId: 1_672 }, { store, clock: () => 1_000 });
     return { ...ledger, ownership, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
   };
   testJournal(scene);
@@ -154,6 +154,19 @@ function testOwners(scene: Scene): void {
     expect(await ledger.progress(settlement.id)).toEqual({ state: "begun", owner: undefined });
     const taken = await Promise.all(["a", "b", "c", "d"].map((name) => take(settlement.id, name)));
     expect(taken.filter(Boolean)).toHaveLength(1);
+  });
+
+  test("counts how often each seller verified a payment, and forgets it with old settlements", async () => {
+    await using ledger = await scene();
+    const { noteVerified, verifiedOnce } = ledger.ownership;
+    const answers = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
+    expect(await answers()).toEqual([true, true]);
+    await Promise.all([noteVerified(settlement.id, owner), noteVerified(settlement.id, "another")]);
+    expect(await answers()).toEqual([true, true]);
+    await noteVerified(settlement.id, owner);
+    expect(await answers()).toEqual([false, true]);
+    await ledger.prune(1_001);
+    expect(await answers()).toEqual([true, true]);
   });
 
   test("of many who close a settlement, one does, and nobody owns it any more", async () => {

@@ -65,6 +65,17 @@ test("the seller that settled a payment first owns it; another one is told that 
   expect(settled.body).toMatchObject({ success: true });
   const { transaction } = settled.body;
   expect((await facilitator.as(sellerB).settle(payment)).body).toMatchObject({ ...duplicate, transaction });
+  expect(await facilitator.as(sellerA).settle(payment), "asked again").toEqual(settled);
+  expect((await facilitator.as(sellerA).verify(payment)).body, "no second sale").toMatchObject({ isValid: false });
+});
+
+test("a seller that verified two copies of a payment is told one success, however often it settles", async () => {
+  const payment = await signPayment(chain.token);
+  const { verify, settle } = facilitator.as(sellerA);
+  const verdicts = await Promise.all([verify(payment), verify(payment)]);
+  expect(verdicts.map(({ body }) => body.isValid)).toEqual([true, true]);
+  expect((await settle(payment)).body).toMatchObject({ success: true });
+  expect((await settle(payment)).body).toMatchObject(duplicate);
 });
 
 test("one Idempotency-Key that two sellers happen to use names two sales", async () => {

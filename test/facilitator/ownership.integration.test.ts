@@ -108,10 +108,23 @@ test("a call without a name that is told settlement_pending owns it no longer: o
   expect((await other.verify(payment)).body).toMatchObject({ isValid: false });
 });
 
-test("a payer's payment-identifier names a caller, but copies of it are told one success", async () => {
-  const payment = identified(await signPayment(chain.token), "pay_7d5d747be160e280504c099d984bcfe0");
-  const answers = await Promise.all(Array.from({ length: 10 }, () => facilitator.settle(payment)));
-  expect(answers.filter(({ body }) => body.success)).toHaveLength(1);
+test("a payer's payment-identifier names a caller that may ask again", async () => {
+  const signed = await signPayment(chain.token);
+  const payment = identified(signed, "pay_7d5d747be160e280504c099d984bcfe0");
+  const settled = await facilitator.settle(payment);
+  expect(settled.body).toMatchObject({ success: true });
+  expect(await facilitator.settle(payment)).toEqual(settled);
+  expect((await facilitator.settle(identified(signed, "pay_another_identifier"))).body).toMatchObject(duplicate);
+  expect((await facilitator.settle(signed)).body).toMatchObject(duplicate);
+});
+
+test("copies of a payment with a payment-identifier, each verified as a middleware does, are told one success", async () => {
+  const payment = identified(await signPayment(chain.token), "pay_7d5d747be160e280504c099d984bcfe1");
+  const copies = Array.from({ length: 10 }, async () => {
+    const verdict = await facilitator.verify(payment);
+    return verdict.body.isValid && (await facilitator.settle(payment)).body.success;
+  });
+  expect((await Promise.all(copies)).filter(Boolean)).toHaveLength(1);
 });
 
 test("a ledger from before owners were known: what was settled is told to nobody, what is under way to who asks first", async () => {
@@ -123,7 +136,7 @@ test("a ledger from before owners were known: what was settled is told to nobody
   const database = new DatabaseSync(ledgers.path("old"));
   const newest = "SELECT id FROM settlement ORDER BY begun_at_ms DESC LIMIT 1";
   database.exec(`UPDATE settlement SET state = 'begun', transaction_hash = NULL WHERE id = (${newest})`);
-  database.exec("ALTER TABLE settlement DROP COLUMN owner; PRAGMA user_version = 1");
+  database.exec("ALTER TABLE settlement DROP COLUMN owner; DROP TABLE verification; PRAGMA user_version = 1");
   database.close();
 
   await using second = await start("old");

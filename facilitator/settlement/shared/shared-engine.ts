@@ -22,6 +22,7 @@ export async function startSharedEngine(
   const onAsked = () => duty.term()?.wake();
   return {
     ...createSharedSettler(options.settlement, { ...dependencies, requests, watch, onAsked }),
+    noteVerified: dependencies.ownership.noteVerified,
     progress: async ({ id }) => (await requests.states([id])).get(id),
     inFlight: () => duty.term()?.settling.book.size() ?? 0,
     nextNonce: () => duty.term()?.settling.nextNonce(),
