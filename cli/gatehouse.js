@@ -1,96 +1,18 @@
 #!/usr/bin/env -S MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=131072 node
-// What `gatehouse` starts with. Plain JavaScript: a TypeScript file would load Node's type stripper, 25 MiB that stay, before the compile
-// cache could spare it. With the cache, only a file that changed is stripped and compiled again. The variables above make
-// the C library keep one heap for all threads, and give freed memory back.
-import { spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { enableCompileCache, getCompileCacheDir } from "node:module";
-import { join } from "node:path";
-import { setFlagsFromString } from "node:v8";
-import v8Flags from "../sidecar/v8-flags.json" with { type: "json" };
+// What `gatehouse` starts with: looks at Node's version and starts the rest. Nothing is imported above that line, and nothing here is newer
+// than `import()`, because an old Node would end with an error about what it can't read instead of one about itself. The variables above
+// make the C library keep one heap for all threads, and give freed memory back.
 
-const root = join(import.meta.dirname, "..");
+/** The same as `engines` in package.json. */
+const nodeNeeded = 24;
 
-/** Where the cache is unless `NODE_COMPILE_CACHE` names a place: only who may change the installed packages may change it. */
-const cacheDirectory = join(root, "node_modules/.cache/gatehouse");
-
-/** The rooms that a sidecar is loaded from. */
-const sidecarRooms = ["cli", "daemon", "sidecar"];
-
-/** How long a sidecar's first start may wait for the compiler; it starts all the same. */
-const compileDeadlineMs = 10_000;
-
-endBeforeServing();
-
-const [, , command] = process.argv;
-if (command === "sidecar" || command === "compile-sidecar") {
-  // A sidecar lives beside a node that wants the memory. Its gateway turns to speed once it is busy.
-  for (const flag of v8Flags.room) setFlagsFromString(flag);
-}
-enableCompileCache(cacheDirectory);
-if (command === "compile-sidecar") await loadSidecar();
-else {
-  if (command === "sidecar") compileOnce();
-  await import("./gatehouse.ts");
-}
-
-/**
- * Ends the process when it is told to stop before what it loads listens for that. As the first process of a container it would otherwise
- * run on: the kernel drops a signal that such a process has no handler for (pid_namespaces(7)).
- */
-function endBeforeServing() {
-  for (const name of ["SIGHUP", "SIGINT", "SIGTERM"]) {
-    process.on(name, (_, number) => {
-      if (process.listenerCount(name) === 1) process.exit(128 + number);
-    });
-  }
-}
-
-/** What `compileOnce` runs: loads every file of a sidecar, so that this process leaves them compiled when it ends, and notes of which. */
-async function loadSidecar() {
-  const directory = getCompileCacheDir();
-  await import("../sidecar/main.ts");
-  if (directory !== undefined) writeFileSync(markerIn(directory), fingerprint());
-  process.argv.splice(2, 1, "--version");
-  await import("./gatehouse.ts");
-}
-
-/**
- * Compiles a sidecar in another process where that was not done for these very files, so that none of the cost stays in this one. A
- * process that can't write the cache, or takes too long, changes nothing: the sidecar then compiles for itself.
- */
-function compileOnce() {
-  const directory = getCompileCacheDir();
-  if (directory === undefined || !isWritable(directory)) return;
-  const marker = markerIn(directory);
-  if (existsSync(marker) && readFileSync(marker, "utf8") === fingerprint()) return;
-  spawnSync(process.execPath, [import.meta.filename, "compile-sidecar"], {
-    stdio: "ignore",
-    timeout: compileDeadlineMs,
-  });
-}
-
-/** @param {string} directory Of the cache, for this version of Node and this user. */
-function markerIn(directory) {
-  return join(directory, "sidecar");
-}
-
-/** @param {string} directory */
-function isWritable(directory) {
-  try {
-    accessSync(directory, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Changes with every change of a sidecar's files. */
-function fingerprint() {
-  const files = sidecarRooms.flatMap((room) =>
-    readdirSync(join(root, room), { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".ts"))
-      .map((name) => join(root, room, name)),
+if (Number(process.versions.node.split(".")[0]) < nodeNeeded) {
+  process.stderr.write(
+    `gatehouse: this is Node ${process.versions.node} (${process.execPath}); Gatehouse needs Node ${nodeNeeded} or later. ` +
+      "Install it (https://nodejs.org), or put it first on PATH.\n",
   );
-  return `${root} ${files.length} ${files.reduce((sum, file) => sum + statSync(file).mtimeMs, 0)}`;
+  process.exitCode = 1;
+} else {
+  // A failure ends the process with its trace, as one in this file would.
+  void import("./launch.js");
 }

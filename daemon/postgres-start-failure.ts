@@ -13,8 +13,8 @@ type Place = Readonly<{ url: Secret; setting: string; schema: string }>;
  */
 export function describeStartFailure(error: unknown, { url, setting, schema }: Place): Error {
   if (error instanceof StartupError) return error;
-  const { host, port, database = "", user = "" } = new Client({ connectionString: url.reveal() });
-  const server = `PostgreSQL at ${urlAuthority(host, port)}`;
+  const { database = "", user = "" } = new Client({ connectionString: url.reveal() });
+  const server = serverOf(url);
   const cause = error instanceof StoreError ? error.cause : error;
   const { code = "", message = "" } = cause as Readonly<{ code?: string; message?: string }>;
   const tell = (text: string) => new StartupError(`${setting}: ${text}`, { cause });
@@ -39,4 +39,14 @@ export function describeStartFailure(error: unknown, { url, setting, schema }: P
         `can't use ${server} (${message === "" ? code : message}); correct the URL, or see that the server runs and is reached from here.`,
       );
   }
+}
+
+/** Where the database is and which setting says so, e.g. `PostgreSQL at db:5432 (GATEHOUSE_…_URL)`. */
+export function placeOf({ url, setting }: Pick<Place, "url" | "setting">): string {
+  return `${serverOf(url)} (${setting})`;
+}
+
+function serverOf(url: Secret): string {
+  const { host, port } = new Client({ connectionString: url.reveal() });
+  return `PostgreSQL at ${urlAuthority(host, port)}`;
 }

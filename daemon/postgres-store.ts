@@ -2,7 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Pool, TypeOverrides, types, type ClientBase, type PoolClient } from "pg";
 import type { Logger } from "./log.ts";
 import { migrate } from "./postgres-migration.ts";
-import { describeStartFailure } from "./postgres-start-failure.ts";
+import { describeStartFailure, placeOf } from "./postgres-start-failure.ts";
+import { startStep } from "./start-step.ts";
 import { isSerializationFailure, storeFailure } from "./postgres-failure.ts";
 import type { Secret } from "./secret.ts";
 import type { SqlConnection, SqlRow, SqlStore, SqlValue } from "./sql-store.ts";
@@ -60,12 +61,14 @@ export async function openPostgresStore(
   // An idle connection that the server ends is no fault yet; the next question opens another.
   pool.on("error", (error) => log.debug({ err: error }, "PostgreSQL ended an idle connection"));
   try {
-    const client = await pool.connect();
-    try {
-      await migrate(client, options);
-    } finally {
-      client.release();
-    }
+    await startStep(placeOf(options), async () => {
+      const client = await pool.connect();
+      try {
+        await migrate(client, options);
+      } finally {
+        client.release();
+      }
+    });
   } catch (error) {
     await pool.end();
     throw describeStartFailure(error, options);

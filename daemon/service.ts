@@ -3,9 +3,11 @@ import type { z } from "zod";
 import { within } from "./deadline.ts";
 import { createLog, type Logger } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
+import { environmentName } from "./settings-leaf.ts";
 import { SettingsError } from "./settings-problem.ts";
 import { readSettings, type SettingsDefinition } from "./settings.ts";
-import { StartupError } from "./startup-error.ts";
+import { failureLines } from "./start-failure.ts";
+import { startWithin } from "./start-step.ts";
 import { aborted, stopSignal } from "./stop-signal.ts";
 import { userStateDirectory } from "./user-state-directory.ts";
 
@@ -31,11 +33,15 @@ export type Service<Schema extends z.ZodObject> = Readonly<{
 }>;
 
 /** Settings that every service has (`defineSettings` adds them). */
-type CommonSettings = Readonly<{ log: { level: string }; shutdown: { graceMs: number } }>;
+type CommonSettings = Readonly<{
+  log: { level: string };
+  start: { deadlineMs: number };
+  shutdown: { graceMs: number };
+}>;
 
 /**
  * Runs a service until it is told to stop, and returns the process's exit status: 0 after a clean stop, 1 when settings are
- * bad, the start fails, or the stop takes longer than `shutdown.graceMs`. A stop that comes while the service starts does not
+ * bad, the start fails or takes longer than `start.deadlineMs`, or the stop takes longer than `shutdown.graceMs`. A stop that comes while the service starts does not
  * wait for the start. A parent with an IPC channel is sent `{ type: "ready", urls }` once the service takes requests.
  */
 export async function runService<Schema extends z.ZodObject>(
@@ -74,7 +80,9 @@ async function serve<Schema extends z.ZodObject>(
   const { log, signal } = context;
   const stopped = aborted(signal);
   const start = async (): Promise<void> => {
-    const { urls } = await service.start(settings, context);
+    const { deadlineMs } = (settings as CommonSettings).start;
+    const setting = environmentName(service.definition.service, ["start", "deadlineMs"]);
+    const { urls } = await startWithin({ deadlineMs, setting }, () => service.start(settings, context));
     if (signal.aborted) return;
     log.info({ urls }, "ready");
     process.send?.({ type: "ready", urls });
@@ -92,8 +100,8 @@ async function serve<Schema extends z.ZodObject>(
   return undefined;
 }
 
+/** Settings name their service themselves. */
 function startFailure(service: string, error: unknown): string {
-  if (error instanceof SettingsError) return error.message;
-  if (error instanceof StartupError) return `${service}: ${error.message}`;
-  return `${service}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  const lines = failureLines(error);
+  return (error instanceof SettingsError ? lines : lines.map((line) => `${service}: ${line}`)).join("\n");
 }

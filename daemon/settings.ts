@@ -25,6 +25,15 @@ const common = {
       .describe("Least severe level that is logged")
       .meta({ expected: "one of fatal, error, warn, info, debug, trace, silent" }),
   }),
+  start: section({
+    deadlineMs: z
+      .int()
+      .min(100)
+      .max(3_600_000)
+      .default(120_000)
+      .describe("How long a start may take before the process gives up and says what it waited for")
+      .meta({ expected: "milliseconds, a whole number from 100 to 3600000" }),
+  }),
   shutdown: section({
     graceMs: z
       .int()
@@ -37,7 +46,7 @@ const common = {
 };
 
 /**
- * Defines the settings of a service; `log` and `shutdown` are added, because every service has them.
+ * Defines the settings of a service; `log`, `start` and `shutdown` are added, because every service has them.
  *
  * @example
  * export const facilitatorSettings = defineSettings("facilitator", {

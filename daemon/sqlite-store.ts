@@ -41,7 +41,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
 
 function openExclusively({ path, migrations, rival, setting }: SqliteStoreOptions): DatabaseSync {
   try {
-    const database = openSqlite(path, migrations);
+    const database = openSqlite(path, migrations, setting);
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
     return database;
   } catch (cause) {

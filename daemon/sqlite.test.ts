@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSqlite } from "./sqlite.ts";
+import { StartupError } from "./startup-error.ts";
 
 const first = "CREATE TABLE payment (id TEXT PRIMARY KEY) STRICT";
 const second = "ALTER TABLE payment ADD COLUMN state TEXT";
@@ -27,6 +28,39 @@ describe("openSqlite", () => {
         .map((row) => ({ ...row })),
     ).toEqual([{ id: "a", state: null }]);
     after.close();
+  });
+
+  it("says in one line what is wrong with a file that is no database, or a damaged one, and what to do", () => {
+    const path = join(folder, "ledger.db");
+    writeFileSync(path, "these are not the bytes of a database, however long the text is".repeat(100));
+    const refusal = () => openSqlite(path, [first], "GATEHOUSE_TILL_LEDGER_PATH");
+    expect(refusal).toThrow(StartupError);
+    expect(refusal).toThrow(
+      `${path} is damaged, or no SQLite database (file is not a database); put back a copy of it and of the files beside it, or set GATEHOUSE_TILL_LEDGER_PATH to another place.`,
+    );
+    rmSync(path);
+    const whole = openSqlite(path, [first]);
+    whole.exec(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) INSERT INTO payment SELECT hex(randomblob(400)) FROM n",
+    );
+    whole.close();
+    const bytes = readFileSync(path);
+    bytes.fill(0xff, 8_192, 12_288);
+    writeFileSync(path, bytes);
+    expect(refusal).toThrow(`${path} is damaged, or no SQLite database (`);
+  });
+
+  it("says in one line that a folder or file can't be written", () => {
+    writeFileSync(join(folder, "file"), "");
+    const inFile = join(folder, "file", "ledger.db");
+    expect(() => openSqlite(inFile, [first], "GATEHOUSE_TILL_LEDGER_PATH")).toThrow(
+      /ledger\.db can't be opened for writing \(E\w+\); let user \d+ write to .*, or set GATEHOUSE_TILL_LEDGER_PATH to another place\.$/,
+    );
+    const directory = join(folder, "ledger.db");
+    mkdirSync(directory);
+    expect(() => openSqlite(directory, [first])).toThrow(
+      /can't be opened for writing \(unable to open database file\); let/,
+    );
   });
 
   it("refuses a database that a newer version made", () => {

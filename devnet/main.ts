@@ -1,4 +1,5 @@
 import type { Service } from "#daemon/service.ts";
+import { startStep } from "#daemon/start-step.ts";
 import { startNode } from "./node/node.ts";
 import { prepareNode } from "./prepared-node.ts";
 import { devnetSettings } from "./settings.ts";
@@ -9,7 +10,9 @@ export const devnet: Service<typeof devnetSettings.schema> = {
   async start(settings, { log, resources, signal }) {
     const { workspace, parameters } = await prepareNode(settings);
     const { configPath, runDirectory } = workspace;
-    const running = resources.use(await startNode({ configPath, runDirectory, parameters }, { log, signal }));
+    const running = resources.use(
+      await startStep("its own chain", () => startNode({ configPath, runDirectory, parameters }, { log, signal })),
+    );
     void running.ended.then((error) => {
       log.fatal({ err: error }, "the chain is lost; ending");
       process.exit(1);

@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
+import { startStep } from "#daemon/start-step.ts";
 import { readinessOf, type Readiness } from "#daemon/readiness.ts";
 import { createChain } from "./chain/chain.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";
@@ -86,11 +87,9 @@ export async function createFacilitator(
   const terms = acceptedTerms(options);
   const { gasLimit } = settlement;
   const about = { chainId: chainOptions.id, rpcUrl, nativeDecimals: chainOptions.nativeDecimals, gasLimit };
+  const watching = { ...about, signer: signer.address, assets: [...terms.assets.values()] };
   const watch = resources.use(
-    await startChainWatch(
-      { ...about, signer: signer.address, assets: [...terms.assets.values()] },
-      { chain, fees, log },
-    ),
+    await startStep(`the node at ${new URL(rpcUrl).origin}`, () => startChainWatch(watching, { chain, fees, log })),
   );
   const check = (payment: SignedPayment) => checkOnChain(payment, { signer: signer.address, gasLimit }, { chain });
   const engine = resources.use(

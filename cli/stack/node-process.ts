@@ -1,11 +1,18 @@
 import { existsSync, globSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { StartupError } from "#daemon/startup-error.ts";
+import { runningNode } from "#devnet/node/running-node.ts";
 import { runOps } from "./run-ops.ts";
+
+/** Where a node is: the folder of `ops`, and the one of its process id. */
+type NodePlace = Readonly<{ directory: string; runDirectory: string }>;
 
 /** How the node is started and stopped. */
 export type NodeProcessOptions = Readonly<{
   /** Folder of `ops` and `node.conf`. */
   binDirectory: string;
+  /** Folder of its process id. */
+  runDirectory: string;
   startDeadlineMs: number;
   stopDeadlineMs: number;
   /** Cuts the start off. */
@@ -22,9 +29,9 @@ export type NodeProcess = AsyncDisposable & Readonly<{ readyAfterMs: number }>;
  * @throws {StartupError} with what `ops` printed.
  */
 export async function startNode(options: NodeProcessOptions): Promise<NodeProcess> {
-  const { binDirectory, startDeadlineMs, signal } = options;
+  const { binDirectory, runDirectory, startDeadlineMs, signal } = options;
   const startedAt = performance.now();
-  const stop = () => stopNode(binDirectory, options.stopDeadlineMs);
+  const stop = () => stopNode({ directory: binDirectory, runDirectory }, options.stopDeadlineMs);
   try {
     await runOps(["start", "--config", "./node.conf"], {
       directory: binDirectory,
@@ -40,11 +47,24 @@ export async function startNode(options: NodeProcessOptions): Promise<NodeProces
 
 /** Stops the node that a killed stack left running in a workspace, if there is one, so that its ports are free again. */
 export async function stopLeftNode(workspace: string, stopDeadlineMs: number): Promise<void> {
-  if (!existsSync(join(workspace, "run", "node.pid"))) return;
+  const runDirectory = join(workspace, "run");
+  if (!existsSync(join(runDirectory, "node.pid"))) return;
   const [ops] = globSync(["bin/ops", "*/domain/client/bin/ops"], { cwd: workspace });
-  if (ops !== undefined) await stopNode(join(workspace, dirname(ops)), stopDeadlineMs);
+  if (ops !== undefined) await stopNode({ directory: join(workspace, dirname(ops)), runDirectory }, stopDeadlineMs);
 }
 
-async function stopNode(directory: string, deadlineMs: number): Promise<void> {
-  await runOps(["stop", "--force"], { directory, deadlineMs });
+/**
+ * Stops a node by its own `ops`; one that does not stop in time is killed, so that nothing is left of a stack.
+ *
+ * @throws {StartupError} that says so.
+ */
+async function stopNode({ directory, runDirectory }: NodePlace, deadlineMs: number): Promise<void> {
+  try {
+    await runOps(["stop", "--force"], { directory, deadlineMs });
+  } catch (cause) {
+    const node = await runningNode(runDirectory);
+    if (node === undefined) return;
+    process.kill(node.pid, "SIGKILL");
+    throw new StartupError(`${(cause as Error).message}; the node (process ${node.pid}) was killed.`, { cause });
+  }
 }

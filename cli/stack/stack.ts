@@ -1,13 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { SettingsError } from "#daemon/settings-problem.ts";
-import { StartupError } from "#daemon/startup-error.ts";
+import { failureLines } from "#daemon/start-failure.ts";
 import { aborted, stopSignal } from "#daemon/stop-signal.ts";
 import { prepareNode } from "#devnet/prepared-node.ts";
 import { embeddedAccounts, writeKeyFile } from "./accounts.ts";
 import type { Variables } from "./child-environment.ts";
 import type { ChildService } from "./child-service.ts";
 import { requireFreePorts } from "./free-ports.ts";
+import { watchLauncher } from "./launcher-watch.ts";
 import { partGroup } from "./part-group.ts";
 import { startNode, stopLeftNode } from "./node-process.ts";
 import { purchase } from "./purchase.ts";
@@ -58,9 +58,24 @@ const interruptedStatus = 130;
  * exit status: 0, 1 when a step failed, which `stderr` names, or 130 when it was stopped before the payment.
  */
 export async function runStack(options: StackOptions, dependencies: StackDependencies): Promise<number> {
+  const resources = new AsyncDisposableStack();
+  const status = await runUntilStopped(options, resources, dependencies);
+  try {
+    await resources.disposeAsync();
+    return status;
+  } catch (error) {
+    for (const line of failureLines(error)) dependencies.stderr.write(`${line}\n`);
+    return Math.max(status, 1);
+  }
+}
+
+async function runUntilStopped(
+  options: StackOptions,
+  resources: AsyncDisposableStack,
+  dependencies: StackDependencies,
+): Promise<number> {
   const startedAt = performance.now();
-  const signal = stopSignal();
-  await using resources = new AsyncDisposableStack();
+  const signal = AbortSignal.any([stopSignal(), resources.use(watchLauncher(options.env)).gone]);
   try {
     const directory = stateDirectory(options.stateDirectory);
     resources.use(await lockStateDirectory(directory, options.fresh));
@@ -75,7 +90,7 @@ export async function runStack(options: StackOptions, dependencies: StackDepende
     return 0;
   } catch (error) {
     if (signal.aborted) return interruptedStatus;
-    dependencies.stderr.write(`${failure(error)}\n`);
+    for (const line of failureLines(error)) dependencies.stderr.write(`${line}\n`);
     return 1;
   }
 }
@@ -141,7 +156,7 @@ async function startParts(
   const { readyDeadlineMs: startDeadlineMs, backStopDeadlineMs, frontStopDeadlineMs } = limits;
   const back = resources.use(partGroup());
   const [node, pushgateway, upstream] = await back.start([
-    startNode({ binDirectory: workspace.binDirectory, startDeadlineMs, stopDeadlineMs: backStopDeadlineMs, signal }),
+    startNode({ ...workspace, startDeadlineMs, stopDeadlineMs: backStopDeadlineMs, signal }),
     child("pushgateway", backStopDeadlineMs),
     child("upstream", backStopDeadlineMs),
   ]);
@@ -163,9 +178,4 @@ async function startParts(
 
 function rowsOf({ urls, readyAfterMs }: ChildService): ReadyRow[] {
   return Object.entries(urls).map(([name, url]) => ({ name, url, readyAfterMs }));
-}
-
-function failure(error: unknown): string {
-  if (error instanceof StartupError || error instanceof SettingsError) return error.message;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

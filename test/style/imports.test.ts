@@ -14,7 +14,8 @@ const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
   cli: [
     /^daemon\//,
     /^(sidecar|sidecar\/engine-proxy|sidecar\/gateway-alone|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
-    /^devnet\/(prepared-node|token\/address)\.ts$/,
+    // running-node: the stack ends a node that its own `ops` does not end in time.
+    /^devnet\/(prepared-node|token\/address|node\/running-node)\.ts$/,
     /^client\/(pay|paying-fetch|exit-status)\.ts$/,
     /^sidecar\/(upkeep\/(plan|lint|resume|adopt)|restore\/restore|volume-snapshot\/volume-snapshot)-command\.ts$/,
     // Where a running sidecar is asked is told by its settings, and by nothing else of the upkeep.

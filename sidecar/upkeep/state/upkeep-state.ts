@@ -73,7 +73,7 @@ const migrations = [
 
 /** Opens (or makes) the state in a directory. */
 export function openUpkeepState(directory: string): UpkeepState {
-  const database = openSqlite(join(directory, upkeepStateFile), migrations);
+  const database = openSqlite(join(directory, upkeepStateFile), migrations, "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY");
   return {
     directory,
     identity: fact(database, "identity"),

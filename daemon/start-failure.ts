@@ -1,0 +1,31 @@
+import { DeadlineError } from "./deadline.ts";
+import { SettingsError } from "./settings-problem.ts";
+import { StartupError } from "./startup-error.ts";
+
+/** What a person can do about an error of the operating system. */
+const advice: Readonly<Record<string, string>> = {
+  EACCES: "let this process's user do that, or name another place in the settings",
+  EPERM: "let this process's user do that, or name another place in the settings",
+  EROFS: "the file system is read-only: mount it for writing, or name another place in the settings",
+  ENOSPC: "make room on that disk",
+  EDQUOT: "make room on that disk",
+  ENOENT: "make it, or correct the path in the settings",
+  ENOTDIR: "a file stands where a directory is wanted; correct the path in the settings",
+  EEXIST: "a file stands where a directory is wanted; correct the path in the settings",
+  EISDIR: "a directory stands where a file is wanted; correct the path in the settings",
+  EMFILE: "raise the limit of open files (ulimit -n)",
+};
+
+/** Why a process did not start or stop as it should, for its standard error: a line a reason. Only what nobody foresaw has a trace. */
+export function failureLines(error: unknown): readonly string[] {
+  if (error instanceof SettingsError) return error.message.split("\n");
+  if (error instanceof StartupError) return error.message.split("\n");
+  if (error instanceof DeadlineError) return [`${error.message}; what was left is ended with the process.`];
+  if (error instanceof SuppressedError) return [...failureLines(error.suppressed), ...failureLines(error.error)];
+  if (error instanceof AggregateError) return error.errors.flatMap(failureLines);
+  if (!(error instanceof Error)) return [String(error)];
+  const { code = "", path, syscall } = error as NodeJS.ErrnoException;
+  const known = advice[code];
+  if (path !== undefined && known !== undefined) return [`can't ${syscall ?? "use"} ${path} (${code}): ${known}.`];
+  return [error.stack ?? error.message];
+}

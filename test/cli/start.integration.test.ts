@@ -1,0 +1,139 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, onTestFinished, test } from "vitest";
+import { runGatehouse } from "../support/run-command.ts";
+
+const program = join(import.meta.dirname, "../../cli/gatehouse.js");
+const engines = (
+  JSON.parse(readFileSync(join(import.meta.dirname, "../../package.json"), "utf8")) as {
+    engines: { node: string };
+  }
+).engines.node;
+
+/** A `node` of this machine that is older than Gatehouse needs, outside of the project's own. */
+function oldNode(): string | undefined {
+  const needed = Number(engines.replace(">=", ""));
+  return (process.env["PATH"] ?? "")
+    .split(delimiter)
+    .filter((directory) => !directory.includes("node_modules"))
+    .map((directory) => join(directory, "node"))
+    .filter((path) => existsSync(path))
+    .find((path) => Number(/^v(\d+)/.exec(execFileSync(path, ["--version"], { encoding: "utf8" }))?.[1]) < needed);
+}
+
+const old = oldNode();
+test.skipIf(old === undefined)(
+  `an old Node is told so in one line${old === undefined ? " (skipped: no old Node on PATH)" : ""}`,
+  async () => {
+    const child = spawn(old!, [program, "sidecar"], { stdio: ["ignore", "pipe", "pipe"] });
+    const [[status], said] = await Promise.all([once(child, "exit"), text(child.stderr)]);
+    expect(status).toBe(1);
+    expect(said).toMatch(
+      new RegExp(
+        `^gatehouse: this is Node \\d+\\.\\d+\\.\\d+ \\(\\S+\\); Gatehouse needs Node ${engines.replace(">=", "")} or later\\. Install it .*\\n$`,
+      ),
+    );
+  },
+);
+
+/** A server that takes connections and never answers, with the connections so far. */
+async function silent() {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket.on("error", () => socket.destroy()));
+    resolve();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, asked };
+}
+
+/** Settings of a facilitator whose node or database is one that never answers. */
+function facilitatorEnv(ports: Readonly<{ node: number; postgres?: number }>): Record<string, string> {
+  return {
+    GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}`,
+    GATEHOUSE_FACILITATOR_ASSETS: `[{"address":"0x${"aa".repeat(20)}","name":"USDC","version":"2"}]`,
+    GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: `http://127.0.0.1:${ports.node}`,
+    GATEHOUSE_FACILITATOR_CHAIN_RPC_TIMEOUT_MS: ports.postgres === undefined ? "60000" : "100",
+    GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
+    ...(ports.postgres === undefined
+      ? {}
+      : {
+          GATEHOUSE_FACILITATOR_LEDGER_URL: `postgresql://u:hidden@127.0.0.1:${ports.postgres}/db`,
+          GATEHOUSE_FACILITATOR_LEDGER_CONNECT_TIMEOUT_MS: "60000",
+        }),
+  };
+}
+
+test("a start that waits for a node that never answers ends at its deadline, and names it", async () => {
+  const node = await silent();
+  const { status, stderr } = await runGatehouse(["facilitator"], {
+    ...facilitatorEnv({ node: node.port }),
+    GATEHOUSE_FACILITATOR_START_DEADLINE_MS: "300",
+  });
+  expect([status, stderr]).toEqual([
+    1,
+    `facilitator: did not start within 300 ms: it still waits for the node at http://127.0.0.1:${node.port}. See that it answers, or raise GATEHOUSE_FACILITATOR_START_DEADLINE_MS.\n`,
+  ]);
+});
+
+test("a start that waits for a PostgreSQL that never answers ends at its deadline, and names it without its password", async () => {
+  const [node, postgres] = [await silent(), await silent()];
+  const { status, stderr } = await runGatehouse(["facilitator"], {
+    ...facilitatorEnv({ node: node.port, postgres: postgres.port }),
+    GATEHOUSE_FACILITATOR_START_DEADLINE_MS: "1500",
+  });
+  expect(status).toBe(1);
+  expect(stderr).toContain(
+    `it still waits for PostgreSQL at 127.0.0.1:${postgres.port} (GATEHOUSE_FACILITATOR_LEDGER_URL).`,
+  );
+  expect(stderr).not.toContain("hidden");
+});
+
+test("SIGTERM while a start waits ends it at once", async () => {
+  const node = await silent();
+  const child = spawn(process.execPath, [program, "facilitator"], {
+    env: { PATH: process.env["PATH"] ?? "", ...facilitatorEnv({ node: node.port }) },
+    stdio: "ignore",
+  });
+  await node.asked;
+  const askedAt = performance.now();
+  child.kill("SIGTERM");
+  expect(await once(child, "exit")).toEqual([0, null]);
+  expect(performance.now() - askedAt).toBeLessThan(3_000);
+});
+
+test("a state directory that can't be made, and one that holds no database, are one line with what to do", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "gatehouse-start-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, "file"), "x");
+  writeFileSync(join(folder, "upkeep.sqlite"), "x".repeat(10_000));
+  const start = (stateDirectory: string) =>
+    runGatehouse(["sidecar"], {
+      GATEHOUSE_SIDECAR_NODE_WORKSPACE: folder,
+      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
+      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
+      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+    });
+  const unmade = await start(join(folder, "file", "state"));
+  expect([unmade.status, unmade.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^sidecar: .*can't be made \(ENOTDIR\); .* GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY\.\n$/),
+  ]);
+  const damaged = await start(folder);
+  expect([damaged.status, damaged.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^sidecar: .*upkeep\.sqlite is damaged, or no SQLite database \(.*\); .* set GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to another place\. .*\n$/,
+    ),
+  ]);
+});

@@ -1,0 +1,82 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { spawnStack, stackPorts } from "../support/running-stack.ts";
+import { stackProcesses } from "../support/stack-processes.ts";
+import { until } from "../support/until.ts";
+
+const root = join(import.meta.dirname, "../..");
+const isUp = "Ctrl-C stops everything.";
+
+/** A process and all that it started, as far as that is still below it. */
+function family(pid: number): readonly number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number),
+  );
+  return [pid, ...children.flatMap(family)];
+}
+
+/** Whether a process runs; one that has ended and that nobody has asked for its status does not. */
+function runs(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+/** `npm start` as a person types it, up and running, and every process that belongs to it. */
+async function npmStart() {
+  const stateDirectory = mkdtempSync(join(tmpdir(), "gatehouse-npm-"));
+  const { env } = await stackPorts();
+  const npm = spawn("npm", ["start", "--", "--state-dir", stateDirectory], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [npm.stdout, npm.stderr]) stream.on("data", (chunk: Buffer) => (output += String(chunk)));
+  await until("npm start is up", 60_000, () => {
+    if (npm.exitCode !== null) throw new Error(`npm start ended: ${output}`);
+    return output.includes(isUp);
+  });
+  const node = JSON.parse(readFileSync(`${stateDirectory}/node/run/node.pid`, "utf8")) as { pid: number };
+  const processes = [...family(npm.pid!), ...family(node.pid)];
+  onTestFinished(() => {
+    for (const pid of processes.filter(runs)) process.kill(pid, "SIGKILL");
+    rmSync(stateDirectory, { recursive: true, force: true });
+  });
+  return { npm, processes };
+}
+
+test.each(["SIGTERM", "SIGKILL"] as const)(
+  "%s to npm itself ends the stack, its services and its node",
+  async (signal) => {
+    const { npm, processes } = await npmStart();
+    expect(processes.length).toBeGreaterThan(8);
+    npm.kill(signal);
+    await until("every process has ended", 20_000, () => !processes.some(runs));
+  },
+);
+
+test("Ctrl-C while the node does not stop in time: the node is killed, and a line says so, no trace", async () => {
+  await using stack = await spawnStack();
+  let errors = "";
+  stack.process.stderr?.on("data", (chunk: Buffer) => (errors += String(chunk)));
+  await until("the stack is up", 60_000, () => stack.output().includes(isUp));
+  const [ops] = [join(stack.stateDirectory, "node/bin/ops")];
+  rmSync(ops);
+  writeFileSync(ops, "#!/bin/sh\nexec sleep 60\n");
+  chmodSync(ops, 0o755);
+  const processes = [...stackProcesses(stack).values()];
+  const closed = once(stack.process, "close");
+  expect(await stack.stop()).toBe(1);
+  await closed;
+  expect(errors.trim()).toMatch(
+    /^\.\/ops stop --force in \S+ did not end within 3000 ms: .*; the node \(process \d+\) was killed\.$/,
+  );
+  await until("every process has ended", 10_000, () => !processes.some(runs));
+});
