@@ -3,7 +3,8 @@ import { defineConfig } from "vitest/config";
 /**
  * A test file's name tells its cost: `*.test.ts` is a unit test and stands beside its code, `*.integration.test.ts`
  * starts real services on free ports, `*.e2e.test.ts` runs the commands that a person types, `*.docker.test.ts` needs a Docker
- * engine and is no part of `npm test`.
+ * engine and is no part of `npm test`. The upkeep's integration tests run once more, as `integration-strict`, beside a node that is as
+ * rude as a node may be (`sidecar/testing/node-profile.ts`).
  */
 export default defineConfig({
   test: {
@@ -22,6 +23,16 @@ export default defineConfig({
           name: "integration",
           include: ["**/*.integration.test.ts"],
           exclude: ["node_modules/**", ".gatehouse/**"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: "integration-strict",
+          include: ["sidecar/upkeep/*.integration.test.ts"],
+          exclude: ["node_modules/**"],
+          env: { GATEHOUSE_DEVNET_PROFILE: "strict" },
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -33,7 +33,17 @@ export const nodeSection = section({
   dataPath: filePath
     .optional()
     .describe("Directory whose disk is watched; default: storage.mygrid_env.storage_data_path of the configuration"),
-  version: nodeVersion.optional().describe("The node's version; default: what node_cli, the RPC or the image tells"),
+  version: nodeVersion
+    .optional()
+    .describe("The node's version; default: what debug_protocolVersion, node_cli or the image tells"),
+  clientName: z
+    .string()
+    .regex(/^[\w.-]{1,100}$/)
+    .optional()
+    .describe(
+      "Name that the node's web3_clientVersion begins with; only then the version behind it counts, where nothing else tells one",
+    )
+    .meta({ expected: "the word before the first slash of the node's web3_clientVersion" }),
   image: z
     .string()
     .min(1)

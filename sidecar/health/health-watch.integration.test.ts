@@ -1,92 +1,16 @@
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
-import { pino } from "pino";
-import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { WebSocketServer } from "ws";
-import { readSettings } from "#daemon/settings.ts";
-import { systemClock } from "../clock.ts";
-import { askHttp } from "../http-ask.ts";
 import { nodeReadiness } from "../node-readiness.ts";
-import { sidecarSettings } from "../settings.ts";
-import { createCharts } from "../tell/charts.ts";
-import { createConditionBoard } from "../tell/condition-board.ts";
-import type { ConditionType } from "../tell/condition.ts";
 import { until } from "../testing/until.ts";
-import { startHealth } from "./health.ts";
-
-const log = pino({ level: "silent" });
-
-/** A node's HTTP port that answers as a test wants, at a free port. */
-async function serve(listener: RequestListener) {
-  const server = createServer(listener);
-  const sockets = new WebSocketServer({ noServer: true });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    server,
-    sockets,
-    [Symbol.asyncDispose]: async () => {
-      for (const client of sockets.clients) client.terminate();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
-
-/** Answers JSON-RPC from a table of results. */
-function rpc(results: Readonly<Record<string, () => unknown>>): RequestListener {
-  return (request, response) => {
-    let body = "";
-    request.on("data", (chunk: Buffer) => (body += chunk.toString()));
-    request.on("end", () => {
-      const { id, method } = JSON.parse(body) as { id: number; method: string };
-      const result = results[method];
-      const answer =
-        result === undefined ? { error: { code: -32_601, message: "no such method" } } : { result: result() };
-      response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
-    });
-  };
-}
-
-function watch(url: string, environment: Readonly<Record<string, string>> = {}) {
-  const settings = readSettings(sidecarSettings, {
-    env: {
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: url,
-      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "20",
-      GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "300",
-      GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "300",
-      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
-      ...environment,
-    },
-  });
-  const metrics = new Registry();
-  const events = { add: () => undefined, list: () => [] };
-  const board = createConditionBoard({ log, metrics, clock: systemClock, events });
-  const health = startHealth(settings, {
-    log,
-    metrics,
-    clock: systemClock,
-    ask: askHttp,
-    board,
-    charts: createCharts(),
-  });
-  const words = async (type: ConditionType, reason: string) => {
-    const condition = await until(
-      () => board.get(type),
-      (found) => found?.reason === reason,
-    );
-    return condition?.message.replaceAll(/127\.0\.0\.1:\d+/g, "node");
-  };
-  return { board, metrics, words, [Symbol.asyncDispose]: () => health[Symbol.asyncDispose]() };
-}
-
-const good = { eth_chainId: () => "0x688", web3_clientVersion: () => "node/v0.16.2", eth_syncing: () => false };
-const rising = () => `0x${Math.floor(Date.now() / 10).toString(16)}`;
+import {
+  answersRpc,
+  goodAnswers as good,
+  risingHeight as rising,
+  serveNode as serve,
+  watchNode as watch,
+} from "../testing/watched-node.ts";
 
 test("a node that is well is ready; its metrics say so", async () => {
-  await using node = await serve(rpc({ ...good, eth_blockNumber: rising }));
+  await using node = await serve(answersRpc({ ...good, eth_blockNumber: rising }));
   await using health = watch(node.url);
   await health.words("HeightAdvancing", "Advancing");
   await health.words("ChainIdExpected", "Expected");
@@ -95,7 +19,7 @@ test("a node that is well is ready; its metrics say so", async () => {
 });
 
 test("an RPC that refuses", async () => {
-  const { url, ...server } = await serve(rpc(good));
+  const { url, ...server } = await serve(answersRpc(good));
   await server[Symbol.asyncDispose]();
   await using health = watch(url);
   expect(await health.words("RpcAnswering", "Refused")).toBe(
@@ -129,7 +53,7 @@ test("an RPC that answers far too much", async () => {
 });
 
 test("an RPC of another chain", async () => {
-  await using node = await serve(rpc({ ...good, eth_chainId: () => "0x1", eth_blockNumber: rising }));
+  await using node = await serve(answersRpc({ ...good, eth_chainId: () => "0x1", eth_blockNumber: rising }));
   await using health = watch(node.url);
   expect(await health.words("ChainIdExpected", "AnotherChain")).toBe(
     "The node answers chain id 1, expected 1672; correct node.httpUrl or node.chainId.",
@@ -139,7 +63,7 @@ test("an RPC of another chain", async () => {
 /** A node at a height that a test sets, as it appears in messages. */
 async function serveHeight(first: number) {
   const state = { height: first };
-  const node = await serve(rpc({ ...good, eth_blockNumber: () => `0x${state.height.toString(16)}` }));
+  const node = await serve(answersRpc({ ...good, eth_blockNumber: () => `0x${state.height.toString(16)}` }));
   return { ...node, state };
 }
 
@@ -189,7 +113,7 @@ test("a height that stays beside references is right while they have no block mo
   let isAnswering = true;
   let height = 16;
   await using reference = await serve((request, response) => {
-    if (isAnswering) rpc({ eth_blockNumber: () => `0x${height.toString(16)}` })(request, response);
+    if (isAnswering) answersRpc({ eth_blockNumber: () => `0x${height.toString(16)}` })(request, response);
     else response.end("oops");
   });
   await using health = watch(node.url, {
@@ -212,8 +136,8 @@ test("a height that stays beside references is right while they have no block mo
 });
 
 test("a height that lags the references, one of which is wrong", async () => {
-  await using node = await serve(rpc({ ...good, eth_blockNumber: () => "0x64" }));
-  await using reference = await serve(rpc({ eth_blockNumber: () => "0x1f4" }));
+  await using node = await serve(answersRpc({ ...good, eth_blockNumber: () => "0x64" }));
+  await using reference = await serve(answersRpc({ eth_blockNumber: () => "0x1f4" }));
   await using broken = await serve((_, response) => response.end("oops"));
   await using health = watch(node.url, {
     GATEHOUSE_SIDECAR_LAG_REFERENCES: `${reference.url},${broken.url}`,
@@ -225,7 +149,7 @@ test("a height that lags the references, one of which is wrong", async () => {
 });
 
 test("a WebSocket that freezes while HTTP answers", async () => {
-  await using node = await serve(rpc({ ...good, eth_blockNumber: rising }));
+  await using node = await serve(answersRpc({ ...good, eth_blockNumber: rising }));
   let isFrozen = false;
   node.server.on("upgrade", (request, socket, head) => {
     node.sockets.handleUpgrade(request, socket, head, (client) => {
@@ -248,7 +172,7 @@ test("a WebSocket that freezes while HTTP answers", async () => {
 });
 
 test("credentials in the URL are sent and never shown", async () => {
-  const answer = rpc({ ...good, eth_blockNumber: rising });
+  const answer = answersRpc({ ...good, eth_blockNumber: rising });
   await using node = await serve((request, response) => {
     if (request.headers.authorization === `Basic ${btoa("user:secret")}`) answer(request, response);
     else response.writeHead(302, { Location: "/elsewhere" }).end();

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../clock.ts";
 import { poll } from "../poll.ts";
@@ -27,11 +28,13 @@ export type HealthWatch = Readonly<{
   look: (signal: AbortSignal) => Promise<NodeHealth>;
   /** Takes what the references answered. */
   compared: (reference: ReferenceLook) => void;
+  /** Resolves when the RPC was asked for the first time, whatever it answered. */
+  looked: Promise<void>;
   /** Settles when the watch has ended. */
   done: Promise<void>;
 }>;
 
-/** Looks at which chain id, version and sync state are asked again; the height is asked at each. */
+/** Looks at which chain id, client and sync state are asked again; the height is asked at each. */
 const looksBetweenDetails = 15;
 
 /** Asks the node's height again and again and says on the board how it is. */
@@ -50,6 +53,7 @@ export function watchHealth(
   let health: NodeHealth = options.hasReferences
     ? { ...unknownHealth, reference: { height: undefined, askedAtMs: Number.NEGATIVE_INFINITY } }
     : unknownHealth;
+  const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
 
   const look = async (signal: AbortSignal): Promise<NodeHealth> => {
     const startMs = clock.monotonicMs();
@@ -58,12 +62,13 @@ export function watchHealth(
       const nowMs = clock.monotonicMs();
       const isFirst = health.answers === 0 || health.failure !== undefined;
       const answeredAtMs = clock.wallMs();
-      health = { ...answered(health, { height, latencyMs: nowMs - startMs, nowMs }, options), answeredAtMs };
+      const isDetailed = isFirst || (health.answers + 1) % looksBetweenDetails === 0;
+      // A restart may pass between two looks, and the version decides what is written: a node that tells it is asked each time.
+      const told = isDetailed || health.binaryVersion !== undefined ? await version(signal) : {};
+      const known = isDetailed ? await details(signal) : {};
+      const answer = { height, latencyMs: nowMs - startMs, nowMs };
+      health = { ...answered(health, answer, options), answeredAtMs, ...known, ...told };
       dependencies.heights.add({ atMs: answeredAtMs, value: height });
-      if (isFirst || health.answers % looksBetweenDetails === 0) {
-        const more = await details(signal);
-        health = { ...health, ...more };
-      }
     } catch (error) {
       if (signal.aborted) return health;
       if (!(error instanceof RpcFailure)) throw error;
@@ -72,7 +77,15 @@ export function watchHealth(
     const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
     for (const condition of healthConditions(health, options, now)) board.set(condition);
     metrics.observe(health, clock.monotonicMs());
+    hasLooked();
     return health;
+  };
+
+  const version = async (signal: AbortSignal): Promise<Partial<NodeHealth>> => {
+    const text = binaryVersionOf(await optional(rpc("debug_protocolVersion", [], signal)));
+    if (text !== undefined) return { binaryVersion: { text, isCurrent: true } };
+    const last = health.binaryVersion;
+    return last === undefined ? {} : { binaryVersion: { ...last, isCurrent: false } };
   };
 
   const details = async (signal: AbortSignal): Promise<Partial<NodeHealth>> => {
@@ -81,7 +94,7 @@ export function watchHealth(
     const syncing = await optional(rpc("eth_syncing", [], signal));
     return {
       chainId,
-      ...(typeof clientVersion === "string" ? { clientVersion: clientVersion.slice(0, 200) } : {}),
+      ...(typeof clientVersion === "string" ? { clientVersion: clientVersion.slice(0, versionLength) } : {}),
       ...(syncing === undefined ? {} : { syncing }),
     };
   };
@@ -96,15 +109,28 @@ export function watchHealth(
   const compared = (reference: ReferenceLook) => {
     health = { ...health, reference };
   };
-  return { current: () => health, look, compared, done };
+  return { current: () => health, look, looked, compared, done };
 }
 
-/** A method that a node may lack: its error leaves the answer unknown. */
+/** Longest version text that is kept. */
+const versionLength = 200;
+
+const protocolVersion = z.object({ binaryVersion: z.string().min(1) });
+
+function binaryVersionOf(answer: unknown): string | undefined {
+  const parsed = protocolVersion.safeParse(answer);
+  return parsed.success ? parsed.data.binaryVersion.slice(0, versionLength) : undefined;
+}
+
+/**
+ * A method that a node may lack, may not serve at this endpoint, or may serve later than others: without a usable answer it is not
+ * known, and the node answers all the same.
+ */
 async function optional(answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof RpcFailure && error.code === "RpcError") return undefined;
+    if (error instanceof RpcFailure) return undefined;
     throw error;
   }
 }

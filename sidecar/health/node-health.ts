@@ -4,6 +4,9 @@ import type { RpcFailureReason } from "./rpc-client.ts";
 /** Why a look gave no answer. */
 type RpcLookFailure = Readonly<{ reason: RpcFailureReason; message: string }>;
 
+/** A version that the node told, and whether it has done so since it last began to answer: it may have been replaced meanwhile. */
+export type ToldVersion = Readonly<{ text: string; isCurrent: boolean }>;
+
 /** What is known of the node's RPC; a plain value, replaced at each look. */
 export type NodeHealth = Readonly<{
   /** Last height that was answered. */
@@ -25,6 +28,8 @@ export type NodeHealth = Readonly<{
   failure?: RpcLookFailure;
   chainId?: number;
   clientVersion?: string;
+  /** `binaryVersion` of `debug_protocolVersion`; absent where the node has never told it. */
+  binaryVersion?: ToldVersion;
   /** What eth_syncing answered: false, or how far it is. */
   syncing?: unknown;
   /** When a look was last answered (wall clock). */
@@ -76,5 +81,11 @@ export function answered(
 
 /** Counts a look that failed; what was known stays, so that "since" goes on. */
 export function failed(before: NodeHealth, failure: RpcLookFailure): NodeHealth {
-  return { ...before, failure };
+  const { binaryVersion } = before;
+  return { ...before, failure, ...(binaryVersion && { binaryVersion: { ...binaryVersion, isCurrent: false } }) };
+}
+
+/** Whether the RPC was asked at least once. */
+export function hasBeenAsked({ answers, failure }: NodeHealth): boolean {
+  return answers > 0 || failure !== undefined;
 }

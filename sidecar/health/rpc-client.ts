@@ -32,6 +32,7 @@ export function createRpcClient(options: RpcClientOptions, dependencies: Readonl
   return async (method, params, signal) => {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
     let text: string;
+    let status: number;
     try {
       const answer = await dependencies.ask({
         url: endpoint.url,
@@ -40,12 +41,14 @@ export function createRpcClient(options: RpcClientOptions, dependencies: Readonl
         body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
         signal: deadline,
       });
+      status = answer.statusCode ?? 0;
       text = await readBounded(answer, where);
     } catch (cause) {
       if (cause instanceof RpcFailure) throw cause;
       throw unreachable(where, options.timeoutMs, deadline, cause);
     }
-    return resultOf(text, method, where);
+    // An error may come with any status: what counts is what the body says.
+    return resultOf(text, `${where} answered ${method}`, status);
   };
 }
 
@@ -82,29 +85,34 @@ function unreachable(where: string, timeoutMs: number, deadline: AbortSignal, ca
   );
 }
 
-function resultOf(text: string, method: string, where: string): unknown {
-  let answer: unknown;
-  try {
-    answer = JSON.parse(text);
-  } catch (cause) {
-    const shown = JSON.stringify(text.slice(0, 60));
-    throw new RpcFailure(
-      "NotJsonRpc",
-      `${where} answered ${method} with ${shown}, not JSON; is it the node's RPC port?`,
-      cause,
-    );
+function resultOf(text: string, answered: string, status: number): unknown {
+  const answer = parse(text);
+  if (answer === undefined) {
+    throw new RpcFailure("NotJsonRpc", `${answered} with ${notJson(text, status)}`);
   }
   if (typeof answer !== "object" || answer === null || !("result" in answer || "error" in answer)) {
-    throw new RpcFailure(
-      "NotJsonRpc",
-      `${where} answered ${method} with JSON that is no JSON-RPC; is it the node's RPC port?`,
-    );
+    throw new RpcFailure("NotJsonRpc", `${answered} with JSON that is no JSON-RPC; is it the node's RPC port?`);
   }
-  if ("error" in answer) {
-    const message = (answer.error as { message?: unknown } | null)?.message;
-    throw new RpcFailure("RpcError", `${where} answered ${method} with an error: ${String(message).slice(0, 200)}`);
+  if ("error" in answer && answer.error !== null) {
+    const { message } = answer.error as { message?: unknown };
+    throw new RpcFailure("RpcError", `${answered} with an error: ${String(message).slice(0, 200)}`);
   }
   return "result" in answer ? answer.result : undefined;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The caller says what stands there instead.
+    return undefined;
+  }
+}
+
+function notJson(text: string, status: number): string {
+  const shown = text === "" ? "an empty body" : JSON.stringify(text.slice(0, 60));
+  if (status < 400) return `${shown}, not JSON; is it the node's RPC port?`;
+  return `HTTP ${status} and ${shown}, not JSON; is it the node's RPC port, and does node.httpUrl have what it asks for?`;
 }
 
 /** Reads a quantity (`0x…`); throws {@link RpcFailure} for anything else. */

@@ -53,10 +53,10 @@ export const conditionReasons = {
   NodeCliWorking: { True: ["Working"], False: nodeCliFailures, Unknown: ["NotRun"] },
   AutoPruneOn: {
     True: ["On", "OffAsDesired"],
-    False: ["Off", "PruneStaysOn", ...nodeCliFailures],
+    False: ["Off", "NotSwitchedOn", "PruneStaysOn", ...nodeCliFailures],
     Unknown: ["NoPruneInfo"],
   },
-  PruneAdvancing: { True: ["Advancing", "NothingToPrune"], False: ["PruningStalled"], Unknown: ["Off"] },
+  PruneAdvancing: { True: ["Advancing", "NothingToPrune"], False: ["PruningStalled"], Unknown: ["Off", "NotPrinted"] },
   MetricsArriving: {
     True: ["Fresh"],
     False: ["Missing", "Stale", "JobShared", "PushgatewayUnreachable"],

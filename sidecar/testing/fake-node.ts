@@ -5,6 +5,11 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { nodeCliProgram, nodeProgram, opsProgram } from "./fake-node-programs.ts";
+import { testProfile } from "./node-profile.ts";
+import { until } from "./until.ts";
+
+const run = promisify(execFile);
 
 /** A node's workspace with real executables, small enough for a test: its height rises by itself, and survives restarts. */
 export type FakeNode = AsyncDisposable &
@@ -23,6 +28,10 @@ export type FakeNode = AsyncDisposable &
     starts: () => Promise<number>;
     /** Starts the node by its own `ops`, and waits until it answers. */
     start: () => Promise<void>;
+    /** Stops the node by its own `ops`. */
+    stop: () => Promise<void>;
+    /** Puts another version's programs in place; a running node goes on with its own until its next start. */
+    install: (version: string) => Promise<void>;
   }>;
 
 /** A configuration with drift: the keys of another version, and a comment that has to stay. */
@@ -43,8 +52,8 @@ export const driftedConfig = `{
 `;
 
 /**
- * Makes a workspace in the layout of v0.11 and later. A node whose monitor_config holds the word `crash` does not start; one
- * with the word `frozen` answers but its height stays.
+ * Makes a workspace in the layout of v0.11 and later, of a node of v0.16.2 with the profile of this run of the tests. A node whose
+ * node.conf holds the word `crash` does not start; one with the word `frozen` answers but its height stays.
  */
 export async function createFakeNode(config = driftedConfig): Promise<FakeNode> {
   const workspace = await mkdtemp(join(tmpdir(), "gatehouse-node-"));
@@ -54,9 +63,13 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
   const configPath = join(binDirectory, "node.conf");
   await writeFile(configPath, config);
   const port = await freePort();
-  await script(join(binDirectory, "node-process.mjs"), nodeProgram(port));
-  await script(join(binDirectory, "ops"), opsProgram(port));
-  await script(join(binDirectory, "node_cli"), nodeCliProgram);
+  const programs = { port, profile: testProfile };
+  await script(join(binDirectory, "node-process.mjs"), nodeProgram(programs));
+  await script(join(binDirectory, "ops"), opsProgram(programs));
+  await script(join(binDirectory, "node_cli"), nodeCliProgram(programs));
+  const install = (version: string) => writeFile(join(workspace, "version"), version);
+  await install("0.16.2");
+  const ops = async (...words: readonly string[]) => run("./ops", words, { cwd: binDirectory });
   const read = (name: string) => readFile(join(workspace, name), "utf8").catch(() => "");
   return {
     workspace,
@@ -67,13 +80,41 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
     running: () => read("running.conf"),
     stall: () => writeFile(join(workspace, "stalled"), ""),
     starts: async () => (await read("starts.log")).length,
-    start: async () => void (await promisify(execFile)("./ops", ["start"], { cwd: binDirectory })),
+    start: async () => {
+      await ops("start", "--config", "./node.conf");
+      await until(
+        () => answers(port),
+        (isAnswering) => isAnswering,
+      );
+    },
+    stop: async () => void (await ops("stop", "--force")),
+    install,
     [Symbol.asyncDispose]: async () => {
       const pid = Number(await read("node.pid"));
       if (pid > 0) endProcess(pid);
       await rm(workspace, { recursive: true, force: true });
     },
   };
+}
+
+/** A fake node that runs with the configuration. */
+export async function startFakeNode(config = driftedConfig): Promise<FakeNode> {
+  const node = await createFakeNode(config);
+  try {
+    await node.start();
+    return node;
+  } catch (error) {
+    await node[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function answers(port: number): Promise<boolean> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] });
+  return fetch(`http://127.0.0.1:${port}`, { method: "POST", body }).then(
+    async (response) => (await response.text()).includes("result"),
+    () => false,
+  );
 }
 
 function endProcess(pid: number): void {
@@ -96,65 +137,3 @@ async function script(path: string, body: string): Promise<void> {
   await writeFile(path, `#!${process.execPath}\n${body}`);
   await chmod(path, 0o755);
 }
-
-const nodeProgram = (port: number) => `
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-const config = readFileSync("node.conf", "utf8");
-appendFileSync("../starts.log", "x");
-if (config.includes("crash")) process.exit(3);
-writeFileSync("../running.conf", config);
-writeFileSync("../node.pid", String(process.pid));
-rmSync("../stalled", { force: true });
-const frozen = config.includes("frozen");
-let height = 0;
-const advance = () => {
-  if (!existsSync("../stalled")) height = Math.floor(Date.now() / 100) % 1e9;
-  return height;
-};
-const answers = {
-  eth_blockNumber: () => "0x" + (frozen ? 5 : advance()).toString(16),
-  eth_chainId: () => "0x688",
-  eth_syncing: () => false,
-  web3_clientVersion: () => "fake/v0.16.2/test",
-};
-createServer(async (request, response) => {
-  let body = "";
-  for await (const chunk of request) body += chunk;
-  const { method, id } = JSON.parse(body);
-  response.end(JSON.stringify({ jsonrpc: "2.0", id, result: answers[method]?.() }));
-}).listen(${port}, "127.0.0.1");
-`;
-
-const opsProgram = (port: number) => `
-const { spawn } = require("node:child_process");
-const { readFileSync, rmSync } = require("node:fs");
-const [verb] = process.argv.slice(2);
-const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const answers = () => fetch("http://127.0.0.1:${port}", { method: "POST", body: '{"id":1,"method":"eth_blockNumber"}' }).then(() => true, () => false);
-(async () => {
-  if (verb === "stop") {
-    try { process.kill(Number(readFileSync("../node.pid", "utf8")), "SIGKILL"); } catch { process.exitCode = 1; }
-    rmSync("../node.pid", { force: true });
-    while (await answers()) await wait(10);
-    return;
-  }
-  const child = spawn(process.execPath, ["node-process.mjs"], { detached: true, stdio: "ignore" });
-  let exit;
-  child.on("exit", (code) => { exit = code; });
-  while (!(await answers())) {
-    if (exit !== undefined) { console.error("node exited with " + exit); process.exit(1); }
-    await wait(10);
-  }
-  process.exit(0);
-})();
-`;
-
-const nodeCliProgram = `
-const { existsSync, writeFileSync } = require("node:fs");
-const args = process.argv.slice(2);
-if (args[0] === "--version") { console.log("node_cli v0.16.2"); process.exit(0); }
-if (args[0] !== "prune" || args[1] !== "--c") { console.error("usage: node_cli prune --c <config_path> --get|--enable_auto_prune"); process.exit(2); }
-if (args[3] === "--enable_auto_prune") writeFileSync("../pruning", "1");
-console.log("PruneInfo:\\nenable_auto_prune: " + (existsSync("../pruning") ? 1 : 0) + "\\nauto_prune_reserved_window: 100000\\nprune_reserved_version: 1\\nflushed_version: 2\\nreal_prune_reserved_version: 1");
-`;

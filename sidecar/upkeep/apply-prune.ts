@@ -29,7 +29,7 @@ export function applyPrune(planned: Plan, acts: boolean, memory: UpkeepMemory, p
   const isBusy = memory.pruning !== undefined || memory.restart !== undefined;
   if (!acts || isBusy || memory.prunedOn === info) return;
   memory.prunedOn = info;
-  memory.pruning = switchOn(nodeCli, action.reason, parts)
+  memory.pruning = switchOn(nodeCli, action.reason, memory, parts)
     .catch((error: unknown) => parts.log.error({ err: error }, "switching auto-pruning on failed"))
     .finally(() => {
       memory.pruning = undefined;
@@ -40,17 +40,27 @@ export function applyPrune(planned: Plan, acts: boolean, memory: UpkeepMemory, p
 async function switchOn(
   nodeCli: NodeCli,
   why: string,
+  memory: UpkeepMemory,
   { signal, board, events, observer }: UpkeepParts,
 ): Promise<void> {
   const enabled = await nodeCli.enableAutoPrune(signal);
   if (signal.aborted) return;
-  if (enabled.ok) {
-    events.add("prune", "Auto-pruning was switched on.", why);
-    await observer.look(signal);
+  if (!enabled.ok) {
+    const message = `Auto-pruning could not be switched on: ${enabled.message}`;
+    board.set({ type: "AutoPruneOn", status: "False", reason: enabled.reason, message });
     return;
   }
-  const message = `Auto-pruning could not be switched on: ${enabled.message}`;
-  board.set({ type: "AutoPruneOn", status: "False", reason: enabled.reason, message });
+  // A tool may end with status 0 and have done nothing: only what it reads afterwards counts.
+  await observer.look(signal);
+  if (observer.pruneInfo()?.autoPrune === true) {
+    events.add("prune", "Auto-pruning was switched on.", why);
+    return;
+  }
+  // The next attempt comes with the next regular query.
+  memory.prunedOn = observer.pruneInfo();
+  const said = enabled.value === "" ? "." : `: ${enabled.value}`;
+  const message = `node_cli prune --enable_auto_prune ended with status 0, but enable_auto_prune does not read 1${said}`;
+  board.set({ type: "AutoPruneOn", status: "False", reason: "NotSwitchedOn", message });
 }
 
 function tellProgress(
@@ -61,11 +71,12 @@ function tellProgress(
   const nowMs = clock.monotonicMs();
   const { height } = health.current();
   memory.pruneProgress = followPruning(memory.pruneProgress, info, nowMs, height);
+  const { pruneReservedVersion, realPruneReservedVersion } = info;
   if (memory.chartedPruneInfo !== info) {
     memory.chartedPruneInfo = info;
     const atMs = clock.wallMs();
-    charts.prunable.add({ atMs, value: Number(info.pruneReservedVersion) });
-    charts.pruned.add({ atMs, value: Number(info.realPruneReservedVersion) });
+    if (pruneReservedVersion !== undefined) charts.prunable.add({ atMs, value: Number(pruneReservedVersion) });
+    if (realPruneReservedVersion !== undefined) charts.pruned.add({ atMs, value: Number(realPruneReservedVersion) });
   }
   const { stalledAfterMs } = settings.prune;
   board.set(pruneCondition(info, memory.pruneProgress, { nowMs, height, stalledAfterMs }));

@@ -13,17 +13,31 @@ export type ProcessOptions = Readonly<{
 /** Why a program's run is of no use. */
 export type ProcessFailureReason = "NotFound" | "NotExecutable" | "TimedOut" | "TooMuchOutput" | "Failed";
 
-/** How the run of a program ended. */
+/** How the run of a program ended. Status 0 is no proof that it did its work: `complaint` may say why not. */
 export type ProcessResult = Readonly<
-  { ok: true; output: string } | { ok: false; reason: ProcessFailureReason; message: string }
+  | { ok: true; output: string; /** First line of its standard error. */ complaint?: string }
+  | { ok: false; reason: ProcessFailureReason; message: string }
 >;
+
+/** The result of a program that ended with status 0. */
+export function endedWell(output: string, errors: string): ProcessResult {
+  const complaint = firstLine(errors);
+  return { ok: true, output, ...(complaint === "" ? {} : { complaint }) };
+}
+
+/** The first line that says something, cut to what a message can hold. */
+export function firstLine(text: string): string {
+  return text.trim().split("\n")[0]?.slice(0, lineLength) ?? "";
+}
+
+const lineLength = 300;
 
 /** Time that a program's pipes may stay open after its end: a daemon that it started may have inherited them. */
 const pipeGraceMs = 100;
 
 /**
- * Runs a program. At a limit, its whole process group is killed. Resolves with its standard output when it exits with 0; what
- * went wrong comes back as words, with the first line of its standard error.
+ * Runs a program. At a limit, its whole process group is killed. Resolves with its standard output when it exits with 0, and what it
+ * complained of all the same; what went wrong comes back as words, with the first line of its standard error.
  */
 export async function runProcess(options: ProcessOptions): Promise<ProcessResult> {
   const [file, ...args] = options.command;
@@ -77,9 +91,9 @@ function exitResult(
   output: string,
   errors: string,
 ): ProcessResult {
-  if (code === 0) return { ok: true, output };
+  if (code === 0) return endedWell(output, errors);
   const how = code === null ? `was ended by ${signal}` : `exited with status ${code}`;
-  const said = (errors.trim() || output.trim()).split("\n")[0]?.slice(0, 300) ?? "";
+  const said = firstLine(errors) || firstLine(output);
   return { ok: false, reason: "Failed", message: `${file} ${how}${said === "" ? "." : `: ${said}`}` };
 }
 

@@ -7,6 +7,7 @@ import { judgeConfig } from "./judge-config.ts";
 import { authorityOf } from "./authority.ts";
 import { keepIdentity } from "./keep-identity.ts";
 import { liftHold } from "./lift-hold.ts";
+import { hasBeenAsked } from "../health/node-health.ts";
 import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
 import { dataPathOf } from "./observe/data-path.ts";
 import { plan } from "./plan/plan.ts";
@@ -23,8 +24,8 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<Pa
   const { settings, observer, state, place, metrics } = parts;
   const resolution = observer.version();
   const { version } = resolution;
-  // At the start nothing is said or done before the version had its chance to be told.
-  if (version === undefined && !observer.hasLooked()) return {};
+  // At the start nothing is said or done before the version had its chance to be told, by the node itself first.
+  if (!hasBeenAsked(parts.health.current()) || (version === undefined && !observer.hasLooked())) return {};
   tellVersion(resolution, memory, parts);
   const moved = await place.follow(version);
   const { configPath } = place.layout();
@@ -41,7 +42,8 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<Pa
   liftHold(wanted, parts);
   if (document !== undefined) keepIdentity(document, parts);
   const pruneInfo = observer.pruneInfo();
-  const planned = plan({ document, version, pruneInfo, nodeHas: state.nodeHas.get() }, desired);
+  const { doubt } = resolution;
+  const planned = plan({ document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() }, desired);
   tellAdopted(showPlan(planned, pruneInfo, settings.prune.enabled && parts.nodeCli !== undefined), memory, parts);
   // Asked once a pass: what was adopted in the middle of one is done in the next.
   const acts = acted && state.hold.get() === undefined;

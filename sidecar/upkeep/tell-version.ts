@@ -5,8 +5,7 @@ import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 export function tellVersion(resolution: VersionResolution, memory: UpkeepMemory, { board, events }: UpkeepParts): void {
   const type = "VersionAgreed";
   if (resolution.version === undefined) {
-    const message = "Neither node_cli, the RPC nor the image tells the node's version; set node.version.";
-    board.set({ type, status: "False", reason: "VersionUnknown", message });
+    board.set({ type, status: "False", reason: "VersionUnknown", message: unknownVersion(resolution) });
     return;
   }
   const { version, source, disagreements } = resolution;
@@ -21,4 +20,9 @@ export function tellVersion(resolution: VersionResolution, memory: UpkeepMemory,
     const message = `${base} But ${disagreements.join(", and ")}; correct node.version or finish the upgrade.`;
     board.set({ type, status: "False", reason: "Disagreement", message });
   }
+}
+
+function unknownVersion({ heard }: VersionResolution): string {
+  const but = heard.length === 0 ? "nothing tells it" : `${heard.join(", ")}, which names no version of this node`;
+  return `The node's version is not known (${but}). Set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to that of the node's release, e.g. 0.16.2.`;
 }

@@ -1,7 +1,7 @@
 import { chown, open, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createFakeNode, driftedConfig } from "../testing/fake-node.ts";
+import { createFakeNode, driftedConfig, startFakeNode } from "../testing/fake-node.ts";
 import { runUpkeep } from "../testing/run-upkeep.ts";
 import { until } from "../testing/until.ts";
 
@@ -35,7 +35,7 @@ test.each<[string, string, string | Uint8Array, string]>([
     `node.conf has no chain; expected chain to be an object with monitor_config and startup_config. ${inForce}`,
   ],
 ])("a node.conf %s: the condition says so, and the file stays as it is", async (_, reason, content, words) => {
-  await using node = await createFakeNode();
+  await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, onlyWords);
   await upkeep.reason("ConfigCurrent", "AsDesired");
   await writeFile(node.configPath, content);
@@ -45,7 +45,7 @@ test.each<[string, string, string | Uint8Array, string]>([
 });
 
 test("a node.conf of 100 MB is named and not read", async () => {
-  await using node = await createFakeNode();
+  await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, onlyWords);
   await upkeep.reason("ConfigCurrent", "AsDesired");
   {
@@ -64,7 +64,7 @@ test("a node.conf with a key that stands twice is named with its place and left 
     '"pamir_cetina_push_port"',
     '"pamir_cetina_push_port": 1,\n      "pamir_cetina_push_port"',
   );
-  await using node = await createFakeNode(twice);
+  await using node = await startFakeNode(twice);
   await using upkeep = await runUpkeep(node, onlyWords);
   expect((await upkeep.reason("ConfigCurrent", "EditRefused")).message).toBe(
     "node.conf has the key chain.monitor_config.pamir_cetina_push_port twice (line 10, column 7); remove one of the two.",
@@ -76,7 +76,7 @@ test.each([
   ["a byte order mark", (text: string) => `\uFEFF${text}`],
   ["CRLF line ends", (text: string) => text.replaceAll("\n", "\r\n")],
 ])("a node.conf with %s is corrected and keeps it", async (_, styled) => {
-  await using node = await createFakeNode(styled(driftedConfig));
+  await using node = await startFakeNode(styled(driftedConfig));
   await using upkeep = await runUpkeep(node, onlyWords);
   await upkeep.reason("ConfigCurrent", "AsDesired");
   const renamed = driftedConfig
@@ -102,7 +102,7 @@ const needsRoot = isRoot ? "" : " (skipped: only root can give a file away)";
 test.skipIf(!isRoot)(
   `a node.conf that another user owns keeps its owner when root corrects it${needsRoot}`,
   async () => {
-    await using node = await createFakeNode();
+    await using node = await startFakeNode();
     await chown(node.configPath, 12_345, 12_345);
     await using upkeep = await runUpkeep(node, onlyWords);
     await upkeep.reason("ConfigCurrent", "AsDesired");

@@ -1,12 +1,9 @@
-import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { createFakeNode, driftedConfig, type FakeNode } from "../testing/fake-node.ts";
+import { driftedConfig, startFakeNode, type FakeNode } from "../testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "../testing/run-upkeep.ts";
 import { until } from "../testing/until.ts";
 
-const run = promisify(execFile);
 const hourMs = 3_600_000;
 
 /** A clock whose wall time a test turns, as a wrong time server would. */
@@ -18,10 +15,6 @@ function turnableClock(startMs: number) {
   return { wallMs: () => Date.now() + offsetMs, monotonicMs: () => performance.now(), turnTo };
 }
 
-async function started(node: FakeNode): Promise<void> {
-  await run("./ops", ["start", "--config", "./node.conf"], { cwd: node.binDirectory });
-}
-
 /** Drifts the file and waits until the node runs with the corrected one. */
 async function corrects(node: FakeNode, upkeep: RunningUpkeep, job: string): Promise<void> {
   await writeFile(node.configPath, driftedConfig.replace("node-7", job));
@@ -30,8 +23,7 @@ async function corrects(node: FakeNode, upkeep: RunningUpkeep, job: string): Pro
 }
 
 test("a clock that jumps an hour forward, and an hour back, changes nothing about the upkeep", async () => {
-  await using node = await createFakeNode();
-  await started(node);
+  await using node = await startFakeNode();
   const clock = turnableClock(Date.now());
   await using upkeep = await runUpkeep(node, {}, { clock });
   await corrects(node, upkeep, "before");
@@ -57,8 +49,7 @@ test("a clock that jumps an hour forward, and an hour back, changes nothing abou
 });
 
 test("outside a maintenance window node.conf is corrected and the restart waits; inside it is made by itself", async () => {
-  await using node = await createFakeNode();
-  await started(node);
+  await using node = await startFakeNode();
   const clock = turnableClock(Date.parse("2026-05-01T01:30:00Z"));
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_CRON: "0 3 * * *" }, { clock });
   const { message } = await upkeep.reason("RestartSettled", "WaitingForWindow");

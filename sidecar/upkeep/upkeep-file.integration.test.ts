@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createFakeNode, driftedConfig, type FakeNode } from "../testing/fake-node.ts";
+import { driftedConfig, startFakeNode, type FakeNode } from "../testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "../testing/run-upkeep.ts";
 import { until } from "../testing/until.ts";
 
@@ -17,7 +17,7 @@ async function corrected(node: FakeNode, upkeep: RunningUpkeep): Promise<string>
 }
 
 test("a file that an editor saves by renaming is corrected, its mode stays", async () => {
-  await using node = await createFakeNode();
+  await using node = await startFakeNode();
   await chmod(node.configPath, 0o640);
   await using upkeep = await runUpkeep(node, noRestart);
   await corrected(node, upkeep);
@@ -28,7 +28,7 @@ test("a file that an editor saves by renaming is corrected, its mode stays", asy
 });
 
 test("a file behind links, swapped as a ConfigMap is: the file behind is corrected, the links stay", async () => {
-  await using node = await createFakeNode();
+  await using node = await startFakeNode();
   const version = async (name: string, config: string) => {
     await mkdir(join(node.binDirectory, name));
     await writeFile(join(node.binDirectory, name, "node.conf"), config);
@@ -47,7 +47,7 @@ test("a file behind links, swapped as a ConfigMap is: the file behind is correct
 });
 
 test("a folder that is deleted and made again gets its configuration back, and is watched again", async () => {
-  await using node = await createFakeNode();
+  await using node = await startFakeNode();
   const quick = {
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
     GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "200",
@@ -70,7 +70,7 @@ test("a folder that is deleted and made again gets its configuration back, and i
 });
 
 test("in observe mode nothing changes and everything is said", async () => {
-  await using node = await createFakeNode();
+  await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" });
   const condition = await upkeep.reason("ConfigCurrent", "Drift");
   expect(condition.message).toContain(
@@ -82,7 +82,7 @@ test("in observe mode nothing changes and everything is said", async () => {
 });
 
 test("the last five versions are kept, readable by the owner only", async () => {
-  await using node = await createFakeNode();
+  await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, noRestart);
   await corrected(node, upkeep);
   for (let index = 0; index < 7; index += 1) {
@@ -97,7 +97,7 @@ test("the last five versions are kept, readable by the owner only", async () => 
 });
 
 test("two sidecars for one file: the second one does not write, and says who does", async () => {
-  await using node = await createFakeNode();
+  await using node = await startFakeNode();
   await using first = await runUpkeep(node, noRestart);
   await corrected(node, first);
   await using second = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "another" });
@@ -107,7 +107,7 @@ test("two sidecars for one file: the second one does not write, and says who doe
 });
 
 test("a second writer that disagrees ends in a condition, and in no restart", async () => {
-  await using node = await createFakeNode();
+  await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
   await until(node.config, (text) => text.includes('"ours"'));
   const ours = await node.config();
@@ -126,8 +126,7 @@ test("a second writer that disagrees ends in a condition, and in no restart", as
 });
 
 test("a program that writes the same drift now and then is told from a person, and the node not restarted each time", async () => {
-  await using node = await createFakeNode();
-  await node.start();
+  await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
   await until(node.starts, (starts) => starts === 2);
   const ours = await node.config();
@@ -155,7 +154,7 @@ test("a program that writes the same drift now and then is told from a person, a
 });
 
 test("a file that is larger than the limit is never replaced", async () => {
-  await using node = await createFakeNode();
+  await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, {
     ...noRestart,
     GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "100",

@@ -56,10 +56,14 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     },
     pruneInfo: (told) => {
       on.set(told && Number(told.autoPrune));
-      reservedWindow.set(told && Number(told.reservedWindow));
-      reserved.set(told && Number(told.pruneReservedVersion));
-      flushed.set(told && Number(told.flushedVersion));
-      real.set(told && Number(told.realPruneReservedVersion));
+      reservedWindow.set(numberOf(told?.reservedWindow));
+      reserved.set(numberOf(told?.pruneReservedVersion));
+      flushed.set(numberOf(told?.flushedVersion));
+      real.set(numberOf(told?.realPruneReservedVersion));
     },
   };
+}
+
+function numberOf(value: bigint | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value);
 }

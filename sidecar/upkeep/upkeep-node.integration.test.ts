@@ -1,18 +1,10 @@
-import { execFile } from "node:child_process";
 import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { createFakeNode, type FakeNode } from "../testing/fake-node.ts";
+import { createFakeNode, startFakeNode } from "../testing/fake-node.ts";
 import { runUpkeep } from "../testing/run-upkeep.ts";
 import { until } from "../testing/until.ts";
 import { resumeCommand } from "./resume-command.ts";
-
-const run = promisify(execFile);
-
-async function started(node: FakeNode): Promise<void> {
-  await run("./ops", ["start", "--config", "./node.conf"], { cwd: node.binDirectory });
-}
 
 /** Puts another node_cli in place and returns what a person reads about it. */
 async function wordsAbout(text: string | undefined, reason: string, mode = 0o755): Promise<string> {
@@ -44,8 +36,13 @@ test.each<[string, string | undefined, string, string, number?]>([
     "printing garbage",
     "#!/bin/sh\necho '<html>'\n",
     "Garbage",
-    "node_cli prune --get printed no enable_auto_prune, auto_prune_reserved_window, prune_reserved_version, flushed_version, " +
-      'real_prune_reserved_version; expected the five fields of PruneInfo, found "<html>\\n".',
+    'node_cli prune --get printed no enable_auto_prune that is 0 or 1; found "<html>\\n".',
+  ],
+  [
+    "that ends with status 0 and an error",
+    "#!/bin/sh\necho 'error: no node runs' >&2\n",
+    "Garbage",
+    'node_cli prune --get printed no enable_auto_prune that is 0 or 1; found "". It said: error: no node runs',
   ],
   [
     "printing 1 GB",
@@ -58,8 +55,7 @@ test.each<[string, string | undefined, string, string, number?]>([
 });
 
 test("a start by hand that comes before the sidecar's own is no failure", async () => {
-  await using node = await createFakeNode();
-  await started(node);
+  await using node = await startFakeNode();
   const ops = join(node.binDirectory, "ops");
   await rename(ops, `${ops}-by-hand`);
   // The person's start is the one that works; the sidecar's own finds the node running.
@@ -82,8 +78,7 @@ test("a start by hand that comes before the sidecar's own is no failure", async 
 });
 
 test("a restart that a killed sidecar left half done is ended by the next one", async () => {
-  await using node = await createFakeNode();
-  await started(node);
+  await using node = await startFakeNode();
   const stateDirectory = join(node.workspace, "state");
   {
     await using upkeep = await runUpkeep(node, {}, { stateDirectory });
@@ -92,7 +87,7 @@ test("a restart that a killed sidecar left half done is ended by the next one", 
     // As a kill between `ops stop` and `ops start` leaves it.
     upkeep.state.restartInFlight.set({ reason: "a test", beganMs: Date.now(), phase: "commanded", isFinishing: false });
   }
-  await run("./ops", ["stop", "--force"], { cwd: node.binDirectory });
+  await node.stop();
   await using upkeep = await runUpkeep(node, {}, { stateDirectory });
   await until(node.starts, (starts) => starts === 3);
   await upkeep.reason("RestartSettled", "Idle");
@@ -103,8 +98,7 @@ test("a restart that a killed sidecar left half done is ended by the next one", 
 });
 
 test("a node that answers but stays at its height is rolled back; gatehouse resume lifts the hold", async () => {
-  await using node = await createFakeNode();
-  await started(node);
+  await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1000" });
   await until(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle");
@@ -133,8 +127,7 @@ test("a node that answers but stays at its height is rolled back; gatehouse resu
 });
 
 test("a hold outlives the sidecar's own restart, although the node is down and its version unknown", async () => {
-  await using node = await createFakeNode();
-  await node.start();
+  await using node = await startFakeNode();
   const stateDirectory = join(node.workspace, "state");
   {
     await using upkeep = await runUpkeep(node, {}, { stateDirectory });
@@ -147,7 +140,7 @@ test("a hold outlives the sidecar's own restart, although the node is down and i
       (text) => text.includes("it is back."),
     );
   }
-  await run("./ops", ["stop", "--force"], { cwd: node.binDirectory });
+  await node.stop();
   await rm(join(node.binDirectory, "node_cli"));
   await writeFile(node.configPath, '{ "chain": {');
   await using upkeep = await runUpkeep(node, {}, { stateDirectory });
@@ -157,8 +150,7 @@ test("a hold outlives the sidecar's own restart, although the node is down and i
 });
 
 test("a restart that is not needed is not made: only comments changed", async () => {
-  await using node = await createFakeNode();
-  await started(node);
+  await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
   await until(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle");
@@ -172,24 +164,23 @@ test("a restart that is not needed is not made: only comments changed", async ()
   expect(await node.config()).toContain("other words");
 });
 
-test("an upgrade under the sidecar's eyes migrates the keys, values kept", async () => {
+test("an upgrade under the sidecar's eyes migrates the keys, values kept, once the new version runs", async () => {
   await using node = await createFakeNode();
-  const cli = (version: string) =>
-    writeFile(join(node.binDirectory, "node_cli"), `#!/bin/sh\n[ "$1" = --version ] && echo node_cli ${version}\n`);
-  await cli("0.15.0");
+  await node.install("0.15.0");
+  await node.start();
   await using upkeep = await runUpkeep(node, {
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
     GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "100",
   });
   await upkeep.reason("ConfigCurrent", "AsDesired");
-  expect(await node.config()).toContain('"pamir_cetina_job_name": "node-7"');
-  await cli("0.16.0-rc.1");
+  await node.install("0.16.0-rc.1");
+  await node.stop();
+  await node.start();
   expect(await until(node.config, (text) => !text.includes("pamir"))).toContain('"storage_cetina_job_name": "node-7"');
 });
 
 test("a state directory that can't keep the healthy configuration has a restart verified once", async () => {
-  await using node = await createFakeNode();
-  await started(node);
+  await using node = await startFakeNode();
   const stateDirectory = join(node.workspace, "state");
   await mkdir(join(stateDirectory, "healthy.conf"), { recursive: true });
   await using upkeep = await runUpkeep(node, {}, { stateDirectory });

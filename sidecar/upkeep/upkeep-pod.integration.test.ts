@@ -7,11 +7,11 @@ import { runUpkeep } from "../testing/run-upkeep.ts";
 /** What the next sidecar asks of the cluster and says, after one was ended by the restart that it had asked for of that pod. */
 async function afterRestartOf(incarnation: string) {
   await using node = await createFakeNode();
+  await node.install("0.15.0");
   await node.start();
   await using server = await podServer();
   const stateDirectory = join(node.workspace, "state");
   const environment = {
-    GATEHOUSE_SIDECAR_NODE_VERSION: "0.15.0",
     GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "kubernetes",
     GATEHOUSE_SIDECAR_KUBERNETES_POD: "node-0",

@@ -1,13 +1,9 @@
-import { execFile } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { createFakeNode, type FakeNode } from "../testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "../testing/run-upkeep.ts";
 import { until } from "../testing/until.ts";
-
-const run = promisify(execFile);
 
 const quick = {
   GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "300",
@@ -19,7 +15,7 @@ const allowed = { ...quick, GATEHOUSE_SIDECAR_LAG_RESTART: "true" };
 
 /** A node that runs and was restarted with its corrected configuration. */
 async function settled(node: FakeNode, environment: Readonly<Record<string, string>>): Promise<RunningUpkeep> {
-  await run("./ops", ["start", "--config", "./node.conf"], { cwd: node.binDirectory });
+  await node.start();
   const upkeep = await runUpkeep(node, environment);
   await until(node.starts, (starts) => starts === 2);
   return upkeep;

@@ -1,12 +1,8 @@
-import { execFile } from "node:child_process";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { createFakeNode, type FakeNode } from "../testing/fake-node.ts";
 import { runUpkeep } from "../testing/run-upkeep.ts";
-
-const run = promisify(execFile);
 
 const noRestart = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" };
 
@@ -38,7 +34,7 @@ test("where nothing tells the version, nothing is written, and what to set is sa
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_IMAGE: "evm/node:latest" });
   const { message } = await upkeep.reason("ConfigCurrent", "VersionUnknown");
   expect(message).toBe(
-    "The node's version is not known, so neither is the naming of monitor_config; set node.version.",
+    "The node's version is not known, so neither is the naming of monitor_config; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).",
   );
   expect(await node.config()).toContain("pamir");
 });
@@ -46,7 +42,7 @@ test("where nothing tells the version, nothing is written, and what to set is sa
 test("pruning that is on but does not move while blocks come is told, until it moves", async () => {
   await using node = await createFakeNode();
   await nodeCliPrints(node, pruneInfo(500));
-  await run("./ops", ["start", "--config", "./node.conf"], { cwd: node.binDirectory });
+  await node.start();
   await using upkeep = await runUpkeep(node, {
     ...noRestart,
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",

@@ -1,20 +1,11 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { createFakeNode, type FakeNode } from "../testing/fake-node.ts";
+import { startFakeNode } from "../testing/fake-node.ts";
 import { runUpkeep } from "../testing/run-upkeep.ts";
 import { until } from "../testing/until.ts";
 
-const run = promisify(execFile);
-
-async function started(node: FakeNode): Promise<void> {
-  await run("./ops", ["start", "--config", "./node.conf"], { cwd: node.binDirectory });
-}
-
 test("drift is corrected on disk, the node is restarted with it and comes back", async () => {
-  await using node = await createFakeNode();
-  await started(node);
+  await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
   const running = await until(node.running, (text) => text.includes('"storage_cetina_job_name": "node-7"'));
   expect(running).toContain("// the operator's own words");
@@ -30,8 +21,7 @@ test("drift is corrected on disk, the node is restarted with it and comes back",
 });
 
 test("a node that does not come back gets its last healthy configuration, and a hold", async () => {
-  await using node = await createFakeNode();
-  await started(node);
+  await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
   await until(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle");
@@ -49,8 +39,7 @@ test("a node that does not come back gets its last healthy configuration, and a 
 });
 
 test("a half-written node.conf is named with line and column, then mended from the last good one", async () => {
-  await using node = await createFakeNode();
-  await started(node);
+  await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300" });
   await until(node.starts, (starts) => starts === 2);
   await upkeep.reason("ConfigCurrent", "AsDesired");

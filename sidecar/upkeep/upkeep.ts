@@ -111,6 +111,8 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     { ...dependencies, dataPath, history: state.diskHistory },
   );
   const volume = watchNodeVolume(settings, { ...dependencies, dataPath, mayAct, signal, resources: connections });
+  // The first pass waits for what the RPC says of the version.
+  void health.looked.then(wake);
   const options = { maxIdleMs: settings.upkeep.rereadIntervalMs, signal };
   const loop = startReconcileLoop(options, () => pass(memory, parts), { log });
   return {

@@ -8,7 +8,7 @@ import { startDevnetWorkspace } from "../support/devnet-workspace.ts";
 const monitorOf = async (path: string) =>
   (JSON.parse(await readFile(path, "utf8")) as { chain: { monitor_config: object } }).chain.monitor_config;
 
-test("an upgrade from 0.10 to 0.16 moves the layout under the sidecar's eyes: it follows, migrates and restarts", async () => {
+test("an upgrade from 0.10 to 0.16 moves the layout: once the new version runs, the sidecar follows, migrates and restarts", async () => {
   await using node = await startDevnetWorkspace("0.10.3");
   await using upkeep = await runUpkeep(node, {
     GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
@@ -23,6 +23,8 @@ test("an upgrade from 0.10 to 0.16 moves the layout under the sidecar's eyes: it
   expect(await monitorOf(node.configPath)).toMatchObject({ pamir_cetina_job_name: "node-7" });
   const moved = await node.install("0.16.2");
   expect(moved).toBe(join(node.workspace, "bin", "node.conf"));
+  expect(await monitorOf(moved)).toMatchObject({ pamir_cetina_job_name: "node-7" });
+  await node.restart();
   await until(
     () => monitorOf(moved),
     (monitor) => "storage_cetina_job_name" in monitor,

@@ -20,6 +20,8 @@ export type DevnetWorkspace = AsyncDisposable &
     webSocketUrl: string;
     /** Installs another version over the running node, which goes on until its next start; returns the new place of node.conf. */
     install: (version: string) => Promise<string>;
+    /** Stops the node and starts it with the programs that are installed. */
+    restart: () => Promise<void>;
   }>;
 
 /** Makes a workspace for a version and starts its node at free ports. */
@@ -38,7 +40,9 @@ export async function startDevnetWorkspace(version: string): Promise<DevnetWorks
   };
   let place = await prepare(version);
   const { configPath } = place;
-  await run("./ops", ["start", "--config", "./node.conf"], { cwd: place.binDirectory });
+  const start = async () => run("./ops", ["start", "--config", "./node.conf"], { cwd: place.binDirectory });
+  const stop = async () => run("./ops", ["stop", "--force"], { cwd: place.binDirectory });
+  await start();
   return {
     workspace,
     configPath,
@@ -48,8 +52,12 @@ export async function startDevnetWorkspace(version: string): Promise<DevnetWorks
       place = await prepare(nodeVersion);
       return place.configPath;
     },
+    restart: async () => {
+      await stop();
+      await start();
+    },
     [Symbol.asyncDispose]: async () => {
-      await run("./ops", ["stop", "--force"], { cwd: place.binDirectory });
+      await stop();
       await rm(workspace, { recursive: true, force: true });
     },
   };

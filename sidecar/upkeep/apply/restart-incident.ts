@@ -3,7 +3,7 @@ import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../../clock.ts";
 import { pause } from "../../poll.ts";
 import type { EventLog } from "../../tell/event-log.ts";
-import type { NodeDriver } from "../drivers/driver.ts";
+import type { NodeDriver, RestartReport } from "../drivers/driver.ts";
 import { DriverError, incarnationOf, StartFailed } from "../drivers/driver.ts";
 import { contentHashOf, readConfigFile } from "../observe/config-file.ts";
 import type { CommandWords } from "../command-words.ts";
@@ -111,8 +111,9 @@ async function attempt(
   // The command is not ended when the sidecar stops: a node that was stopped would stay down. It has its own time limit.
   const neverAborts = new AbortController().signal;
   const restart = async () => {
-    if (!isMade) await restartNode(neverAborts, incident.signal, dependencies);
+    const report = isMade ? {} : await restartNode(neverAborts, incident.signal, dependencies);
     await enter("verifying", incident, dependencies);
+    return report;
   };
   try {
     return await restartAndVerify(restart, incident, dependencies);
@@ -130,9 +131,9 @@ async function restartNode(
   signal: AbortSignal,
   stopping: AbortSignal,
   dependencies: RestartIncidentDependencies,
-): Promise<void> {
+): Promise<RestartReport> {
   try {
-    await dependencies.driver.restart(signal, stopping);
+    return await dependencies.driver.restart(signal, stopping);
   } catch (error) {
     if (!(error instanceof StartFailed) || !(await answersSoon(signal, dependencies))) throw error;
     const why = error.message.replace(/\.$/, "");
@@ -140,6 +141,7 @@ async function restartNode(
       "restart",
       `The node runs although it was not started by the sidecar (${why}): somebody else did.`,
     );
+    return {};
   }
 }
 

@@ -9,7 +9,7 @@ async function verified(lastPush: () => PushLook): Promise<boolean> {
   let height = 0;
   const options = { healthyWithinMs: 5_000, metricsWithinMs: 50, signal: new AbortController().signal };
   const look = async () => ({ answers: 1, height: (height += 1) });
-  const { ok } = await restartAndVerify(async () => undefined, options, {
+  const { ok } = await restartAndVerify(async () => ({}), options, {
     clock: systemClock,
     look,
     lastPush: async () => lastPush(),
@@ -37,6 +37,7 @@ async function proof(before: Partial<NodeHealth>, after: (atMs: number) => Parti
   let isRestarted = false;
   const restart = async () => {
     isRestarted = true;
+    return {};
   };
   const options = { healthyWithinMs: 2_500, metricsWithinMs: 50, signal: new AbortController().signal };
   const look = async () => ({ answers: 1, ...(isRestarted ? after(systemClock.monotonicMs()) : before) });
@@ -98,4 +99,29 @@ test.concurrent.each<[string, Partial<NodeHealth>, (atMs: number) => Partial<Nod
   ],
 ])("a node that %s", async (_, before, after, isGood) => {
   expect(await proof(before, after)).toBe(isGood);
+});
+
+/** Restarts by a command that ends with status 0 and complains, beside a node that is down for some of the looks. */
+async function afterComplaint(isDownAtLook: (look: number) => boolean) {
+  let height = 0;
+  const look = async () => {
+    height += 1;
+    const failure = { reason: "Refused", message: "no connection" } as const;
+    return isDownAtLook(height) ? { answers: 1, failure } : { answers: 1, height };
+  };
+  const options = { healthyWithinMs: 200, metricsWithinMs: 50, signal: new AbortController().signal };
+  const dependencies = { clock: systemClock, look, lastPush: undefined };
+  return restartAndVerify(async () => ({ complaint: "error: still running" }), options, dependencies);
+}
+
+test("a command that complains and ends with status 0 is no proof: the node has to be seen down", async () => {
+  expect(await afterComplaint((look) => look === 2)).toMatchObject({ ok: true });
+  expect(await afterComplaint(() => false)).toEqual({
+    ok: false,
+    message: "it was not restarted: it never stopped answering (the restart command said: error: still running)",
+  });
+  expect(await afterComplaint((look) => look > 1)).toEqual({
+    ok: false,
+    message: "its RPC did not answer within 200 ms after the restart (the restart command said: error: still running)",
+  });
 });

@@ -2,6 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { pause } from "../../poll.ts";
 import type { BlockRhythm } from "../../health/block-pace.ts";
 import type { NodeHealth } from "../../health/node-health.ts";
+import type { RestartReport } from "../drivers/driver.ts";
 import type { PushLook } from "../observe/push-watch.ts";
 
 /** Whether a node came back. */
@@ -39,7 +40,7 @@ const answersForMs = 1_000;
  * is not to push, or that a Pushgateway that can't be asked may have, say nothing against it.
  */
 export async function restartAndVerify(
-  restart: () => Promise<void>,
+  restart: () => Promise<RestartReport>,
   options: VerificationOptions,
   { clock, look, lastPush }: VerificationDependencies,
 ): Promise<Verification> {
@@ -50,11 +51,16 @@ export async function restartAndVerify(
   const ended = new AbortController();
   const watching = watchHeight(progress, look, clock, AbortSignal.any([options.signal, ended.signal]));
   try {
-    await restart();
+    const { complaint } = await restart();
+    const said = complaint === undefined ? "" : ` (the restart command said: ${complaint})`;
     progress.restarted();
     const deadline = AbortSignal.any([options.signal, AbortSignal.timeout(options.healthyWithinMs)]);
     while (!progress.advanced() && !deadline.aborted) await pause(quickLookMs, deadline);
-    if (!progress.advanced()) return { ok: false, message: progress.describe(options.healthyWithinMs) };
+    if (!progress.advanced()) return { ok: false, message: `${progress.describe(options.healthyWithinMs)}${said}` };
+    // A command that complains and ends with status 0 may have left the old process as it was.
+    if (complaint !== undefined && !progress.wasDown()) {
+      return { ok: false, message: `it was not restarted: it never stopped answering${said}` };
+    }
   } finally {
     ended.abort();
     await watching;
@@ -71,6 +77,8 @@ type HeightProgress = Readonly<{
   restarted: () => void;
   see: (health: NodeHealth) => void;
   advanced: () => boolean;
+  /** Whether a look since before the restart gave no answer. */
+  wasDown: () => boolean;
   describe: (withinMs: number) => string;
 }>;
 
@@ -81,6 +89,7 @@ function heightProgress(clock: Clock): HeightProgress {
   let answersSinceMs: number | undefined;
   let rhythm: BlockRhythm | undefined;
   let wasDown = false;
+  let isDown = false;
   let last: number | undefined;
   let before: number | undefined;
   let baseline: number | undefined;
@@ -92,7 +101,8 @@ function heightProgress(clock: Clock): HeightProgress {
     see: (health) => {
       const { failure, height } = health;
       if (!commandDone) rhythm = health.rhythm;
-      if (failure !== undefined) {
+      isDown = failure !== undefined;
+      if (isDown) {
         answersSinceMs = undefined;
         if (!wasDown) baseline = last;
         wasDown = true;
@@ -107,8 +117,9 @@ function heightProgress(clock: Clock): HeightProgress {
       advanced ||= height > baseline || (holds && isAtRest(health, { height, rhythm, restartedAtMs: doneMs }));
     },
     advanced: () => advanced,
+    wasDown: () => wasDown,
     describe: (withinMs) => {
-      const state = last === undefined ? "its RPC did not answer" : `its height stayed ${last}`;
+      const state = last === undefined || isDown ? "its RPC did not answer" : `its height stayed ${last}`;
       return `${state} within ${withinMs} ms after the restart`;
     },
   };

@@ -21,7 +21,8 @@ export function composeDriver({ command, directory, timeoutMs }: ComposeDriverOp
         outputLimitBytes,
         signal,
       });
-      if (result.ok) return;
+      // Compose tells its progress on standard error: what stands there is no complaint.
+      if (result.ok) return {};
       const what = `(compose.command ${JSON.stringify(command)} in compose.directory ${where})`;
       throw new DriverError(`${result.message} ${what}`);
     },

@@ -15,7 +15,7 @@ export function dockerDriver(options: DockerDriverOptions, engine: DockerEngine)
     restart: async (signal) => {
       const path = `${container}/restart?t=${options.stopTimeoutSeconds}`;
       const response = await engine.request({ method: "POST", path, signal });
-      if (response.status === 204) return;
+      if (response.status === 204) return {};
       throw new DriverError(`container ${options.container} was not restarted: ${engineMessage(response)}`);
     },
     startedAt: async (signal) => {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ProcessResult } from "../bounded-process.ts";
+import { endedWell, firstLine, type ProcessResult } from "../bounded-process.ts";
 import type { NodeCliRunner } from "../observe/node-cli.ts";
 import { engineMessage, EngineTimeout, type DockerEngine, type EngineResponse } from "./docker-engine.ts";
 import { DriverError } from "./driver.ts";
@@ -90,9 +90,8 @@ async function exec(
   }
   const inspection = await engine.request({ method: "GET", path: `/exec/${id}/json`, signal });
   const { ExitCode: exitCode } = parse(inspected, expectStatus(inspection, 200));
-  if (exitCode === 0) return { result: { ok: true, output } };
-  const said = (errors.trim() || output.trim()).split("\n")[0]?.slice(0, 300) ?? "";
-  return { result: exitFailure(name, exitCode, said) };
+  if (exitCode === 0) return { result: endedWell(output, errors) };
+  return { result: exitFailure(name, exitCode, firstLine(errors) || firstLine(output)) };
 }
 
 async function startExec(

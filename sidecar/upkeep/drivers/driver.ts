@@ -1,3 +1,9 @@
+/** A restart command that has ended well, as far as its status tells. */
+export type RestartReport = Readonly<{
+  /** What its programs wrote to their standard error all the same: some end with status 0 whatever happened. */
+  complaint?: string;
+}>;
+
 /** Reaches the node's process. */
 export type NodeDriver = Readonly<{
   /** As in the setting `restart.driver`. */
@@ -8,7 +14,7 @@ export type NodeDriver = Readonly<{
    *
    * @throws {DriverError} when either did not work.
    */
-  restart: (signal: AbortSignal, stopping?: AbortSignal) => Promise<void>;
+  restart: (signal: AbortSignal, stopping?: AbortSignal) => Promise<RestartReport>;
   /** When the node's process started (wall clock), as far as the driver can tell. */
   startedAt?: (signal: AbortSignal) => Promise<NodeStart>;
   /** What is another after each restart, so that a sidecar that was ended with the node can tell whether it came about. */

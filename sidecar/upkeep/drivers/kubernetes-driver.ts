@@ -47,11 +47,11 @@ export function kubernetesDriver(options: KubernetesDriverOptions, api: Kubernet
       while (!deadline.aborted) {
         const now = await look(signal);
         const isAnother = now !== undefined && now.metadata.uid !== before?.metadata.uid;
-        if (isAnother && typeof startOf(now, options.container) === "number") return;
+        if (isAnother && typeof startOf(now, options.container) === "number") return {};
         await pause(lookIntervalMs, deadline);
       }
       // The sidecar stands in the pod that it had deleted, and there is no new one before this one has ended.
-      if (stopping.aborted) return;
+      if (stopping.aborted) return {};
       throw new DriverError(`pod ${options.pod} did not run again within ${options.timeoutMs} ms; look at its events.`);
     },
     incarnation: async (signal) => (await look(signal))?.metadata.uid,

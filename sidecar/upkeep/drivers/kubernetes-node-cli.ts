@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { z } from "zod";
-import type { ProcessResult } from "../bounded-process.ts";
+import { endedWell, firstLine, type ProcessResult } from "../bounded-process.ts";
 import type { NodeCliRunner } from "../observe/node-cli.ts";
 import { DriverError } from "./driver.ts";
 import { exitFailure } from "./exit-failure.ts";
@@ -117,8 +117,8 @@ async function refusal(response: IncomingMessage): Promise<string> {
 
 function resultOf(name: string, text: Readonly<{ output: string; errors: string; status: string }>): ProcessResult {
   const status = statusOf(text.status);
-  if (status?.status === "Success") return { ok: true, output: text.output };
-  const said = (text.errors.trim() || text.output.trim()).split("\n")[0]?.slice(0, saidLimit) ?? "";
+  if (status?.status === "Success") return endedWell(text.output, text.errors);
+  const said = firstLine(text.errors) || firstLine(text.output);
   const exit = status?.details?.causes?.find(({ reason }) => reason === "ExitCode")?.message;
   if (exit !== undefined) return exitFailure(name, Number(exit), said);
   if (status === undefined) {

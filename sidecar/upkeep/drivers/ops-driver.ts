@@ -1,5 +1,5 @@
-import { runProcess } from "../bounded-process.ts";
-import { DriverError, StartFailed, type NodeDriver } from "./driver.ts";
+import { runProcess, type ProcessResult } from "../bounded-process.ts";
+import { DriverError, StartFailed, type NodeDriver, type RestartReport } from "./driver.ts";
 
 /** Commands of a binary deployment, run in the bin directory. */
 export type OpsDriverOptions = Readonly<{ stop: readonly string[]; start: readonly string[]; timeoutMs: number }>;
@@ -22,9 +22,14 @@ export function opsDriver(options: OpsDriverOptions, binDirectory: () => string)
     restart: async (signal) => {
       const stopped = await run(options.stop, signal);
       const started = await run(options.start, signal);
-      if (started.ok) return;
+      if (started.ok) return reportOf([stopped, started]);
       if (stopped.ok) throw new StartFailed(started.message);
       throw new DriverError(`${started.message} (before that: ${stopped.message})`);
     },
   };
+}
+
+function reportOf(results: readonly ProcessResult[]): RestartReport {
+  const said = results.flatMap((result) => (result.ok && result.complaint !== undefined ? [result.complaint] : []));
+  return said.length === 0 ? {} : { complaint: said.join("; ") };
 }

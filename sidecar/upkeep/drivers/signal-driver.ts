@@ -33,7 +33,7 @@ export function signalDriver({ processName, timeoutMs }: SignalDriverOptions): N
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
       while (!deadline.aborted) {
         const now = await processesNamed(processName);
-        if (now.some((pid) => !before.includes(pid)) && !now.some((pid) => before.includes(pid))) return;
+        if (now.some((pid) => !before.includes(pid)) && !now.some((pid) => before.includes(pid))) return {};
         await pause(lookIntervalMs, deadline);
       }
       throw new DriverError(

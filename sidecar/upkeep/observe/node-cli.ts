@@ -12,6 +12,7 @@ export type NodeCliResult<T> = Readonly<
 /** The node's command-line tool (specification, "Node command line"). */
 export type NodeCli = Readonly<{
   pruneInfo: (signal: AbortSignal) => Promise<NodeCliResult<PruneInfo>>;
+  /** Answers with what the tool complained of, empty for nothing. Whether pruning is on now, only `pruneInfo` tells. */
   enableAutoPrune: (signal: AbortSignal) => Promise<NodeCliResult<string>>;
   version: (signal: AbortSignal) => Promise<NodeCliResult<string>>;
 }>;
@@ -31,13 +32,18 @@ export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner): Node
       if (!result.ok) return result;
       const parsed = parsePruneInfo(result.output);
       if (parsed.ok) return { ok: true, value: parsed.info };
-      return { ok: false, reason: "Garbage", message: `node_cli prune --get ${parsed.message}` };
+      const { complaint } = result;
+      const why = complaint === undefined ? "" : ` It said: ${complaint}`;
+      return { ok: false, reason: "Garbage", message: `node_cli prune --get ${parsed.message}${why}` };
     },
-    enableAutoPrune: async (signal) => text(await prune("--enable_auto_prune", signal)),
-    version: async (signal) => text(await run(["--version"], signal)),
+    enableAutoPrune: async (signal) => complaintOf(await prune("--enable_auto_prune", signal)),
+    version: async (signal) => {
+      const result = await run(["--version"], signal);
+      return result.ok ? { ok: true, value: result.output } : result;
+    },
   };
 }
 
-function text(result: ProcessResult): NodeCliResult<string> {
-  return result.ok ? { ok: true, value: result.output } : result;
+function complaintOf(result: ProcessResult): NodeCliResult<string> {
+  return result.ok ? { ok: true, value: result.complaint ?? "" } : result;
 }

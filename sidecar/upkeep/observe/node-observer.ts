@@ -1,10 +1,11 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../../clock.ts";
-import type { NodeHealth } from "../../health/node-health.ts";
+import { hasBeenAsked, type NodeHealth } from "../../health/node-health.ts";
 import { poll } from "../../poll.ts";
 import type { ConditionBoard } from "../../tell/condition-board.ts";
 import type { ConditionReport } from "../../tell/condition.ts";
 import type { NodeCli, NodeCliResult } from "./node-cli.ts";
+import { nodeCliVersion } from "./node-version.ts";
 import type { PruneInfo } from "./prune-info.ts";
 import { resolveVersion, type VersionResolution } from "./version-resolution.ts";
 
@@ -15,13 +16,14 @@ export type NodeObserver = Readonly<{
   pruneInfo: () => PruneInfo | undefined;
   /** Asks node_cli now. */
   look: (signal: AbortSignal) => Promise<void>;
-  /** Whether the tool has been asked at least once. */
+  /** Whether the RPC and the tool have been asked at least once. */
   hasLooked: () => boolean;
   done: Promise<void>;
 }>;
 
 export type NodeObserverOptions = Readonly<{
   version?: string | undefined;
+  clientName?: string | undefined;
   image?: string | undefined;
   intervalMs: number;
   signal: AbortSignal;
@@ -49,6 +51,9 @@ const checkMs = 1_000;
 export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies): NodeObserver {
   const { nodeCli, health, clock, board, onChange } = dependencies;
   let cliVersion: string | undefined;
+  // What node_cli said when the node last told its version: another one since then means another node.
+  let cliVersionThen: string | undefined;
+  let lastTold: string | undefined;
   let pruneInfo: PruneInfo | undefined;
   let hasLooked = nodeCli === undefined;
   let failures = 0;
@@ -71,7 +76,27 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     board.set(nodeCliCondition(asked));
     onChange();
   };
+  const version = () => {
+    const { binaryVersion: binary, clientVersion } = health();
+    const isReplaced = binary?.isCurrent === false && isAnotherVersion(cliVersion, cliVersionThen);
+    return resolveVersion({
+      binary: isReplaced ? undefined : binary,
+      setting: options.version,
+      nodeCli: cliVersion,
+      clientVersion,
+      clientName: options.clientName,
+      image: options.image,
+    });
+  };
+  const followVersion = () => {
+    if (health().binaryVersion?.isCurrent === true) cliVersionThen = cliVersion;
+    const { version: now, doubt } = version();
+    const told = `${now?.text} ${doubt}`;
+    if (lastTold !== undefined && told !== lastTold) onChange();
+    lastTold = told;
+  };
   const lookWhenDue = async (signal: AbortSignal) => {
+    followVersion();
     const hasBegunToAnswer = failures > 0 && !nodeAnswered && answersNow(health());
     if (clock.monotonicMs() < dueMs && !hasBegunToAnswer) return;
     try {
@@ -80,16 +105,14 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
       dueMs = clock.monotonicMs() + waitMs(failures, options.intervalMs);
     }
   };
-  const version = () =>
-    resolveVersion({
-      setting: options.version,
-      nodeCli: cliVersion,
-      clientVersion: health().clientVersion,
-      image: options.image,
-    });
   const intervalMs = Math.min(checkMs, options.intervalMs);
   const done = poll({ name: "node_cli", intervalMs, signal: options.signal }, lookWhenDue, dependencies);
-  return { version, pruneInfo: () => pruneInfo, look, hasLooked: () => hasLooked, done };
+  return { version, pruneInfo: () => pruneInfo, look, hasLooked: () => hasLooked && hasBeenAsked(health()), done };
+}
+
+function isAnotherVersion(printed: string | undefined, before: string | undefined): boolean {
+  const [now, then] = [printed, before].map((text) => (text === undefined ? undefined : nodeCliVersion(text)));
+  return now !== undefined && then !== undefined && now.release !== then.release;
 }
 
 function answersNow({ answers, failure }: NodeHealth): boolean {

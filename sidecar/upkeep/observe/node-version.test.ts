@@ -1,15 +1,68 @@
-import { expect, test } from "vitest";
-import { hasNewLayout, hasStorageKeys, imageVersion, parseNodeVersion } from "./node-version.ts";
-import { resolveVersion } from "./version-resolution.ts";
+import { describe, expect, test } from "vitest";
+import {
+  binaryVersion,
+  clientVersion,
+  hasNewLayout,
+  hasStorageKeys,
+  imageVersion,
+  nodeCliVersion,
+  parseNodeVersion,
+} from "./node-version.ts";
 
 test.each([
   ["0.16.2", "0.16.2"],
   ["v0.11", "0.11.0"],
-  ["node_cli v0.16.0-rc.1 (abc123)", "0.16.0"],
-  ["node/v0.10.3/linux-amd64/go1.22", "0.10.3"],
+  ["0.16.0-rc.1\n", "0.16.0"],
+  ["0.16.2+build.7", "0.16.2"],
+  ["node_cli 0.16.2", undefined],
+  ["linux-5.15.0", undefined],
+  ["01.2.3", undefined],
+  ["0.16.2.1", undefined],
   ["no version", undefined],
-])("%s counts as %s", (text, release) => {
+])("%j counts as %s", (text, release) => {
   expect(parseNodeVersion(text)?.release).toBe(release);
+});
+
+test.each([
+  ["0.15.2", "0.15.2"],
+  ["v0.16.0-rc.1", "0.16.0"],
+  ["node v0.16.2 (rustc 1.80.0, linux 5.15.0)", "0.16.2"],
+  ["node/linux-5.15.0/v0.15.2", "0.15.2"],
+  ["v0.15.2, 0.15.2", "0.15.2"],
+  ["0.15.2 5.15.0", undefined],
+  ["unknown", undefined],
+])("binaryVersion %j says %s", (text, release) => {
+  expect(binaryVersion(text)?.release).toBe(release);
+});
+
+test.each([
+  ["node_cli 0.16.2\n", "0.16.2"],
+  ["0.16.2\ngo 1.22.1", "0.16.2"],
+  ["node_cli v0.16.0-rc.1 (abc123)", "0.16.0"],
+  ["node_cli version 0.15.9, built 2026-01-02", "0.15.9"],
+  ["error: unknown option --version, see manual 2.1", undefined],
+  ["usage: node_cli prune --c <config_path>", undefined],
+  ["", undefined],
+])("node_cli --version that prints %j says %s", (output, release) => {
+  expect(nodeCliVersion(output)?.release).toBe(release);
+});
+
+describe("web3_clientVersion", () => {
+  test.each([
+    ["Reth/v1.3.12-abc/x86_64-linux", undefined],
+    ["Geth/v1.15.0-stable/linux-amd64/go1.23.5", undefined],
+    ["node/linux-5.15.0/v0.15.2", undefined],
+    ["linux/5.15.0", undefined],
+    ["node", undefined],
+    ["node/v0.15.2/linux-5.15.0/go1.22", "0.15.2"],
+    ["Node/0.15.2", "0.15.2"],
+  ])("%j, of a node whose name there is node, says %s", (answer, release) => {
+    expect(clientVersion(answer, "node")?.release).toBe(release);
+  });
+
+  test("says nothing while the node's name in it is not known", () => {
+    expect(clientVersion("node/v0.15.2/linux/go1.22", undefined)).toBeUndefined();
+  });
 });
 
 test.each([
@@ -27,17 +80,10 @@ test.each([
   ["registry.example:5000/node:0.16.2", "0.16.2"],
   ["registry.example:5000/node", undefined],
   ["node:v0.15.0@sha256:0000", "0.15.0"],
+  ["node:0.15.0-ubuntu22.04", "0.15.0"],
+  ["node:ubuntu22.04-0.15.0", undefined],
+  ["node:2026.11.1", undefined],
   ["node:latest", undefined],
 ])("image %s says %s", (image, release) => {
   expect(imageVersion(image)?.release).toBe(release);
-});
-
-test("the setting counts before node_cli, the RPC and the image; who disagrees is named", () => {
-  const sources = { nodeCli: "node_cli 0.15.0", clientVersion: "node/v0.16.0-rc.2/x", image: "node:0.16.0" };
-  expect(resolveVersion({ ...sources, setting: "0.16.0" })).toMatchObject({
-    source: "node.version",
-    disagreements: ["node_cli --version says 0.15.0"],
-  });
-  expect(resolveVersion(sources)).toMatchObject({ source: "node_cli --version", version: { release: "0.15.0" } });
-  expect(resolveVersion({})).toEqual({ disagreements: [] });
 });

@@ -31,14 +31,26 @@ describe("PruneInfo is read from each format", () => {
     expect(parsePruneInfo(output)).toEqual({ ok: true, info });
   });
 
-  test("garbage is shown, cut, with what is missing", () => {
-    const result = parsePruneInfo("Segmentation fault");
-    expect(result).toEqual({
-      ok: false,
-      message:
-        "printed no enable_auto_prune, auto_prune_reserved_window, prune_reserved_version, flushed_version, " +
-        'real_prune_reserved_version; expected the five fields of PruneInfo, found "Segmentation fault".',
-    });
+  test.each([
+    ["blanks alone", "PruneInfo\n\tenable_auto_prune\t  1\n"],
+    ["odd spacing", "enable_auto_prune   =1 "],
+    ["a word", "  Enable_Auto_Prune :true"],
+    ["one line", "PruneInfo { enable_auto_prune: 1, other: 5 }"],
+  ])("%s: the one field that is needed is enough", (_, output) => {
+    const nothing = { reservedWindow: undefined, pruneReservedVersion: undefined };
+    const noVersions = { flushedVersion: undefined, realPruneReservedVersion: undefined };
+    expect(parsePruneInfo(output)).toEqual({ ok: true, info: { autoPrune: true, ...nothing, ...noVersions } });
+  });
+
+  test.each([
+    "Segmentation fault",
+    "enable_auto_prune: 2",
+    "enable_auto_prune: 0.5",
+    "usage: node_cli prune --enable_auto_prune 1",
+    "flushed_version: 7",
+  ])("%j does not say whether pruning is on, and is shown", (output) => {
+    const message = `printed no enable_auto_prune that is 0 or 1; found ${JSON.stringify(output)}.`;
+    expect(parsePruneInfo(output)).toEqual({ ok: false, message });
   });
 });
 
@@ -59,6 +71,11 @@ describe("pruning that is on", () => {
     const moved = followPruning(progress, { ...info, realPruneReservedVersion: 13n }, 650_000, 190);
     expect(pruneCondition(info, moved, at(700_000, 200)).reason).toBe("Advancing");
     expect(pruneCondition(info, progress, at(700_000, 100)).reason).toBe("Advancing");
+    const silent = { ...info, realPruneReservedVersion: undefined };
+    expect(pruneCondition(silent, followPruning(undefined, silent, 0, 1), at(700_000, 5))).toMatchObject({
+      status: "Unknown",
+      reason: "NotPrinted",
+    });
     const young = { ...info, flushedVersion: 5n, realPruneReservedVersion: 0n };
     expect(pruneCondition(young, followPruning(undefined, young, 0, 1), at(700_000, 5)).reason).toBe("NothingToPrune");
   });

@@ -1,62 +1,53 @@
-/** What `node_cli prune --get` prints (specification, "PruneInfo output"). Version numbers may exceed 2^53. */
+/**
+ * What `node_cli prune --get` prints (specification, "PruneInfo output"). Version numbers may exceed 2^53. A tool may print only some
+ * of the five fields; whether pruning is on is the one that is always known.
+ */
 export type PruneInfo = Readonly<{
   autoPrune: boolean;
-  reservedWindow: bigint;
-  pruneReservedVersion: bigint;
-  flushedVersion: bigint;
-  realPruneReservedVersion: bigint;
+  reservedWindow: bigint | undefined;
+  pruneReservedVersion: bigint | undefined;
+  flushedVersion: bigint | undefined;
+  realPruneReservedVersion: bigint | undefined;
 }>;
 
-const fields = {
-  enable_auto_prune: "autoPrune",
-  auto_prune_reserved_window: "reservedWindow",
-  prune_reserved_version: "pruneReservedVersion",
-  flushed_version: "flushedVersion",
-  real_prune_reserved_version: "realPruneReservedVersion",
-} as const;
-
-type FieldName = keyof typeof fields;
+const versionFields = [
+  "auto_prune_reserved_window",
+  "prune_reserved_version",
+  "flushed_version",
+  "real_prune_reserved_version",
+] as const;
 
 /** A PruneInfo, or what is missing. */
 export type PruneInfoResult = Readonly<{ ok: true; info: PruneInfo } | { ok: false; message: string }>;
 
 /**
- * Reads PruneInfo from lines with `:` or `=`, or from JSON; lines that are none of the five fields (log lines, headings) do not
- * matter.
+ * Reads PruneInfo from lines or JSON, with `:`, `=` or blanks between a name and its value, however they are spaced; anything else
+ * (log lines, headings) does not matter. `enable_auto_prune` alone is enough, and has to be 0 or 1: what is switched on can't be
+ * switched off, so nothing is guessed.
  */
 export function parsePruneInfo(output: string): PruneInfoResult {
-  const found = new Map<FieldName, bigint>();
-  const pattern = /(?<![\w-])["']?([a-z_]+)["']?\s*[:=]\s*["']?(0x[0-9a-f]+|\d+|true|false)\b/gi;
-  for (const [, name = "", value = ""] of output.matchAll(pattern)) {
-    const key = name.toLowerCase();
-    if (isField(key)) found.set(key, numberOf(value.toLowerCase()));
-  }
-  const missing = (Object.keys(fields) as FieldName[]).filter((name) => !found.has(name));
-  if (missing.length > 0) {
+  const found = new Map<string, string>();
+  const pattern = /(?<![\w-])["']?([a-z_]+)["']?(?:\s*[:=]\s*|\s+)["']?(0x[0-9a-f]+|\d+|true|false)(?![\w.])/gi;
+  for (const [, name = "", value = ""] of output.matchAll(pattern)) found.set(name.toLowerCase(), value.toLowerCase());
+  const autoPrune = switchOf(found.get("enable_auto_prune"));
+  if (autoPrune === undefined) {
     const shown = JSON.stringify(output.slice(0, 200));
-    return {
-      ok: false,
-      message: `printed no ${missing.join(", ")}; expected the five fields of PruneInfo, found ${shown}.`,
-    };
+    return { ok: false, message: `printed no enable_auto_prune that is 0 or 1; found ${shown}.` };
   }
-  const value = (name: FieldName) => found.get(name) ?? 0n;
+  const [reservedWindow, pruneReservedVersion, flushedVersion, realPruneReservedVersion] = versionFields.map((name) =>
+    versionOf(found.get(name)),
+  );
   return {
     ok: true,
-    info: {
-      autoPrune: value("enable_auto_prune") === 1n,
-      reservedWindow: value("auto_prune_reserved_window"),
-      pruneReservedVersion: value("prune_reserved_version"),
-      flushedVersion: value("flushed_version"),
-      realPruneReservedVersion: value("real_prune_reserved_version"),
-    },
+    info: { autoPrune, reservedWindow, pruneReservedVersion, flushedVersion, realPruneReservedVersion },
   };
 }
 
-function isField(name: string): name is FieldName {
-  return Object.hasOwn(fields, name);
+function switchOf(text: string | undefined): boolean | undefined {
+  if (text === "1" || text === "true") return true;
+  return text === "0" || text === "false" ? false : undefined;
 }
 
-function numberOf(text: string): bigint {
-  if (text === "true") return 1n;
-  return text === "false" ? 0n : BigInt(text);
+function versionOf(text: string | undefined): bigint | undefined {
+  return text === undefined || text === "true" || text === "false" ? undefined : BigInt(text);
 }

@@ -3,7 +3,7 @@ import type { PruneInfo } from "./prune-info.ts";
 
 /** How far pruning was, and what the chain did since it last moved. A plain value, replaced at each query. */
 export type PruneProgress = Readonly<{
-  reserved: bigint;
+  reserved: bigint | undefined;
   /** Monotonic time at which it last moved, or was first seen. */
   sinceMs: number;
   /** Height of the chain then. */
@@ -34,9 +34,16 @@ export function pruneCondition(
   const type = "PruneAdvancing";
   if (!info.autoPrune) return { type, status: "Unknown", reason: "Off", message: "Auto-pruning is off." };
   const { reserved, sinceHeight, sinceMs } = progress;
+  if (reserved === undefined) {
+    const message =
+      "Auto-pruning is on; node_cli prune --get prints no real_prune_reserved_version, which would tell how far it is.";
+    return { type, status: "Unknown", reason: "NotPrinted", message };
+  }
   const blocks = height === undefined || sinceHeight === undefined ? 0 : height - sinceHeight;
-  if (info.flushedVersion <= info.reservedWindow && reserved === 0n) {
-    const message = `The chain is at version ${info.flushedVersion}, within the window of ${info.reservedWindow} that is kept.`;
+  const { flushedVersion, reservedWindow } = info;
+  const isYoung = flushedVersion !== undefined && reservedWindow !== undefined && flushedVersion <= reservedWindow;
+  if (isYoung && reserved === 0n) {
+    const message = `The chain is at version ${flushedVersion}, within the window of ${reservedWindow} that is kept.`;
     return { type, status: "True", reason: "NothingToPrune", message };
   }
   if (nowMs - sinceMs < stalledAfterMs || blocks <= 0) {

@@ -1,12 +1,25 @@
-import { imageVersion, parseNodeVersion, type NodeVersion } from "./node-version.ts";
+import type { ToldVersion } from "../../health/node-health.ts";
+import {
+  binaryVersion,
+  clientVersion,
+  hasStorageKeys,
+  imageVersion,
+  nodeCliVersion,
+  parseNodeVersion,
+  type NodeVersion,
+} from "./node-version.ts";
 
 /** Everything that may tell the node's version. */
 export type VersionSources = Readonly<{
+  /** `debug_protocolVersion.binaryVersion`, and whether the node told it since it last began to answer. */
+  binary?: ToldVersion | undefined;
   setting?: string | undefined;
   /** What `node_cli --version` printed. */
   nodeCli?: string | undefined;
   /** What `web3_clientVersion` answered. */
   clientVersion?: string | undefined;
+  /** The name that `web3_clientVersion` begins with on this node. */
+  clientName?: string | undefined;
   image?: string | undefined;
 }>;
 
@@ -15,25 +28,75 @@ export type VersionResolution = Readonly<{
   version?: NodeVersion;
   source?: string;
   disagreements: readonly string[];
+  /** Why the version is not certain enough to rename keys for it, and what to do; such keys stay as they are. */
+  doubt?: string;
+  /** Where there is no version: what was heard, and why it is none. */
+  heard: readonly string[];
 }>;
 
-/** Takes the version from the setting, else node_cli, else the RPC, else the image's tag; names those that disagree. */
+type Candidate = Readonly<{ source: string; version: NodeVersion }>;
+
+/**
+ * Takes the version from `debug_protocolVersion` (specification, "Protocol version info"), else from the setting, node_cli, the
+ * image's tag, or a `web3_clientVersion` of a known name; names those that disagree. What the node told before it went down counts
+ * as long as node_cli is still the same one, but decides no names of keys: it may come back as another version. Pure.
+ */
 export function resolveVersion(sources: VersionSources): VersionResolution {
-  const candidates = [
-    { source: "node.version", version: parsed(sources.setting) },
-    { source: "node_cli --version", version: parsed(sources.nodeCli) },
-    { source: "web3_clientVersion", version: parsed(sources.clientVersion) },
-    { source: "the image's tag", version: sources.image === undefined ? undefined : imageVersion(sources.image) },
-  ];
-  const known = candidates.flatMap(({ source, version }) => (version === undefined ? [] : [{ source, version }]));
-  const [first, ...others] = known;
-  if (first === undefined) return { disagreements: [] };
+  const candidates = candidatesOf(sources);
+  const [first, ...others] = candidates;
+  if (first === undefined) return { disagreements: [], heard: heardOf(sources) };
   const disagreements = others
     .filter(({ version }) => version.release !== first.version.release)
     .map(({ source, version }) => `${source} says ${version.text}`);
-  return { ...first, disagreements };
+  const doubt = doubtOf(first, others, sources.binary);
+  return { ...first, disagreements, ...(doubt === undefined ? {} : { doubt }), heard: [] };
 }
 
-function parsed(text: string | undefined): NodeVersion | undefined {
-  return text === undefined ? undefined : parseNodeVersion(text);
+const sourceNames = {
+  binary: "debug_protocolVersion",
+  lastBinary: "debug_protocolVersion, before the node stopped answering it",
+  setting: "node.version",
+  nodeCli: "node_cli --version",
+  image: "the image's tag",
+  client: "web3_clientVersion",
+} as const;
+
+function candidatesOf(sources: VersionSources): readonly Candidate[] {
+  const { binary, setting, nodeCli, clientVersion: client, clientName, image } = sources;
+  const { isCurrent = false } = binary ?? {};
+  const told: readonly (readonly [string, NodeVersion | undefined])[] = [
+    [isCurrent ? sourceNames.binary : sourceNames.lastBinary, binary && binaryVersion(binary.text)],
+    [sourceNames.setting, setting === undefined ? undefined : parseNodeVersion(setting)],
+    [sourceNames.nodeCli, nodeCli === undefined ? undefined : nodeCliVersion(nodeCli)],
+    [sourceNames.image, image === undefined ? undefined : imageVersion(image)],
+    [sourceNames.client, client === undefined ? undefined : clientVersion(client, clientName)],
+  ];
+  return told.flatMap(([source, version]) => (version === undefined ? [] : [{ source, version }]));
 }
+
+function doubtOf(first: Candidate, others: readonly Candidate[], binary: VersionSources["binary"]): string | undefined {
+  if (first.source === sourceNames.lastBinary) {
+    return `the node said ${binary?.text} before it stopped answering, and may come back as another version; start it, or set node.version (GATEHOUSE_SIDECAR_NODE_VERSION)`;
+  }
+  const installed = others.find(({ source }) => source === sourceNames.nodeCli);
+  if (installed === undefined || hasStorageKeys(installed.version) === hasStorageKeys(first.version)) return undefined;
+  const isRunning = first.source === sourceNames.binary;
+  const next = isRunning ? "restart the node to finish the upgrade" : "correct node.version, or start the node";
+  return `${first.source} says ${first.version.text}, and ${installed.source} says ${installed.version.text}; ${next}`;
+}
+
+/** The answers that were no version of this node, for the person who has to set it. */
+function heardOf({ binary, nodeCli, clientVersion: client, image }: VersionSources): readonly string[] {
+  return [
+    ...(binary === undefined ? [] : [`debug_protocolVersion answers binaryVersion ${shown(binary.text)}`]),
+    ...(nodeCli === undefined || nodeCli.trim() === "" ? [] : [`node_cli --version prints ${shown(nodeCli)}`]),
+    ...(image === undefined ? [] : [`the image is ${shown(image)}`]),
+    ...(client === undefined ? [] : [`web3_clientVersion answers ${shown(client)}`]),
+  ];
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.trim().split("\n")[0]?.slice(0, shownLength));
+}
+
+const shownLength = 80;

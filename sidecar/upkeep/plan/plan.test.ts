@@ -21,6 +21,12 @@ function planText(text: string, version: string, wanted: Desired = desired): Pla
   return plan({ document: documentOf(text), version: parseNodeVersion(version) }, wanted);
 }
 
+/** A plan for a node that is down, and was of v0.15.0 before. */
+function doubted(text: string): Plan {
+  const observed = { document: documentOf(text), version: parseNodeVersion("0.15.0"), nodeHas: "unknown" };
+  return plan({ ...observed, doubt: "the node is down; start it" }, desired);
+}
+
 function written(planned: Plan): string | undefined {
   return planned.actions.find((action) => action.kind === "write-config")?.text;
 }
@@ -214,6 +220,32 @@ describe("plan", () => {
     expect(plan({ ...observed, nodeHas: "unknown" }, desired).actions).toMatchObject([{ kind: "restart" }]);
     const commented = documentOf(`// words\n${text}`);
     expect(plan({ ...observed, document: commented, nodeHas: meaningOf(document) }, desired).actions).toEqual([]);
+  });
+
+  test("a version in doubt corrects values under the names that stand there, and renames, adds and restarts nothing", () => {
+    const storage = written(planText('{"chain":{}}', "0.16.2")) ?? "";
+    const pamir = written(planText('{"chain":{}}', "0.15.0")) ?? "";
+    expect(doubted(pamir.replace("true", "false")).actions).toMatchObject([
+      { kind: "write-config", text: pamir },
+      { kind: "restart" },
+    ]);
+    for (const text of [storage, '{"chain":{}}']) {
+      expect(doubted(text)).toEqual({
+        actions: [],
+        problems: [
+          {
+            reason: "VersionUnknown",
+            message: "which names monitor_config has to have is not certain, so they stay: the node is down; start it.",
+          },
+        ],
+      });
+    }
+  });
+
+  test("of a version that nothing tells, nothing is written and nothing restarted", () => {
+    const planned = plan({ document: documentOf('{"chain":{}}'), nodeHas: "unknown" }, desired);
+    expect(planned.actions).toEqual([]);
+    expect(planned.problems).toMatchObject([{ reason: "VersionUnknown" }]);
   });
 
   test("auto-pruning is switched on when it is off", () => {

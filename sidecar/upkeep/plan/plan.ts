@@ -6,13 +6,15 @@ import { configChanges, type ConfigChange } from "./config-change.ts";
 import { editConfig } from "./config-edit.ts";
 import type { Desired } from "./desired.ts";
 import { rewriteConfig } from "./config-rewrite.ts";
-import { namingOf } from "./monitor-keys.ts";
+import { namingOf, type MonitorKeys, type Naming } from "./monitor-keys.ts";
 import { wantedMonitor } from "./monitor-values.ts";
 
 /** What is known of a node. What is absent is not known now; nothing is planned on what is not known. */
 export type Observed = Readonly<{
   document?: ConfigDocument | undefined;
   version?: NodeVersion | undefined;
+  /** Why the version is not certain enough to give keys other names for it, and what to do. */
+  doubt?: string | undefined;
   pruneInfo?: PruneInfo | undefined;
   /** Meaning of the configuration that the running node has read; `unknown` when it may have read another. */
   nodeHas?: string | "unknown" | undefined;
@@ -41,17 +43,20 @@ export function plan(observed: Observed, desired: Desired): Plan {
   const problems: PlanProblem[] = [];
   const write = planConfig(observed, desired, problems);
   const prune = planPrune(observed, desired, problems);
-  const restart = planRestart(observed, write);
+  // A file whose names can't be judged is no file to start the node with.
+  const isJudged = problems.every(({ reason }) => reason !== "VersionUnknown");
+  const restart = isJudged ? planRestart(observed, write) : undefined;
   return { actions: [write, prune, restart].filter((action) => action !== undefined), problems };
 }
 
 type WriteConfig = Extract<PlanAction, { kind: "write-config" }>;
 
 function planConfig(observed: Observed, desired: Desired, problems: PlanProblem[]): WriteConfig | undefined {
-  const { document, version } = observed;
+  const { document, version, doubt } = observed;
   if (document === undefined) return undefined;
   if (version === undefined) {
-    const message = "the node's version is not known, so neither is the naming of monitor_config; set node.version.";
+    const message =
+      "the node's version is not known, so neither is the naming of monitor_config; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).";
     problems.push({ reason: "VersionUnknown", message });
     return undefined;
   }
@@ -64,6 +69,11 @@ function planConfig(observed: Observed, desired: Desired, problems: PlanProblem[
   }
   const changes = configChanges(current, wanted, naming);
   if (changes.length === 0) return undefined;
+  if (doubt !== undefined && !isNamedFor(naming, current)) {
+    const message = `which names monitor_config has to have is not certain, so they stay: ${doubt}.`;
+    problems.push({ reason: "VersionUnknown", message });
+    return undefined;
+  }
   const edited =
     document.format === "json5" ? rewriteConfig(document, changes, desired.json5) : editConfig(document, changes);
   if (!edited.ok) {
@@ -72,6 +82,13 @@ function planConfig(observed: Observed, desired: Desired, problems: PlanProblem[
   }
   const warning = document.format === "json5" ? { warning: "JSON5 is rewritten as JSON; its comments are lost." } : {};
   return { kind: "write-config", text: edited.text, changes, ...warning };
+}
+
+/** Whether a `monitor_config` has names of a naming, and none that it ignores. */
+function isNamedFor({ own, other }: Naming, monitor: unknown): boolean {
+  if (!isJsonObject(monitor)) return false;
+  const has = (keys: MonitorKeys) => Object.values(keys).some((key) => Object.hasOwn(monitor, key));
+  return has(own) && !has(other);
 }
 
 function planPrune(observed: Observed, desired: Desired, problems: PlanProblem[]): PlanAction | undefined {

@@ -1,0 +1,82 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { expect, test } from "vitest";
+import { until } from "../testing/until.ts";
+import {
+  answersRpc,
+  goodAnswers as good,
+  risingHeight as rising,
+  serveNode as serve,
+  watchNode as watch,
+} from "../testing/watched-node.ts";
+
+test("a node's own version counts from when it is told, is told late, and is old once the node was down", async () => {
+  let version: unknown;
+  let isDown = false;
+  const answer = answersRpc({ ...good, eth_blockNumber: rising, debug_protocolVersion: () => version });
+  await using node = await serve((request, response) => {
+    if (isDown) response.destroy();
+    else answer(request, response);
+  });
+  await using health = watch(node.url);
+  const told = () => health.current().binaryVersion;
+  await health.words("RpcAnswering", "Answering");
+  expect(told()).toBeUndefined();
+  version = { binaryVersion: "0.15.2", protocolVersion: 1 };
+  expect(await until(told, (found) => found !== undefined)).toEqual({ text: "0.15.2", isCurrent: true });
+  version = { binaryVersion: 16 };
+  expect(await until(told, (found) => found?.isCurrent === false)).toEqual({ text: "0.15.2", isCurrent: false });
+  version = { binaryVersion: "0.15.2" };
+  await until(told, (found) => found?.isCurrent === true);
+  isDown = true;
+  expect(await until(told, (found) => found?.isCurrent === false)).toEqual({ text: "0.15.2", isCurrent: false });
+  version = { binaryVersion: "0.16.0" };
+  isDown = false;
+  expect(await until(told, (found) => found?.isCurrent === true)).toEqual({ text: "0.16.0", isCurrent: true });
+});
+
+test.each([
+  ["does not know", '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such method"}}'],
+  ["answers with a page", "<html>forbidden</html>"],
+  ["refuses with too much", "x".repeat(200_000)],
+])("a method that is not needed, and that the endpoint %s: the node answers all the same", async (how, refusal) => {
+  const answer = answersRpc({ eth_blockNumber: rising, eth_chainId: () => "0x688" });
+  await using node = await serve((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { method } = JSON.parse(Buffer.concat(chunks).toString()) as { method: string };
+      const isNeeded = method === "eth_blockNumber" || method === "eth_chainId";
+      if (isNeeded) answer(Readable.from(chunks) as IncomingMessage, response);
+      else response.writeHead(403).end(refusal);
+    });
+  });
+  await using health = watch(node.url);
+  await health.words("ChainIdExpected", "Expected");
+  expect(health.board.get("RpcAnswering")?.status, how).toBe("True");
+  expect(health.current()).not.toHaveProperty("clientVersion");
+});
+
+test.each([
+  ["an error of the method's own, with 400", 400, "RpcError", "the height is not known yet"],
+  ["an error of the server's own, with 500", 500, "RpcError", "the height is not known yet"],
+])("%s: said in the node's words", async (how, status, reason, words) => {
+  await using node = await serve((_request, response) => {
+    response.writeHead(status).end(`{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"${words}"}}`);
+  });
+  await using health = watch(node.url);
+  expect(await health.words("RpcAnswering", reason), how).toBe(
+    `http://node answered eth_blockNumber with an error: ${words}`,
+  );
+});
+
+test.each([
+  [502, "<h1>Bad Gateway</h1>", 'http://node answered eth_blockNumber with HTTP 502 and "<h1>Bad Gateway</h1>"'],
+  [401, "", "http://node answered eth_blockNumber with HTTP 401 and an empty body"],
+])("an HTTP %i that is no JSON-RPC: its status is said", async (status, body, words) => {
+  await using node = await serve((_request, response) => response.writeHead(status).end(body));
+  await using health = watch(node.url);
+  expect(await health.words("RpcAnswering", "NotJsonRpc")).toBe(
+    `${words}, not JSON; is it the node's RPC port, and does node.httpUrl have what it asks for?`,
+  );
+});

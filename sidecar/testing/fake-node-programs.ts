@@ -1,0 +1,96 @@
+import type { NodeProfile } from "./node-profile.ts";
+
+/** What the programs of a fake node are made for. */
+export type FakePrograms = Readonly<{ port: number; profile: NodeProfile }>;
+
+/** How long a strict node is at work before its port opens, and before it tells its protocol's version. */
+const strictOpensAfterMs = 400;
+const strictTellsAfterMs = 700;
+
+/** The node: JSON-RPC with a height that rises by itself. It reads node.conf at its start only. */
+export const nodeProgram = ({ port, profile }: FakePrograms) => `
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+const strict = ${profile === "strict"};
+const beganMs = performance.now();
+const config = readFileSync("node.conf", "utf8");
+const version = readFileSync("../version", "utf8");
+appendFileSync("../starts.log", "x");
+if (config.includes("crash")) process.exit(3);
+writeFileSync("../node.pid", String(process.pid));
+rmSync("../stalled", { force: true });
+const frozen = config.includes("frozen");
+let height = 0;
+const advance = () => {
+  if (!existsSync("../stalled")) height = Math.floor(Date.now() / 100) % 1e9;
+  return height;
+};
+const told = () => (strict && performance.now() - beganMs < ${strictTellsAfterMs} ? undefined : { binaryVersion: version });
+const answers = {
+  eth_blockNumber: () => "0x" + (frozen ? 5 : advance()).toString(16),
+  eth_chainId: () => "0x688",
+  eth_syncing: () => false,
+  web3_clientVersion: () => (strict ? "Reth/v1.3.12-abc/x86_64-linux" : "fake/v" + version + "/test"),
+  debug_protocolVersion: told,
+};
+const server = createServer(async (request, response) => {
+  let body = "";
+  for await (const chunk of request) body += chunk;
+  const { method, id } = JSON.parse(body);
+  const result = answers[method]?.();
+  if (result !== undefined) return response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+  const code = answers[method] === undefined ? -32601 : -32000;
+  if (strict) response.statusCode = code === -32601 ? 404 : 503;
+  response.end(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: "not available" } }));
+});
+const open = () => server.listen(${port}, "127.0.0.1", () => writeFileSync("../running.conf", config));
+setTimeout(open, strict ? ${strictOpensAfterMs} : 0);
+`;
+
+/**
+ * The start and stop of the node. A strict one does not wait until the node answers, and ends with status 0 even when it could do
+ * nothing; its standard error alone tells.
+ */
+export const opsProgram = ({ port, profile }: FakePrograms) => `
+const { spawn } = require("node:child_process");
+const { readFileSync, rmSync } = require("node:fs");
+const strict = ${profile === "strict"};
+const [verb] = process.argv.slice(2);
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const answers = () => fetch("http://127.0.0.1:${port}", { method: "POST", body: '{"id":1,"method":"eth_blockNumber"}' }).then(() => true, () => false);
+const fail = (words) => { console.error(words); process.exit(strict ? 0 : 1); };
+const pid = () => { try { return Number(readFileSync("../node.pid", "utf8")); } catch { return 0; } };
+(async () => {
+  if (verb === "stop") {
+    const running = pid();
+    if (running === 0) return fail("error: the node is not running");
+    try { process.kill(running, "SIGKILL"); } catch { process.exitCode = strict ? 0 : 1; }
+    rmSync("../node.pid", { force: true });
+    while (await answers()) await wait(10);
+    return;
+  }
+  const child = spawn(process.execPath, ["node-process.mjs"], { detached: true, stdio: "ignore" });
+  let exit;
+  child.on("exit", (code) => { exit = code; });
+  while (strict ? pid() !== child.pid : !(await answers())) {
+    if (exit !== undefined) return fail("node exited with " + exit);
+    await wait(10);
+  }
+  process.exit(0);
+})();
+`;
+
+/** The command-line tool. A strict one knows no \`--version\`, asks the running node, and prints two of PruneInfo's five fields. */
+export const nodeCliProgram = ({ profile }: FakePrograms) => `
+const { existsSync, readFileSync, writeFileSync } = require("node:fs");
+const strict = ${profile === "strict"};
+const fail = (words) => { console.error(words); process.exit(strict ? 0 : 2); };
+const args = process.argv.slice(2);
+if (args[0] === "--version" && !strict) { console.log("node_cli v" + readFileSync("../version", "utf8")); process.exit(0); }
+if (args[0] !== "prune" || args[1] !== "--c") fail("error: usage: node_cli prune --c <config_path> --get|--enable_auto_prune");
+if (strict && !existsSync("../node.pid")) fail("error: the node does not run");
+if (args[3] === "--enable_auto_prune") writeFileSync("../pruning", "1");
+const on = existsSync("../pruning") ? 1 : 0;
+if (strict) console.log("\\n PruneInfo\\n\\tenable_auto_prune\\t   " + on + "\\n   auto_prune_reserved_window   =100000 \\n");
+else console.log("PruneInfo:\\nenable_auto_prune: " + on + "\\nauto_prune_reserved_window: 100000\\nprune_reserved_version: 1\\nflushed_version: 2\\nreal_prune_reserved_version: 1");
+`;

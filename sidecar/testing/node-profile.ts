@@ -1,0 +1,9 @@
+/**
+ * What the nodes of the tests are like. `standard` is as convenient as a node can be; `strict` is as rude as the specification lets
+ * it be: nothing but `debug_protocolVersion` tells its version, its tools end with status 0 whatever happens and print little, and
+ * its port opens long after its start command has ended.
+ */
+export type NodeProfile = "standard" | "strict";
+
+/** The profile that this run of the tests has, by the variable that names a devnet's: the same tests run once with each. */
+export const testProfile: NodeProfile = process.env["GATEHOUSE_DEVNET_PROFILE"] === "strict" ? "strict" : "standard";

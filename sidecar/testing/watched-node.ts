@@ -1,0 +1,91 @@
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { WebSocketServer } from "ws";
+import { readSettings } from "#daemon/settings.ts";
+import { systemClock } from "../clock.ts";
+import { startHealth } from "../health/health.ts";
+import { askHttp } from "../http-ask.ts";
+import { sidecarSettings } from "../settings.ts";
+import { createCharts } from "../tell/charts.ts";
+import { createConditionBoard } from "../tell/condition-board.ts";
+import type { ConditionType } from "../tell/condition.ts";
+import { until } from "./until.ts";
+
+const log = pino({ level: "silent" });
+
+/** A node's HTTP port that answers as a test wants, at a free port. */
+export async function serveNode(listener: RequestListener) {
+  const server = createServer(listener);
+  const sockets = new WebSocketServer({ noServer: true });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    server,
+    sockets,
+    [Symbol.asyncDispose]: async () => {
+      for (const client of sockets.clients) client.terminate();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Answers JSON-RPC from a table of results. */
+export function answersRpc(results: Readonly<Record<string, () => unknown>>): RequestListener {
+  return (request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+    request.on("end", () => {
+      const { id, method } = JSON.parse(body) as { id: number; method: string };
+      const result = results[method];
+      const answer =
+        result === undefined ? { error: { code: -32_601, message: "no such method" } } : { result: result() };
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    });
+  };
+}
+
+/** Watches it with quick looks; `words` waits until a condition has a reason, and gives its message. */
+export function watchNode(url: string, environment: Readonly<Record<string, string>> = {}) {
+  const settings = readSettings(sidecarSettings, {
+    env: {
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: url,
+      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "20",
+      GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "300",
+      GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "300",
+      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
+      ...environment,
+    },
+  });
+  const metrics = new Registry();
+  const events = { add: () => undefined, list: () => [] };
+  const board = createConditionBoard({ log, metrics, clock: systemClock, events });
+  const health = startHealth(settings, {
+    log,
+    metrics,
+    clock: systemClock,
+    ask: askHttp,
+    board,
+    charts: createCharts(),
+  });
+  const words = async (type: ConditionType, reason: string) => {
+    const condition = await until(
+      () => board.get(type),
+      (found) => found?.reason === reason,
+    );
+    return condition?.message.replaceAll(/127\.0\.0\.1:\d+/g, "node");
+  };
+  return { board, metrics, words, current: health.current, [Symbol.asyncDispose]: () => health[Symbol.asyncDispose]() };
+}
+
+/** What every node answers beside its height. */
+export const goodAnswers = {
+  eth_chainId: () => "0x688",
+  web3_clientVersion: () => "node/v0.16.2",
+  eth_syncing: () => false,
+};
+/** A height that is another at each look. */
+export const risingHeight = () => `0x${Math.floor(Date.now() / 10).toString(16)}`;
