@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { StartupError } from "#daemon/startup-error.ts";
 import { CommandError } from "./command-error.ts";
 
@@ -14,7 +15,7 @@ export async function runCommand(name: string, command: Command, launched: reado
     process.stdout.write(await command(workspace, words));
   } catch (error) {
     const expected = error instanceof CommandError || error instanceof StartupError;
-    process.stderr.write(`${name}: ${expected ? error.message : String((error as Error).stack)}\n`);
+    process.stderr.write(`${name}: ${expected ? error.message : inspect(error)}\n`);
     process.exitCode = error instanceof CommandError ? error.exitStatus : 1;
   }
 }

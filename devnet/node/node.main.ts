@@ -1,5 +1,6 @@
 import { writeSync } from "node:fs";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { within } from "#daemon/deadline.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { aborted, stopSignal } from "#daemon/stop-signal.ts";
@@ -35,6 +36,6 @@ try {
   await main(process.argv.slice(2));
   process.exit(0);
 } catch (error) {
-  process.stderr.write(`${error instanceof StartupError ? error.message : String((error as Error).stack)}\n`);
+  process.stderr.write(`${error instanceof StartupError ? error.message : inspect(error)}\n`);
   process.exit(1);
 }

@@ -7,7 +7,6 @@ import { judgeConfig } from "./judge-config.ts";
 import { authorityOf } from "./authority.ts";
 import { keepIdentity } from "./keep-identity.ts";
 import { liftHold } from "./lift-hold.ts";
-import { hasBeenAsked } from "../health/node-health.ts";
 import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
 import { dataPathOf } from "./observe/data-path.ts";
 import { plan } from "./plan/plan.ts";
@@ -19,13 +18,16 @@ import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 /** When the next pass is wanted, if sooner than the regular one. */
 export type PassResult = Readonly<{ wakeInMs?: number }>;
 
+/** When it is seen again whether the node has told its version, if nothing wakes the loop before. */
+const lookAgainMs = 1_000;
+
 /** Makes one pass: observe, plan, apply, tell. */
 export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<PassResult> {
   const { settings, observer, state, place, metrics } = parts;
   const resolution = observer.version();
   const { version } = resolution;
   // At the start nothing is said or done before the version had its chance to be told, by the node itself first.
-  if (!hasBeenAsked(parts.health.current()) || (version === undefined && !observer.hasLooked())) return {};
+  if (!observer.hasHeardNode() || (version === undefined && !observer.hasLooked())) return { wakeInMs: lookAgainMs };
   tellVersion(resolution, memory, parts);
   const moved = await place.follow(version);
   const { configPath } = place.layout();

@@ -56,7 +56,11 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
 
   test("its output comes back without what it logged, its arguments untouched by a shell", async () => {
     const args = ["prune", "--c", "$(id) * ; exit 1", "--get"];
-    expect(await run("prints", args)).toEqual({ ok: true, output: "version 1 prune --c $(id) * ; exit 1 --get\n" });
+    expect(await run("prints", args)).toEqual({
+      ok: true,
+      output: "version 1 prune --c $(id) * ; exit 1 --get\n",
+      complaint: "log",
+    });
   });
 
   test("an exit status is said with the first line of what it complained about", async () => {

@@ -88,7 +88,7 @@ async function exec(stream: Uint8Array, exitCode: number) {
 
 test("node_cli runs in the container's bin directory, as an argument array", async () => {
   const stream = Buffer.concat([frame(2, "log\n"), frame(1, "enable_auto_"), frame(1, "prune: 1\n")]);
-  expect(await exec(stream, 0)).toEqual({ ok: true, output: "enable_auto_prune: 1\n" });
+  expect(await exec(stream, 0)).toEqual({ ok: true, output: "enable_auto_prune: 1\n", complaint: "log" });
   expect(requests[0]).toBe(
     'POST /v1.41/containers/node/exec {"AttachStdout":true,"AttachStderr":true,"Tty":false,"Cmd":["./node_cli","prune","--get"],"WorkingDir":"/data/bin"}',
   );

@@ -16,8 +16,10 @@ export type NodeObserver = Readonly<{
   pruneInfo: () => PruneInfo | undefined;
   /** Asks node_cli now. */
   look: (signal: AbortSignal) => Promise<void>;
-  /** Whether the RPC and the tool have been asked at least once. */
+  /** Whether the tool has been asked at least once. */
   hasLooked: () => boolean;
+  /** Whether the RPC had its chance to tell the version: it was asked, or takes too long to wait for. */
+  hasHeardNode: () => boolean;
   done: Promise<void>;
 }>;
 
@@ -40,6 +42,9 @@ export type NodeObserverDependencies = Readonly<{
   onChange: () => void;
 }>;
 
+/** How long a node that hangs is waited for at the start, where something else tells its version. */
+const firstWordMs = 5_000;
+
 /** How often it is seen whether a query is due. */
 const checkMs = 1_000;
 
@@ -59,6 +64,9 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   let failures = 0;
   let dueMs = -Infinity;
   let nodeAnswered = false;
+  const noteVersion = () => {
+    if (health().binaryVersion?.isCurrent === true) cliVersionThen = cliVersion;
+  };
   const look = async (signal: AbortSignal) => {
     if (nodeCli === undefined) {
       const message = "node_cli is not run (nodeCli.runner is none): pruning is neither seen nor set.";
@@ -68,6 +76,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     nodeAnswered = answersNow(health());
     const told = await nodeCli.version(signal);
     if (told.ok) cliVersion = told.value;
+    noteVersion();
     const asked = await nodeCli.pruneInfo(signal);
     hasLooked = true;
     if (signal.aborted) return;
@@ -89,7 +98,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     });
   };
   const followVersion = () => {
-    if (health().binaryVersion?.isCurrent === true) cliVersionThen = cliVersion;
+    noteVersion();
     const { version: now, doubt } = version();
     const told = `${now?.text} ${doubt}`;
     if (lastTold !== undefined && told !== lastTold) onChange();
@@ -107,7 +116,9 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   };
   const intervalMs = Math.min(checkMs, options.intervalMs);
   const done = poll({ name: "node_cli", intervalMs, signal: options.signal }, lookWhenDue, dependencies);
-  return { version, pruneInfo: () => pruneInfo, look, hasLooked: () => hasLooked && hasBeenAsked(health()), done };
+  const beganMs = clock.monotonicMs();
+  const hasHeardNode = () => hasBeenAsked(health()) || clock.monotonicMs() - beganMs > firstWordMs;
+  return { version, pruneInfo: () => pruneInfo, look, hasLooked: () => hasLooked, hasHeardNode, done };
 }
 
 function isAnotherVersion(printed: string | undefined, before: string | undefined): boolean {
