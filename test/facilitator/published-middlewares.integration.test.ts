@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
+import { until } from "../support/until.ts";
 import { deliveries, startPublishedSeller, type PublishedSeller } from "./published-seller.ts";
 import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount } from "./signed-payment.ts";
@@ -74,4 +75,20 @@ test("a seller that settles before the work and never verifies delivers once", a
   const urls = [shop.urlOf("/quick"), shop.urlOf("/slow")];
   expect(await gainOf(() => deliveries(header, urls, 20))).toEqual(once);
   expect(await deliveries(header, urls, 4)).toBe(0);
+});
+
+test("a payment whose receipt is late is delivered by the middleware's own retry", async () => {
+  await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
+  await using ledger = await ledgerFolder();
+  const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "2000" };
+  const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: ledger.path("late"), env };
+  await using late = await startFacilitator(place);
+  await using shop = await startPublishedSeller({ framework: "hono", facilitatorUrl: late.url, token: slow.token });
+  const buying = deliveries(await shop.signPayment("/quick"), [shop.urlOf("/quick")], 1);
+  await until("the middleware was told settlement_pending", 15_000, async () => {
+    const metrics = await (await fetch(`${late.url}/metrics`)).text();
+    return /settle_duration_seconds_count\{outcome="settlement_pending"\} 1/.test(metrics);
+  });
+  await slow.anvil.mine();
+  expect(await buying).toBe(1);
 });

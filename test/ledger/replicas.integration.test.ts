@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { deliveries, startPublishedSeller } from "../facilitator/published-seller.ts";
 import { testAccount } from "../support/payment-chain.ts";
 import { postgresMissing } from "../support/postgres.ts";
 import { until } from "../support/until.ts";
@@ -49,6 +50,23 @@ describe.skipIf(missing !== undefined)(
       expect(market.upstream.hits()).toBe(200);
       await expectChargedOnce(200);
     }, 120_000);
+
+    test("100 copies of one payment at two published middlewares, each with a replica of its own: one delivery", async () => {
+      const { facilitators, chain } = market;
+      const sellerAt = (index: number) =>
+        startPublishedSeller({
+          framework: index === 0 ? "hono" : "express",
+          facilitatorUrl: facilitators[index]?.url ?? "",
+          token: chain.token,
+        });
+      await using first = await sellerAt(0);
+      await using second = await sellerAt(1);
+      const header = await first.signPayment("/quick");
+      const urls = [first, second].flatMap(({ urlOf }) => [urlOf("/quick"), urlOf("/slow")]);
+      expect(await deliveries(header, urls, 100)).toBe(1);
+      await expectChargedOnce(1);
+      expect(await deliveries(header, urls, 4)).toBe(0);
+    }, 60_000);
 
     test("each process killed at a random moment, and PostgreSQL restarted: nothing is lost, nothing charged twice", async () => {
       const seed = Math.floor(Math.random() * 2 ** 31);
