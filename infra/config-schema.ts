@@ -7,6 +7,8 @@ const yesOrNo = z.boolean().meta({ expected: "true or false" });
 const text = (expected: string) => z.string().min(1).meta({ expected });
 const imageReference = text("an image reference such as registry.example/node:0.16.2@sha256:…");
 
+const nodeKey = z.string().min(1).max(65_536).meta({ expected: "the text of the key's file" });
+
 const restore = z.strictObject({
   url: z.url({ protocol: /^https?$/ }),
   sha256: z.string().regex(/^[0-9a-fA-F]{64}$/),
@@ -57,7 +59,13 @@ const services = [
 const limited = [...services, "pushgateway", "postgres"] as const;
 
 /** Keys of a stack's configuration that hold a secret; Pulumi stores them encrypted and programs never print them. */
-export const secretKeys = ["signerPrivateKey", "databaseUrl", "postgresPassword"] as const;
+export const secretKeys = [
+  "signerPrivateKey",
+  "databaseUrl",
+  "postgresPassword",
+  "domainKey",
+  "stabilizingKey",
+] as const;
 
 /** A stack's configuration, by the keys of `Pulumi.<stack>.yaml`; ranges and choices that `Pulumi.yaml` can't say stand here. */
 export const configSchema = z.strictObject({
@@ -93,6 +101,18 @@ export const configSchema = z.strictObject({
     .max(2_147_483_647)
     .optional()
     .meta({ expected: "the number of the user that the node's image runs as" }),
+  domainKey: nodeKey.optional(),
+  stabilizingKey: nodeKey.optional(),
+  nodeKeysSecret: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/)
+    .optional()
+    .meta({ expected: "the name of a Kubernetes Secret with the entries domain.key and stabilizing.key" }),
+  nodeKeysDirectory: z
+    .string()
+    .regex(/^\/[^:]*[^:/]$/)
+    .optional()
+    .meta({ expected: "an absolute directory of the Docker host with the files domain.key and stabilizing.key" }),
   nodeHealthCommand: z
     .array(z.string().min(1).max(1_000))
     .min(1)

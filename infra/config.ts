@@ -3,6 +3,7 @@ import { configSchema, secretKeys, type StackConfig } from "./config-schema.ts";
 import { publicWayProblems } from "./public-way.ts";
 import { ownDatabaseProblems } from "./spec/own-database.ts";
 import { peerProblems } from "./spec/peers.ts";
+import { nodeKeyProblems } from "./spec/node-keys.ts";
 import { pushgatewayProblems } from "./spec/push-target.ts";
 import { replicationProblems } from "./spec/replication.ts";
 import { ConfigError, type ConfigProblem } from "./spec/config-problem.ts";
@@ -91,6 +92,7 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
     ...missingImages(config),
     ...peerProblems(config),
     ...pushgatewayProblems(config),
+    ...nodeKeyProblems(config),
     ...publicWayProblems(config),
     ...replicationProblems(config),
     ...ownDatabaseProblems(config),

@@ -2,6 +2,7 @@ import { getProject, getRootDirectory, getStack } from "@pulumi/pulumi";
 import { parseConfig } from "./config.ts";
 import { deployStack } from "./deploy-stack.ts";
 import { watchInterruptions } from "./interruption-watch.ts";
+import { confPath } from "./spec/node-layout.ts";
 import { installImageDependencies } from "./docker/image-dependencies.ts";
 import { preflight } from "./preflight/preflight.ts";
 import { stackConfiguration } from "./stack-input.ts";
@@ -21,3 +22,7 @@ export const { urls, tryThis, signer } = config.target === "docker" ? dockerOutp
 
 /** What the next preview watches over. */
 export const watchedAtPreview = await watch.end();
+
+/** Where a real node's node.conf is in its container; what an earlier release deployed had it among the programs. */
+export const nodeConf = config.nodeImage === undefined ? undefined : confPath;
+if (nodeConf !== undefined) await watch.tellPlaceOfConf(`${prefix}-node`);

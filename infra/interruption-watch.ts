@@ -8,15 +8,27 @@ import {
   type ResourceHookArgs,
 } from "@pulumi/pulumi";
 import { z } from "zod";
-import { interruptionByUpdate, removalOf, replacementOf, watchedAs, type Watched } from "./interruptions.ts";
+import {
+  interruptionByUpdate,
+  newPlaceOfConf,
+  removalOf,
+  replacementOf,
+  watchedAs,
+  type Watched,
+} from "./interruptions.ts";
 
 /** The output in which a stack names what is watched, for its next preview. */
 export const watchedOutput = "watchedAtPreview";
+
+/** The output in which a stack tells where its real node's node.conf is. */
+const nodeConfOutput = "nodeConf";
 
 /** The watch of one run of the program. */
 export type InterruptionWatch = Readonly<{
   /** To be called when every resource is registered: calls out what is gone, and gives the value of {@link watchedOutput}. */
   end: () => Promise<readonly string[]>;
+  /** Calls out, at preview, what becomes of the node.conf of a real node that an earlier release deployed. */
+  tellPlaceOfConf: (node: string) => Promise<void>;
 }>;
 
 const namesSchema = z.array(z.string());
@@ -43,6 +55,11 @@ export function watchInterruptions({
     return { props, opts: { ...opts, hooks: hooksOf({ what, resource, name, deployed }) } };
   });
   return {
+    tellPlaceOfConf: async (node) => {
+      const { value: told } = await reference.getOutputDetails(nodeConfOutput);
+      const notice = newPlaceOfConf({ node, deployed: await deployed, told });
+      if (runtime.isDryRun() && notice !== undefined) await log.warn(notice);
+    },
     end: async () => {
       const gone = (await deployed).filter((name) => !watched.includes(name));
       if (runtime.isDryRun()) for (const name of gone) await log.warn(removalOf(name));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { interruptionByUpdate, removalOf, replacementOf, watchedAs } from "./interruptions.ts";
+import { interruptionByUpdate, newPlaceOfConf, removalOf, replacementOf, watchedAs } from "./interruptions.ts";
 
 const inputs = (image: string, replicas = 1) => ({
   spec: { replicas, template: { spec: { containers: [{ name: "node", image }] } } },
@@ -51,5 +51,16 @@ describe("what it says", () => {
   it("nothing of containers that are changed in place", () => {
     const change = { before: { memory: 1 }, after: { memory: 2 } };
     expect(interruptionByUpdate("docker:index/container:Container", "gh-node", change)).toBeUndefined();
+  });
+});
+
+describe("a stack of a release whose node ran from its volume", () => {
+  const node = "gh-node";
+
+  it("is told once, before its node.conf moves, that nothing of it is lost", () => {
+    const notice = newPlaceOfConf({ node, deployed: [node], told: undefined });
+    expect(notice).toContain("the old one stays where it is and is read no more. Chain data stay in place");
+    expect(newPlaceOfConf({ node, deployed: [], told: undefined })).toBeUndefined();
+    expect(newPlaceOfConf({ node, deployed: [node], told: "/data/conf/node.conf" })).toBeUndefined();
   });
 });

@@ -68,3 +68,21 @@ function changedPaths(before: unknown, after: unknown, path: string): readonly s
 function at(value: unknown, key: string): unknown {
   return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
 }
+
+/**
+ * What a stack whose real node still keeps its programs and its node.conf on its volume is told before that changes.
+ *
+ * @param told what the stack's last update said of where node.conf is; earlier releases said nothing.
+ */
+export function newPlaceOfConf({
+  node,
+  deployed,
+  told,
+}: Readonly<{ node: string; deployed: readonly string[]; told: unknown }>) {
+  if (told !== undefined || !deployed.includes(node)) return undefined;
+  return (
+    `${node} has its programs and its node.conf on one volume with its chain data. From this update on it runs the programs of its image, ` +
+    "and its node.conf is taken over into the directory conf of that volume; the old one stays where it is and is read no more. Chain data stay in place, uncopied. " +
+    "Its keys come from domainKey and stabilizingKey, or from where nodeKeysSecret or nodeKeysDirectory says, and no more from the volume."
+  );
+}

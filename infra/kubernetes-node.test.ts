@@ -14,6 +14,8 @@ const config = {
   nodeImage: `registry.example/node:0.16.2@${digest}`,
   nodeUser: "1000",
   signerPrivateKey,
+  domainKey: "the domain key",
+  stabilizingKey: "the stabilizing key",
   payTo: `0x${"01".repeat(20)}`,
   tokenAddress: `0x${"02".repeat(20)}`,
   peers: "node-port",
@@ -30,10 +32,22 @@ const config = {
   }),
 };
 
-type Container = Readonly<{ name: string; env?: unknown[]; securityContext?: Record<string, unknown> }>;
+type Container = Readonly<{
+  name: string;
+  image: string;
+  command?: string[];
+  env?: unknown[];
+  volumeMounts: unknown[];
+  securityContext?: Record<string, unknown>;
+}>;
 type Template = Readonly<{
   metadata: { annotations: Record<string, string> };
-  spec: { initContainers: Container[]; containers: Container[]; securityContext: Record<string, unknown> };
+  spec: {
+    initContainers: Container[];
+    containers: Container[];
+    securityContext: Record<string, unknown>;
+    volumes: Record<string, unknown>[];
+  };
 }>;
 
 const template = (manifests: readonly Manifest[], kind: string, name: string) =>
@@ -74,6 +88,76 @@ describe("a real node on Kubernetes", () => {
   it("restores chain data before it has a configuration, as its own user", () => {
     const [first] = template(manifests, "StatefulSet", "node").spec.initContainers;
     expect(first).toMatchObject({ name: "restore", args: ["restore"], securityContext: { runAsUser: 1_000 } });
+  });
+
+  it("mounts what is data, never the workspace: the programs are the image's, copied anew into every pod", () => {
+    const { initContainers, containers, volumes } = template(manifests, "StatefulSet", "node").spec;
+    expect(containers[0]?.volumeMounts).toEqual([
+      { name: "node-workspace", mountPath: "/data/data", subPath: "data", readOnly: false },
+      { name: "node-workspace", mountPath: "/data/conf", subPath: "conf", readOnly: false },
+      { name: "node-bin", mountPath: "/data/bin" },
+      { name: "node-files", mountPath: "/data/keys", readOnly: true },
+      { name: "tmp", mountPath: "/tmp", subPath: "node" },
+    ]);
+    expect(volumes).toContainEqual({ name: "node-bin", emptyDir: { sizeLimit: "16Gi" } });
+    const order = [
+      "restore",
+      "copy-programs",
+      "seed-node-conf",
+      "sidecar-install-files",
+      "node-install-files",
+      "sidecar",
+    ];
+    expect(initContainers.map(({ name }) => name)).toEqual(order.filter((name) => name !== "sidecar-install-files"));
+    const copy = initContainers.find(({ name }) => name === "copy-programs");
+    expect(copy).toMatchObject({
+      image: config.nodeImage,
+      command: ["cp", "-RP", "/data/bin/.", "/run/gatehouse/bin"],
+    });
+    const sidecar = initContainers.find(({ name }) => name === "sidecar");
+    expect(sidecar?.volumeMounts).toEqual(
+      expect.arrayContaining([
+        { name: "node-workspace", mountPath: "/data/conf", subPath: "conf", readOnly: false },
+        { name: "node-workspace", mountPath: "/data/data", subPath: "data", readOnly: true },
+      ]),
+    );
+    expect(sidecar?.env).toContainEqual({ name: "GATEHOUSE_SIDECAR_NODE_CONFIG_PATH", value: "/data/conf/node.conf" });
+  });
+
+  it("hands the node its keys from a Secret of the stack, or from one that is there, and nobody else", async () => {
+    expect(manifestNamed(manifests, "Secret", "node-files")).toMatchObject({
+      stringData: { "domain.key": "[secret]", "stabilizing.key": "[secret]" },
+    });
+    const users = (all: readonly Manifest[]) => {
+      const { initContainers, containers } = template(all, "StatefulSet", "node").spec;
+      return [...initContainers, ...containers]
+        .filter(({ volumeMounts }) => JSON.stringify(volumeMounts).includes("node-files"))
+        .map(({ name }) => name);
+    };
+    expect(users(manifests)).toEqual(["node-install-files", "node"]);
+    const ready = await deploy({ domainKey: "", stabilizingKey: "", nodeKeysSecret: "vault-made" });
+    expect(users(ready)).toEqual(["node-install-files", "node"]);
+    expect(template(ready, "StatefulSet", "node").spec.volumes).toContainEqual({
+      name: "node-files-incoming",
+      secret: {
+        secretName: "vault-made",
+        items: ["domain.key", "stabilizing.key"].map((name) => ({ key: name, path: name })),
+        defaultMode: 0o440,
+      },
+    });
+    expect(ready.filter(({ kind }) => kind === "Secret").map(({ metadata }) => metadata.name)).not.toContain(
+      "node-files",
+    );
+  });
+
+  it("has a sidecar that restarts it when it hangs; the cluster itself sees its port alone, and waits a day for that to open", () => {
+    const { initContainers, containers } = template(manifests, "StatefulSet", "node").spec;
+    const sidecar = initContainers.find(({ name }) => name === "sidecar");
+    expect(sidecar?.env).toContainEqual({ name: "GATEHOUSE_SIDECAR_RESTART_HUNG_AFTER_MS", value: "900000" });
+    expect(containers[0]).toMatchObject({
+      startupProbe: { tcpSocket: { port: 18_100 }, periodSeconds: 2, failureThreshold: 43_200 },
+      livenessProbe: { tcpSocket: { port: 18_100 } },
+    });
   });
 
   it("lets the sidecar make the node's volume larger, and no other claim", () => {

@@ -2,8 +2,9 @@ import type * as docker from "@pulumi/docker";
 import type { Input } from "@pulumi/pulumi";
 import { engineCpus, engineDuration } from "./engine-values.ts";
 import {
-  filesDirectory,
+  filesDirectoryOf,
   portNamed,
+  volumeKey,
   type HealthSpec,
   type PortHealth,
   type PortSpec,
@@ -17,8 +18,10 @@ export type Placement = Readonly<{
   image: Input<string>;
   /** Networks that the container joins, under the service's name. Empty: none at all. */
   networks: readonly Input<string>[];
-  /** Names of the engine's volumes by the specification's volume names. */
+  /** Names of the engine's volumes by the keys of the specification's. */
   volumes: Readonly<Record<string, Input<string>>>;
+  /** Name of the volume with the copy of the image's programs, where the service runs from one. */
+  programs?: Input<string> | undefined;
   /** Volume with the service's files, and something that changes whenever they do. */
   files: Readonly<{ volume: Input<string>; revision: Input<string> }> | undefined;
   /** Ports that the host publishes, by the specification's port names. */
@@ -94,18 +97,22 @@ function labels(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["
 }
 
 function volumes(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["volumes"] {
-  const mounted = spec.volumes.map(({ name, path, readOnly }) => {
-    const volumeName = placement.volumes[name];
+  const mounted = spec.volumes.map((volume) => {
+    const volumeName = placement.volumes[volumeKey(volume)];
     if (volumeName === undefined)
-      throw new Error(`${spec.name} mounts the volume ${name}, which the host does not have`);
-    return { volumeName, containerPath: path, readOnly };
+      throw new Error(`${spec.name} mounts the volume ${volumeKey(volume)}, which the host does not have`);
+    return { volumeName, containerPath: volume.path, readOnly: volume.readOnly };
   });
+  const programs =
+    spec.programs === undefined || placement.programs === undefined
+      ? []
+      : [{ volumeName: placement.programs, containerPath: spec.programs, readOnly: false }];
   const files =
     placement.files === undefined
       ? []
-      : [{ volumeName: placement.files.volume, containerPath: filesDirectory, readOnly: true }];
+      : [{ volumeName: placement.files.volume, containerPath: filesDirectoryOf(spec), readOnly: true }];
   const host = placement.hostFiles.map(({ hostPath, path }) => ({ hostPath, containerPath: path, readOnly: true }));
-  return [...mounted, ...files, ...host];
+  return [...mounted, ...programs, ...files, ...host];
 }
 
 function network(spec: ServiceSpec, placement: Placement): Partial<docker.ContainerArgs> {

@@ -10,11 +10,19 @@ import type { Attachment, NodeSpecs, Platform } from "../platform.ts";
 import { dockerAddresses } from "../spec/addresses.ts";
 import { enginePathInProxy, engineProxySpec } from "../spec/engine-proxy-spec.ts";
 import { workspace } from "../spec/node-layout.ts";
-import type { ImageName, ServiceSpec, VolumeSpec } from "../spec/service-spec.ts";
+import {
+  filesDirectoryOf,
+  volumeKey,
+  type ImageName,
+  type ServiceSpec,
+  type VolumeSpec,
+} from "../spec/service-spec.ts";
+import { binDirectoryOf } from "../spec/node-conf.ts";
 import type { RestartRoute } from "../spec/sidecar-spec.ts";
 import { containerArgs, labelPrefix, type Placement } from "./container-args.ts";
 import { courierArgs, filesMount } from "./courier-args.ts";
 import { prepareNode } from "./prepared-node.ts";
+import { programVolumes, viewOf, type ProgramVolumes } from "./node-volumes.ts";
 import { publications, type PublishOptions } from "./publications.ts";
 
 /** How a Docker host is used. */
@@ -44,6 +52,7 @@ export class DockerHost extends ComponentResource implements Platform {
   readonly #edge: docker.Network;
   readonly #private: docker.Network;
   readonly #volumes = new Map<string, docker.Volume>();
+  readonly #programVolumes = new Map<string, ProgramVolumes>();
 
   constructor(name: string, args: DockerHostArgs, opts?: ComponentResourceOptions) {
     super("gatehouse:docker:DockerHost", name, {}, { ...opts, providers: [args.provider] });
@@ -64,11 +73,11 @@ export class DockerHost extends ComponentResource implements Platform {
       containerName: `${this.#args.prefix}-${spec.name}`,
       image: this.#image(spec.image),
       networks: this.#networksOf(spec),
-      volumes: Object.fromEntries(spec.volumes.map((volume) => [volume.name, this.#volume(volume).name])),
+      volumes: Object.fromEntries(spec.volumes.map((volume) => [volumeKey(volume), this.#volume(volume).name])),
+      programs: spec.programs === undefined ? undefined : this.#programs(spec).copy.name,
       files,
       published: publications(spec, this.#args),
-      hostFiles:
-        spec.name === "engine-proxy" ? [{ hostPath: this.#args.engineSocket.path, path: enginePathInProxy }] : [],
+      hostFiles: this.#hostFiles(spec),
       groups:
         spec.name === "engine-proxy" ? [this.#args.engineSocket.group].flatMap((group) => group ?? []).map(String) : [],
       labels: this.#labels(),
@@ -87,9 +96,13 @@ export class DockerHost extends ComponentResource implements Platform {
     const { prefix, provider } = this.#args;
     const image = (name: ImageName) => this.#image(name);
     const places = { edge: this.#edge.name, workspace: this.#volume(workspace).name, labels: this.#labels() };
-    const prepared = prepareNode(specs, { prefix, provider, image, ...places }, attachment);
+    const programs = node.programs === undefined ? undefined : this.#programs(node);
+    const prepared = prepareNode(specs, { prefix, provider, image, ...places, programs }, attachment);
     const deployed = this.deploy(node, { ...attachment, dependsOn: [...attachment.dependsOn, ...prepared] });
-    const proxy = this.deploy(engineProxySpec({ container: `${prefix}-node` }).spec, attachment);
+    const proxy = this.deploy(
+      engineProxySpec({ container: `${prefix}-node`, binDirectory: binDirectoryOf(node) }).spec,
+      attachment,
+    );
     return this.deploy(sidecar, { ...attachment, dependsOn: [...attachment.dependsOn, deployed, proxy] });
   }
 
@@ -114,6 +127,12 @@ export class DockerHost extends ComponentResource implements Platform {
     return { volume: volume.name, revision: courier.id };
   }
 
+  #hostFiles({ name, foreignFiles, ...spec }: ServiceSpec): Placement["hostFiles"] {
+    if (name === "engine-proxy") return [{ hostPath: this.#args.engineSocket.path, path: enginePathInProxy }];
+    if (foreignFiles?.kind !== "host") return [];
+    return [{ hostPath: foreignFiles.directory, path: filesDirectoryOf({ name, ...spec }) }];
+  }
+
   #image(name: ImageName): Input<string> {
     const image = this.#args.images[name];
     if (image === undefined) throw new Error(`this Docker host was given no image named ${name}`);
@@ -135,17 +154,35 @@ export class DockerHost extends ComponentResource implements Platform {
   }
 
   #volume(spec: VolumeSpec): docker.Volume {
-    const known = this.#volumes.get(spec.name);
-    if (known !== undefined) return known;
-    const name = `${this.#args.prefix}-${spec.name}`;
-    const keep = spec.keep && this.#args.protectData;
-    const volume = new docker.Volume(
-      name,
-      { name, labels: this.#labelList() },
-      { parent: this, protect: keep, retainOnDelete: keep },
-    );
-    this.#volumes.set(spec.name, volume);
+    const key = volumeKey(spec);
+    const volume = this.#volumes.get(key) ?? this.#newVolume(spec);
+    this.#volumes.set(key, volume);
     return volume;
+  }
+
+  #newVolume(spec: VolumeSpec): docker.Volume {
+    const name = `${this.#args.prefix}-${volumeKey(spec)}`;
+    const keep = spec.keep && this.#args.protectData;
+    const args = { name, labels: this.#labelList() };
+    if (spec.directory === undefined) {
+      return new docker.Volume(name, args, { parent: this, protect: keep, retainOnDelete: keep });
+    }
+    const { directory, ...whole } = spec;
+    const driverOpts = viewOf(this.#volume(whole), directory);
+    return new docker.Volume(name, { ...args, driver: "local", driverOpts }, { parent: this });
+  }
+
+  /** The volumes by which a service runs from a copy of its image's programs; of another image's, others. */
+  #programs(spec: ServiceSpec): ProgramVolumes {
+    const known = this.#programVolumes.get(spec.name);
+    if (known !== undefined) return known;
+    const made = programVolumes(`${this.#args.prefix}-${spec.name}`, {
+      image: this.#image(spec.image),
+      labels: this.#labelList(),
+      options: { parent: this },
+    });
+    this.#programVolumes.set(spec.name, made);
+    return made;
   }
 
   #labels(): Readonly<Record<string, string>> {

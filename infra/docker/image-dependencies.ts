@@ -10,7 +10,7 @@ import { isShipped } from "./shipped-file.ts";
 export const dependenciesDirectory = ".gatehouse/images";
 
 /** Changes whenever what is installed from the same lock file changes. */
-const recipe = "2";
+const recipe = "3";
 
 const installDeadlineMs = 600_000;
 
@@ -22,6 +22,7 @@ const ownedDirectories: Readonly<Record<string, number>> = {
   "run/files": 0o770,
   "run/incoming": 0o770,
   "run/engine": 0o770,
+  "run/bin": 0o770,
   state: 0o770,
   workspace: 0o770,
 };

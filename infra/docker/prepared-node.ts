@@ -5,7 +5,8 @@ import { workspaceVolume } from "../spec/node-layout.ts";
 import { restoreTimeout } from "../spec/restore-spec.ts";
 import type { ImageName, ServiceSpec } from "../spec/service-spec.ts";
 import { containerArgs, labelPrefix } from "./container-args.ts";
-import { primeArgs, seedArgs, workspaceMount } from "./seed-args.ts";
+import type { ProgramVolumes } from "./node-volumes.ts";
+import { primeArgs, seedArgs } from "./seed-args.ts";
 
 /** What the containers that prepare a node are made with. */
 export type PreparedNodeOptions = Readonly<{
@@ -14,27 +15,34 @@ export type PreparedNodeOptions = Readonly<{
   image: (name: ImageName) => Input<string>;
   /** Name of the engine's volume with the node's workspace. */
   workspace: Input<string>;
+  /** Volumes of the image's programs; the devnet brings its own. */
+  programs: ProgramVolumes | undefined;
   /** The network that reaches the outside, for a restore. */
   edge: Input<string>;
   labels: Readonly<Record<string, string>>;
 }>;
 
 /**
- * Prepares a real node's workspace before its first start, step by step: the image's own files, the chain data of a snapshot where
- * one is named, the first configuration. The devnet does all of that itself.
+ * Prepares what a real node starts from, step by step: the image's own programs, the chain data of a snapshot where one is named, the
+ * first configuration. The devnet does all of that itself.
  */
 export function prepareNode(
   { node, restore }: NodeSpecs,
   options: PreparedNodeOptions,
   { parent, dependsOn }: Attachment,
 ): readonly Resource[] {
-  if (node.image !== "node" || node.seed === undefined) return [];
+  const { programs } = options;
+  if (node.seed === undefined || node.programs === undefined || programs === undefined) return [];
   const own = { parent, provider: options.provider, deleteBeforeReplace: true };
-  const shared = { volumes: [workspaceMount(options.workspace)] };
   const named = (step: string) => `${options.prefix}-node-${step}`;
   const primed = new docker.Container(
     named("prime"),
-    primeArgs(node, { ...shared, containerName: named("prime"), image: options.image("node"), labels: options.labels }),
+    primeArgs(node, {
+      containerName: named("prime"),
+      image: options.image("node"),
+      volumes: [{ volumeName: programs.original.name, containerPath: node.programs, readOnly: false }],
+      labels: options.labels,
+    }),
     { ...own, dependsOn: [...dependsOn] },
   );
   const restored =
@@ -46,7 +54,9 @@ export function prepareNode(
   const seeded = new docker.Container(
     named("conf"),
     seedArgs(node, node.seed, {
-      ...shared,
+      workspace: options.workspace,
+      original: programs.original.name,
+      copy: programs.copy.name,
       containerName: named("conf"),
       image: options.image("gatehouse"),
       labels,

@@ -1,8 +1,17 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 
 const directory = mkdtempSync(join(tmpdir(), "gatehouse-seed-"));
 const from = join(directory, "first.conf");
@@ -10,9 +19,10 @@ const to = join(directory, "bin/node.conf");
 const program = join(import.meta.dirname, "seed-node-conf.ts");
 
 /** Runs the program as an init container does. */
-function seed(hostIp = "") {
+function seed(hostIp = "", path = to, options: readonly string[] = []) {
   const env = { ...process.env, HOST_IP: hostIp };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, from, to], { env, encoding: "utf8" });
+  const command = [program, from, path, ...options];
+  const { status, stdout, stderr } = spawnSync(process.execPath, command, { env, encoding: "utf8" });
   return { status, said: stdout.trim(), stderr };
 }
 
@@ -46,4 +56,91 @@ it("leaves one that is no JSON to the sidecar", () => {
   writeFileSync(to, "{");
   expect(seed("10.0.0.7").said).toContain("is no JSON; left as it is");
   expect(readFileSync(to, "utf8")).toBe("{");
+});
+
+/** A configuration that names where the data and a key are. */
+const named = (data: string, key = "/data/keys/domain.key") =>
+  JSON.stringify({
+    chain: { secret_config: { domain_key_path: key } },
+    storage: { mygrid_env: { storage_data_path: data } },
+  });
+
+describe("beside a real node, whose programs are its image's", () => {
+  const volume = join(directory, "volume");
+  const image = join(directory, "image-bin");
+  const bin = join(directory, "run-bin");
+  const kept = join(volume, "conf/node.conf");
+  const old = join(volume, "bin/node.conf");
+  const options = (programs = image) =>
+    Object.entries({
+      adopt: [old, join(volume, "node/domain/client/bin/node.conf")],
+      link: [join(bin, "node.conf")],
+      programs: [programs],
+      bin: ["/data/bin"],
+      data: [join(volume, "data")],
+      keys: ["/data/keys"],
+    }).flatMap(([name, values]) => values.flatMap((value) => [`--${name}`, value]));
+  const place = (hostIp = "", programs = image) => seed(hostIp, kept, options(programs));
+  beforeEach(() => {
+    for (const path of [volume, image, bin]) {
+      rmSync(path, { recursive: true, force: true });
+      mkdirSync(path);
+    }
+    writeFileSync(join(image, "node_cli"), "version 1", { mode: 0o755 });
+    writeFileSync(join(image, "node.conf"), "the image's own sample");
+  });
+
+  it("copies the programs, keeps node.conf apart from them, and links it to where the node looks for it", () => {
+    expect(place("10.0.0.7")).toMatchObject({ status: 0 });
+    expect(readFileSync(join(bin, "node_cli"), "utf8")).toBe("version 1");
+    expect(statSync(join(bin, "node_cli")).mode & 0o777).toBe(0o755);
+    expect(readlinkSync(join(bin, "node.conf"))).toBe(kept);
+    expect(readFileSync(join(bin, "node.conf"), "utf8")).toBe(conf("10.0.0.7"));
+    expect(lstatSync(join(volume, "data")).isDirectory()).toBe(true);
+  });
+
+  it("leaves programs that a node may run from as they are, until there is another directory for another image", () => {
+    place();
+    writeFileSync(join(image, "node_cli"), "version 2");
+    expect(place().said).toContain(`the image's programs are in ${bin}`);
+    expect(readFileSync(join(bin, "node_cli"), "utf8")).toBe("version 1");
+  });
+
+  it("copies again what a kill left half copied", () => {
+    place();
+    rmSync(join(bin, ".gatehouse-copied"));
+    writeFileSync(join(bin, "node_cli"), "vers");
+    place();
+    expect(readFileSync(join(bin, "node_cli"), "utf8")).toBe("version 1");
+  });
+
+  it("takes over the node.conf of an earlier release from among the programs, and leaves that one where it was", () => {
+    mkdirSync(join(volume, "bin"));
+    writeFileSync(old, conf("192.0.2.1"));
+    expect(place().said).toContain(`took over ${old} as ${kept}`);
+    expect(readFileSync(kept, "utf8")).toBe(conf("192.0.2.1"));
+    writeFileSync(old, conf("192.0.2.2"));
+    expect(place().said).toContain(`${kept} is there; left as it is`);
+    expect(readFileSync(old, "utf8")).toBe(conf("192.0.2.2"));
+  });
+
+  it("puts its link in the place of a node.conf that a cluster's copy of the programs brought along", () => {
+    writeFileSync(join(bin, "node.conf"), "the image's own sample");
+    expect(seed("", kept, ["--link", join(bin, "node.conf")]).status).toBe(0);
+    expect(readlinkSync(join(bin, "node.conf"))).toBe(kept);
+  });
+
+  it("ends before a node would start on an empty directory in the place of its data, or without its keys", () => {
+    writeFileSync(from, named("../elsewhere", "/data/secret.key"));
+    const { status, stderr } = place();
+    expect(status).toBe(1);
+    expect(stderr).toContain(
+      `storage.mygrid_env.storage_data_path is ../elsewhere; this deployment mounts ${join(volume, "data")}`,
+    );
+    expect(stderr).toContain(
+      "chain.secret_config.domain_key_path is /data/secret.key; this deployment mounts /data/keys",
+    );
+    writeFileSync(kept, named(join(volume, "data/chain")));
+    expect(place()).toMatchObject({ status: 0, stderr: "" });
+  });
 });

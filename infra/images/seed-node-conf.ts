@@ -1,11 +1,19 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { parseArgs } from "node:util";
 import { applyEdits, modify, parse, type ParseError } from "jsonc-parser";
+import { strayPlaces } from "./named-places.ts";
+import { copyPrograms, linkTo } from "./node-programs.ts";
 
 /**
  * Puts a node's first configuration where it is missing: `seed-node-conf.ts <from> <to>`. One that is there is the sidecar's: it is
  * left as it is, but for the address that the node tells to its peers, because a pod may have moved to another machine. That
  * address is in `HOST_IP`; where the variable is empty, the file's own stays.
+ *
+ * Beside a real node, whose programs are its image's and whose node.conf stands apart from them:
+ * `--adopt <path>` (repeatable) takes over a node.conf that an earlier release kept there; `--data <directory>` is made where it is
+ * missing; `--programs <directory>` is copied once to where `--link <path>` stands, and the link leads to `<to>`. With `--bin`, `--data`
+ * and `--keys` a node.conf that names other directories ends it with status 1, before the node would start without its data.
  */
 const hostIpPath = ["chain", "startup_config", "init_config", "host_ip"];
 
@@ -24,21 +32,55 @@ function replace(path: string, text: string): void {
   renameSync(staged, path);
 }
 
-function seed(from: string, to: string, address: string): string {
+function seed(from: string, to: string, former: readonly string[], address: string): string {
+  const adopted = existsSync(to) ? undefined : former.find((path) => existsSync(path));
   const found = existsSync(to);
-  const text = readFileSync(found ? to : from, "utf8");
-  const wanted = address === "" ? text : withHostIp(text, address);
-  if (wanted === undefined) return `${to} is there and is no JSON; left as it is for the sidecar to mend`;
-  if (found && wanted === text) return `${to} is there; left as it is`;
+  const text = readFileSync(found ? to : (adopted ?? from), "utf8");
+  const edited = address === "" ? text : withHostIp(text, address);
+  if (found && edited === undefined) return `${to} is there and is no JSON; left as it is for the sidecar to mend`;
+  if (found && edited === text) return `${to} is there; left as it is`;
   mkdirSync(dirname(to), { recursive: true });
-  replace(to, wanted);
-  return found ? `${to} is there; host_ip is now ${address}` : `seeded ${to}`;
+  replace(to, edited ?? text);
+  if (found) return `${to} is there; host_ip is now ${address}`;
+  return adopted === undefined
+    ? `seeded ${to}`
+    : `took over ${adopted} as ${to}; the old one stays and is read no more`;
 }
 
-const [from, to] = process.argv.slice(2);
-if (from === undefined || to === undefined) {
-  process.stderr.write("usage: seed-node-conf.ts <from> <to>\n");
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    adopt: { type: "string", multiple: true, default: [] },
+    link: { type: "string" },
+    programs: { type: "string" },
+    bin: { type: "string" },
+    data: { type: "string" },
+    keys: { type: "string" },
+  },
+});
+const [from, to] = positionals;
+const { bin, data, keys, link, programs } = values;
+if (from === undefined || to === undefined || (programs !== undefined && link === undefined)) {
+  process.stderr.write(
+    "usage: seed-node-conf.ts <from> <to> [--adopt <path>]… [--link <path> [--programs <directory>]] [--bin <directory> --data <directory> --keys <directory>]\n",
+  );
   process.exitCode = 2;
 } else {
-  process.stdout.write(`${seed(from, to, process.env["HOST_IP"] ?? "")}\n`);
+  const said = [seed(from, to, values.adopt, process.env["HOST_IP"] ?? "")];
+  if (data !== undefined) mkdirSync(data, { recursive: true });
+  if (link !== undefined) {
+    if (programs !== undefined) said.push(copyPrograms(programs, dirname(link)));
+    linkTo(link, to);
+  }
+  process.stdout.write(`${said.join("\n")}\n`);
+  const stray =
+    bin === undefined || data === undefined || keys === undefined
+      ? []
+      : strayPlaces(readFileSync(to, "utf8"), { bin, data, keys });
+  if (stray.length > 0) {
+    process.stderr.write(
+      `${to} names what the node would not find:\n${stray.map((line) => `  ${line}`).join("\n")}\nPut the data or keys there and correct ${to}; the node is not started before.\n`,
+    );
+    process.exitCode = 1;
+  }
 }

@@ -1,6 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
-import { filesDirectory, portNamed, type HealthSpec, type ServiceSpec } from "../spec/service-spec.ts";
+import { filesDirectoryOf, hasFiles, portNamed, type HealthSpec, type ServiceSpec } from "../spec/service-spec.ts";
 
 type Container = types.input.core.v1.Container;
 type Probe = types.input.core.v1.Probe;
@@ -8,6 +8,11 @@ type Probe = types.input.core.v1.Probe;
 /** The volume of a pod that holds a service's files. */
 export function filesVolume(spec: ServiceSpec): string {
   return `${spec.name}-files`;
+}
+
+/** The volume of a pod with the copy of its image's programs that a service runs from. */
+export function programsVolume(spec: ServiceSpec): string {
+  return `${spec.name}-bin`;
 }
 
 /** What every container of ours may not do (Pod Security Standards, `restricted`). */
@@ -31,8 +36,14 @@ export function containerOf(spec: ServiceSpec, image: Input<string>): Container 
       requests: { cpu: String(spec.limits.cpus / 4), memory: `${Math.ceil(spec.limits.memoryMebibytes / 2)}Mi` },
     },
     volumeMounts: [
-      ...spec.volumes.map(({ name, path, readOnly }) => ({ name, mountPath: path, readOnly })),
-      ...(spec.files.length === 0 ? [] : [{ name: filesVolume(spec), mountPath: filesDirectory, readOnly: true }]),
+      ...spec.volumes.map(({ name, directory, path, readOnly }) => ({
+        name,
+        mountPath: path,
+        ...(directory === undefined ? {} : { subPath: directory }),
+        readOnly,
+      })),
+      ...(spec.programs === undefined ? [] : [{ name: programsVolume(spec), mountPath: spec.programs }]),
+      ...(hasFiles(spec) ? [{ name: filesVolume(spec), mountPath: filesDirectoryOf(spec), readOnly: true }] : []),
       { name: "tmp", mountPath: "/tmp", subPath: spec.name },
     ],
     ...(spec.health === undefined ? {} : probes(spec, spec.health)),

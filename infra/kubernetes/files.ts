@@ -1,6 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
-import { filesDirectory, type ServiceSpec } from "../spec/service-spec.ts";
+import { filesDirectory, hasFiles, type ServiceSpec } from "../spec/service-spec.ts";
 import { filesVolume, restricted } from "./container.ts";
 import { stackLabels } from "./labels.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
@@ -24,9 +24,14 @@ export function filesSecret(spec: ServiceSpec, options: KubernetesOptions): type
 
 /** The volumes that files need: the Secret as root delivers it, and memory for the service's own copies. */
 export function filesVolumes(spec: ServiceSpec): readonly Volume[] {
-  if (spec.files.length === 0) return [];
+  if (!hasFiles(spec)) return [];
+  const { foreignFiles } = spec;
+  const source =
+    foreignFiles?.kind === "secret"
+      ? { secretName: foreignFiles.name, items: foreignFiles.names.map((name) => ({ key: name, path: name })) }
+      : { secretName: filesVolume(spec) };
   return [
-    { name: `${filesVolume(spec)}-incoming`, secret: { secretName: filesVolume(spec), defaultMode: 0o440 } },
+    { name: `${filesVolume(spec)}-incoming`, secret: { ...source, defaultMode: 0o440 } },
     { name: filesVolume(spec), emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
   ];
 }
@@ -36,7 +41,7 @@ export function filesVolumes(spec: ServiceSpec): readonly Volume[] {
  * group may read.
  */
 export function filesInstaller(spec: ServiceSpec, image: Input<string>): readonly Container[] {
-  if (spec.files.length === 0) return [];
+  if (!hasFiles(spec)) return [];
   return [
     {
       name: `${spec.name}-install-files`,

@@ -2,9 +2,9 @@ import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
 import type { NodeSpecs } from "../platform.ts";
 import { workspaceDirectory, workspaceVolume } from "../spec/node-layout.ts";
-import { seedProgram } from "../spec/seed-program.ts";
+import { seedCommand, stagedBin } from "../spec/seed-program.ts";
 import type { ServiceSpec } from "../spec/service-spec.ts";
-import { containerOf, restricted } from "./container.ts";
+import { containerOf, programsVolume, restricted } from "./container.ts";
 import { filesInstaller, filesVolumes } from "./files.ts";
 import { imageOf } from "./image-of.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
@@ -52,6 +52,7 @@ export function nodeStatefulSet(
           terminationGracePeriodSeconds: node.stopGraceSeconds,
           initContainers: [
             ...(restore === undefined ? [] : [containerOf(restore, gatehouse)]),
+            ...copiedPrograms(node, options),
             ...seedConfiguration(gatehouse, node),
             ...filesInstaller(sidecar, gatehouse),
             ...filesInstaller(node, gatehouse),
@@ -61,6 +62,7 @@ export function nodeStatefulSet(
           volumes: [
             temporaryVolume,
             ...(node.seed === undefined ? [] : [{ name: nodeConfName, configMap: { name: nodeConfName } }]),
+            ...(node.programs === undefined ? [] : [{ name: programsVolume(node), emptyDir: programsRoom }]),
             ...filesVolumes(sidecar),
             ...filesVolumes(node),
             ...kept.map(({ name }) => ({ name, persistentVolumeClaim: { claimName: name } })),
@@ -83,20 +85,40 @@ function nodeContainer(node: ServiceSpec, options: KubernetesOptions): Container
   return { ...container, ports };
 }
 
+/** What the programs may take, and what the node writes beside them; a pod that takes more is evicted. */
+const programsRoom = { sizeLimit: "16Gi" } as const;
+
+/** A new pod runs the programs of its image, whatever an earlier one had; with `cp` of that image, because no other container sees them. */
+function copiedPrograms(node: ServiceSpec, options: KubernetesOptions): readonly Container[] {
+  if (node.programs === undefined) return [];
+  return [
+    {
+      name: "copy-programs",
+      image: imageOf(options, node.image),
+      command: ["cp", "-RP", `${node.programs}/.`, stagedBin],
+      securityContext: { ...restricted, runAsUser: node.user.uid, runAsGroup: node.user.gid },
+      resources: { limits: { cpu: "1", memory: "256Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
+      volumeMounts: [{ name: programsVolume(node), mountPath: stagedBin }],
+    },
+  ];
+}
+
 /** A ConfigMap can't be written to, and the sidecar has to: so node.conf is copied to the workspace, unless one is there. */
-function seedConfiguration(image: Input<string>, { seed, user }: ServiceSpec): readonly Container[] {
+function seedConfiguration(image: Input<string>, node: ServiceSpec): readonly Container[] {
+  const { seed, user } = node;
   if (seed === undefined) return [];
   return [
     {
       name: "seed-node-conf",
       image,
-      command: ["node", seedProgram, `${seedDirectory}/node.conf`, seed.path],
+      command: ["node", ...seedCommand(seed, `${seedDirectory}/node.conf`)],
       env: [hostIpOf(seed.host)],
       securityContext: { ...restricted, runAsUser: user.uid, runAsGroup: user.gid },
       resources: { limits: { cpu: "0.5", memory: "128Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
       volumeMounts: [
         { name: nodeConfName, mountPath: seedDirectory, readOnly: true },
         { name: workspaceVolume, mountPath: workspaceDirectory },
+        ...(node.programs === undefined ? [] : [{ name: programsVolume(node), mountPath: stagedBin }]),
       ],
     },
   ];

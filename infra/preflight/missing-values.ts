@@ -1,14 +1,12 @@
 import type { StackConfig } from "../config-schema.ts";
+import { missingKeys } from "../spec/node-keys.ts";
 import type { ConfigProblem } from "../spec/config-problem.ts";
 
 /** What a stack can't be without, told by the stack's own keys before the services' schemas would by theirs. */
-export function missingValues({
-  devAccounts,
-  signerPrivateKey,
-  payTo,
-  tokenAddress,
-}: StackConfig): readonly ConfigProblem[] {
+export function missingValues(config: StackConfig): readonly ConfigProblem[] {
+  const { devAccounts, signerPrivateKey, payTo, tokenAddress } = config;
   return [
+    ...missingKeys(config),
     ...(devAccounts || signerPrivateKey !== undefined
       ? []
       : [missing("--secret signerPrivateKey", "the key of the account that submits settlements")]),

@@ -3,6 +3,7 @@ import type { StackConfig } from "../config-schema.ts";
 import { ConfigError, type ConfigProblem } from "../spec/config-problem.ts";
 import { dockerProblems } from "./docker-preflight.ts";
 import { engineQuestion } from "./engine-question.ts";
+import { hostKeyProblems } from "./host-keys.ts";
 import { contextProblems } from "./kubernetes-context.ts";
 import { missingValues } from "./missing-values.ts";
 import { probePort } from "./port-probe.ts";
@@ -38,5 +39,6 @@ async function targetProblems(
   const ask = engineQuestion(config.dockerEngine, environment["DOCKER_CERT_PATH"] !== undefined);
   if (ask === undefined) return [];
   const isHere = config.dockerEngine.startsWith("unix:");
-  return dockerProblems(config, { ask, probe: isHere ? probePort : undefined, prefix });
+  const keys = isHere ? hostKeyProblems(config) : [];
+  return [...keys, ...(await dockerProblems(config, { ask, probe: isHere ? probePort : undefined, prefix }))];
 }

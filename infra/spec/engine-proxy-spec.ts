@@ -8,6 +8,8 @@ export type EngineProxyArgs = CommonArgs &
   Readonly<{
     /** The one container that it lets its caller inspect, restart and run `node_cli` in. */
     container: string;
+    /** The one directory of that container that `node_cli` is run in; default: that of v0.11 and later. */
+    binDirectory: string | undefined;
   }>;
 
 /** Where the proxy finds the engine's own socket in its container. */
@@ -23,6 +25,7 @@ export function engineProxySpec(args: EngineProxyArgs): BuiltService {
       tree: {
         engine: `unix://${enginePathInProxy}`,
         container: args.container,
+        binDirectory: args.binDirectory,
         listen: { socketPath: engineSocketPath },
         stopTimeoutMaxSeconds: nodeStopGraceSeconds,
       },

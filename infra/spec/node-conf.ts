@@ -1,5 +1,7 @@
-import { chainDataDirectory, nodePorts, workspaceDirectory } from "./node-layout.ts";
-import type { HostAddress, SeedSpec } from "./service-spec.ts";
+import { posix } from "node:path";
+import { binDirectories, chainDataDirectory, confPath, keysDirectory, nodePorts } from "./node-layout.ts";
+import { keyFiles } from "./node-keys.ts";
+import type { HostAddress, SeedSpec, ServiceSpec } from "./service-spec.ts";
 
 /** What a node's first configuration is made from. */
 export type NodeConfArgs = Readonly<{
@@ -15,12 +17,40 @@ export type NodeConfArgs = Readonly<{
 }>;
 
 /** Directory of the node inside the workspace in the layout before v0.11; the sidecar's default. */
-const legacyDirectory = "node";
+const defaultNodeDirectory = "node";
 
-/** The node's first `node.conf`, and where its version looks for it (specification, "Versioning", 1). */
-export function nodeConfSeed(args: NodeConfArgs): SeedSpec {
-  const directory = isAtLeast(args.version, 11) ? "bin" : `${legacyDirectory}/domain/client/bin`;
-  return { path: `${workspaceDirectory}/${directory}/node.conf`, content: nodeConf(args), host: args.host };
+/** What a stack says of where its node's image has its programs. */
+export type ProgramPlace = Readonly<{
+  /** Directory of the programs; default: by the node's version. */
+  binDirectory?: string | undefined;
+  nodeDirectory?: string | undefined;
+}>;
+
+/** The devnet's first `node.conf`, where its version looks for it (specification, "Versioning", 1). */
+export function devnetConfSeed(args: NodeConfArgs): SeedSpec {
+  return { path: `${programDirectory(args.version, {})}/node.conf`, content: nodeConf(args), host: args.host };
+}
+
+/** The directory of a node's container with its programs, whichever node it is. */
+export function binDirectoryOf({ seed }: Pick<ServiceSpec, "seed">): string | undefined {
+  return seed === undefined ? undefined : (seed.places?.bin ?? posix.dirname(seed.path));
+}
+
+/** A real node's first `node.conf`, and where its container has what. */
+export function nodeConfSeed(args: NodeConfArgs, place: ProgramPlace): SeedSpec {
+  const { current, legacy } = binDirectories(place.nodeDirectory ?? defaultNodeDirectory);
+  const bin = programDirectory(args.version, place);
+  const formerConf = [...new Set([bin, current, legacy])].map((directory) => `${directory}/node.conf`);
+  const places = { bin, data: chainDataDirectory, keys: keysDirectory, formerConf };
+  return { path: confPath, content: nodeConf(args), host: args.host, places };
+}
+
+function programDirectory(
+  version: string,
+  { binDirectory, nodeDirectory = defaultNodeDirectory }: ProgramPlace,
+): string {
+  const { current, legacy } = binDirectories(nodeDirectory);
+  return binDirectory ?? (isAtLeast(version, 11) ? current : legacy);
 }
 
 /**
@@ -40,8 +70,8 @@ function nodeConf(args: NodeConfArgs): string {
         [key("push_port")]: args.pushPort,
       },
       secret_config: {
-        domain_key_path: `${workspaceDirectory}/keys/domain.key`,
-        stabilizing_key_path: `${workspaceDirectory}/keys/stabilizing.key`,
+        domain_key_path: `${keysDirectory}/${keyFiles.domainKey}`,
+        stabilizing_key_path: `${keysDirectory}/${keyFiles.stabilizingKey}`,
       },
       startup_config: {
         init_config: {

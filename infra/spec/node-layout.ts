@@ -9,7 +9,10 @@ export const workspaceDirectory = "/data";
 /** Where the node keeps its chain data. */
 export const chainDataDirectory = `${workspaceDirectory}/data`;
 
-/** The volume that holds the workspace: configuration, command-line tool and chain data. */
+/** Where a real node's keys are delivered (specification, `secret_config`). */
+export const keysDirectory = `${workspaceDirectory}/keys`;
+
+/** The volume that holds what a node keeps: configuration and chain data; of the devnet, its whole workspace. */
 export const workspaceVolume = "node-workspace";
 
 /** How long the node may take to stop; killing it earlier can damage its chain data. */
@@ -23,3 +26,23 @@ export const workspace: VolumeSpec = {
   keep: true,
   sizeGibibytes: 500,
 };
+
+/** A real node's chain data: all of its volume that its own container sees, beside {@link confVolume}. */
+export const chainDataVolume: VolumeSpec = { ...workspace, directory: "data", path: chainDataDirectory };
+
+/**
+ * A real node's node.conf, in a directory of its own: among the image's programs it would be gone with them at an upgrade, or keep them
+ * from being upgraded, and a file that is mounted by itself can't be replaced by a rename.
+ */
+export const confVolume: VolumeSpec = { ...workspace, directory: "conf", path: `${workspaceDirectory}/conf` };
+
+/** Where a real node's node.conf stands; the directory that the node runs in has a link to it. */
+export const confPath = `${confVolume.path}/node.conf`;
+
+/** Directories of the node's programs (specification, "Versioning", 1), from v0.11 on and before. */
+export function binDirectories(nodeDirectory: string) {
+  return {
+    current: `${workspaceDirectory}/bin`,
+    legacy: `${workspaceDirectory}/${nodeDirectory}/domain/client/bin`,
+  } as const;
+}

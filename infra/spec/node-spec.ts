@@ -1,9 +1,18 @@
 import { devnetSettings } from "#devnet/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import type { DeploymentSecret } from "./deployment-secret.ts";
-import { nodePorts, nodeStopGraceSeconds, workspaceDirectory, workspace } from "./node-layout.ts";
+import type { NodeKeys } from "./node-keys.ts";
+import {
+  chainDataVolume,
+  confVolume,
+  keysDirectory,
+  nodePorts,
+  nodeStopGraceSeconds,
+  workspaceDirectory,
+  workspace,
+} from "./node-layout.ts";
 import { nodeUser } from "./node-user.ts";
-import { nodeConfSeed, type NodeConfArgs } from "./node-conf.ts";
+import { devnetConfSeed, nodeConfSeed, type NodeConfArgs, type ProgramPlace } from "./node-conf.ts";
 import { oneReplica, type Edge, type NetworkHealth, type PortSpec, type ServiceSpec } from "./service-spec.ts";
 
 /** What a node is deployed with. */
@@ -19,6 +28,10 @@ export type NodeArgs = CommonArgs &
     healthCommand: readonly string[] | undefined;
     /** The node's first configuration; its peers' port is the one that is exposed. */
     conf: Omit<NodeConfArgs, "version">;
+    /** Where the node's own image has its programs. */
+    programs: ProgramPlace;
+    /** The node's keys; the devnet has none. */
+    keys: NodeKeys;
     /** Words whose accounts a new devnet chain funds. */
     mnemonic: DeploymentSecret | undefined;
   }>;
@@ -30,8 +43,9 @@ const ports: readonly PortSpec[] = [
 
 /** Builds the node: the devnet, or the operator's own image. Its RPC is reached through the sidecar's gateway only. */
 export function nodeSpec(args: NodeArgs): BuiltService {
-  const { spec, problems } = args.imageUser === undefined ? devnetNode(args) : realNode(args, args.imageUser);
-  return { spec: { ...spec, seed: nodeConfSeed({ ...args.conf, version: args.version }) }, problems };
+  if (args.imageUser !== undefined) return { spec: realNode(args, args.imageUser), problems: [] };
+  const { spec, problems } = devnetNode(args);
+  return { spec: { ...spec, seed: devnetConfSeed({ ...args.conf, version: args.version }) }, problems };
 }
 
 function devnetNode(args: NodeArgs): BuiltService {
@@ -81,15 +95,20 @@ function devnetNode(args: NodeArgs): BuiltService {
 const replayMaxSeconds = 86_400;
 
 /** The operator's image starts by its own entry point; what could be run in it to ask for its health, only the operator knows. */
-function realNode(args: NodeArgs, uid: number): BuiltService {
-  const spec: ServiceSpec = {
+function realNode(args: NodeArgs, uid: number): ServiceSpec {
+  const seed = nodeConfSeed({ ...args.conf, version: args.version }, args.programs);
+  return {
     name: "node",
     image: "node",
     arguments: undefined,
     environment: {},
-    files: [],
+    files: args.keys.files,
+    foreignFiles: args.keys.foreign,
+    filesDirectory: keysDirectory,
     ports: [...ports, { name: "peers", number: args.conf.peerPort, audience: "peers" }],
-    volumes: [workspace],
+    volumes: [chainDataVolume, confVolume],
+    ...(seed.places === undefined ? {} : { programs: seed.places.bin }),
+    seed,
     edges: [args.pushEdge, { to: "internet" }],
     health: { kind: "port", port: "http", command: args.healthCommand, startWithinSeconds: replayMaxSeconds },
     limits: args.limits ?? { cpus: 8, memoryMebibytes: 32_768 },
@@ -97,5 +116,4 @@ function realNode(args: NodeArgs, uid: number): BuiltService {
     stopGraceSeconds: nodeStopGraceSeconds,
     replicas: oneReplica,
   };
-  return { spec, problems: [] };
 }

@@ -32,6 +32,8 @@ export type FileSpec = Readonly<{ name: string; content: Input<string>; secret: 
 export type VolumeSpec = Readonly<{
   /** Volumes of one name are one volume, whichever services mount it. */
   name: string;
+  /** The directory of the volume that is mounted; absent: all of it. Whoever makes it does so before. */
+  directory?: string;
   path: string;
   readOnly: boolean;
   /** Kept by `pulumi destroy` and protected against deletion: chain data and ledgers. */
@@ -47,7 +49,26 @@ export type VolumeSpec = Readonly<{
 export type HostAddress = Readonly<{ kind: "fixed"; address: string }> | Readonly<{ kind: "pod" | "machine" }>;
 
 /** The node's first `node.conf`: put where it is missing, and never written over, because the sidecar keeps it from then on. */
-export type SeedSpec = Readonly<{ path: string; content: string; host: HostAddress }>;
+export type SeedSpec = Readonly<{
+  path: string;
+  content: string;
+  host: HostAddress;
+  /** Where a real node finds what, whose programs are its image's own; absent for the devnet, which makes its workspace itself. */
+  places?: NodePlaces;
+}>;
+
+/** Directories of a node's container, by what they hold. */
+export type NodePlaces = Readonly<{
+  bin: string;
+  data: string;
+  keys: string;
+  /** Where earlier releases kept node.conf on the node's volume. */
+  formerConf: readonly string[];
+}>;
+
+/** Files that stand ready where the service runs: in a Secret of its namespace, or in a directory of its Docker host. */
+export type ForeignFiles = Readonly<{ names: readonly string[] }> &
+  (Readonly<{ kind: "secret"; name: string }> | Readonly<{ kind: "host"; directory: string }>);
 
 /** A connection that a service opens: the edges that the network policies allow. */
 export type Edge =
@@ -102,8 +123,14 @@ export type ServiceSpec = Readonly<{
   arguments: readonly string[] | undefined;
   environment: Readonly<Record<string, string>>;
   files: readonly FileSpec[];
+  /** Files that it finds beside or instead of `files`. */
+  foreignFiles?: ForeignFiles | undefined;
+  /** Where its files stand in its container; default: {@link filesDirectory}. */
+  filesDirectory?: string;
   ports: readonly PortSpec[];
   volumes: readonly VolumeSpec[];
+  /** Directory of its image that it runs from and writes to: the container has a copy, made anew for every image. */
+  programs?: string;
   /** Directories beside `/tmp` that it writes to and nobody keeps. */
   scratchDirectories?: readonly string[];
   edges: readonly Edge[];
@@ -130,6 +157,21 @@ export const serviceUser = { uid: 10_001, gid: 10_001 } as const;
 
 /** Where a service's files stand in its container. */
 export const filesDirectory = "/run/gatehouse/files";
+
+/** Where a service's files stand in its own container. */
+export function filesDirectoryOf(spec: ServiceSpec): string {
+  return spec.filesDirectory ?? filesDirectory;
+}
+
+/** Whether a service finds files at its start, its own or foreign ones. */
+export function hasFiles({ files, foreignFiles }: ServiceSpec): boolean {
+  return files.length > 0 || foreignFiles !== undefined;
+}
+
+/** What tells a mounted volume, or a directory of one, from the others of a stack. */
+export function volumeKey({ name, directory }: VolumeSpec): string {
+  return directory === undefined ? name : `${name}-${directory}`;
+}
 
 /** Where a service keeps its ledger or other state in its container. */
 export const stateDirectory = "/var/lib/gatehouse";

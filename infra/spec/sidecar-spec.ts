@@ -1,7 +1,15 @@
 import { urlAuthority } from "#daemon/url-authority.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
-import { nodePorts, nodeStopGraceSeconds, workspaceDirectory, workspace } from "./node-layout.ts";
+import {
+  chainDataVolume,
+  confPath,
+  confVolume,
+  nodePorts,
+  nodeStopGraceSeconds,
+  workspaceDirectory,
+  workspace,
+} from "./node-layout.ts";
 import { nodeUser } from "./node-user.ts";
 import type { PushTarget } from "./push-target.ts";
 import type { AccessTokens } from "./resource-server-spec.ts";
@@ -69,6 +77,12 @@ export const engineSocketPath = `${engineSocketDirectory}/engine.sock`;
 /** The volume that holds the engine proxy's socket. */
 export const engineSocketVolume = "engine-socket";
 
+/**
+ * How long a real node that has answered since its start may be silent before the sidecar restarts it. Nobody else would: an engine never
+ * restarts an unwell container, and a cluster can only see that the port is open.
+ */
+const hungAfterMs = 900_000;
+
 /** Builds the sidecar of one node: keeps node.conf and pruning right, restarts the node, guards its RPC. */
 export function sidecarSpec(args: SidecarArgs): BuiltService {
   return buildService(
@@ -76,7 +90,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
       name: "sidecar",
       image: "gatehouse",
       definition: sidecarSettings,
-      tree: { ...sidecarTree(args), ...restartTree(args.restart) },
+      tree: { ...sidecarTree(args), ...restartTree(args) },
       ports: [
         { name: "rpc", number: gatewayPort, audience: "public" },
         ...(args.accessTokens === undefined
@@ -84,7 +98,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
           : [{ name: "private-rpc", number: privateGatewayPort, audience: "public" } as const]),
         { name: "status", number: sidecarStatusPort, audience: "system" },
       ],
-      volumes: sidecarVolumes(args.restart),
+      volumes: sidecarVolumes(args),
       edges: [
         { to: "node", port: "http" },
         { to: "node", port: "ws" },
@@ -114,6 +128,8 @@ function sidecarTree(args: SidecarArgs): SettingsTree {
     gateway: { public: { host: "0.0.0.0", port: gatewayPort }, ...tokenTree(args.accessTokens) },
     node: {
       workspace: workspaceDirectory,
+      // A real node's programs are in its own container alone, and its node.conf apart from them.
+      configPath: args.nodeImageUser === undefined ? undefined : confPath,
       version: args.nodeVersion,
       image: args.nodeImage,
       httpUrl: `http://${args.nodeHost}:${nodePorts.http}`,
@@ -145,10 +161,11 @@ function tokenTree(tokens: SidecarArgs["accessTokens"]): SettingsTree {
   };
 }
 
-function restartTree(restart: RestartRoute): SettingsTree {
+function restartTree({ restart, nodeImageUser }: SidecarArgs): SettingsTree {
+  const hanging = nodeImageUser === undefined ? {} : { hungAfterMs };
   if (restart.driver === "docker") {
     return {
-      restart: { driver: "docker" },
+      restart: { driver: "docker", ...hanging },
       docker: {
         engine: `unix://${engineSocketPath}`,
         container: restart.container,
@@ -156,12 +173,15 @@ function restartTree(restart: RestartRoute): SettingsTree {
       },
     };
   }
-  return { restart: { driver: "kubernetes" }, kubernetes: { strategy: restart.strategy, pod: restart.pod } };
+  return {
+    restart: { driver: "kubernetes", ...hanging },
+    kubernetes: { strategy: restart.strategy, pod: restart.pod },
+  };
 }
 
-function sidecarVolumes(restart: RestartRoute): ServiceSpec["volumes"] {
+function sidecarVolumes({ restart, nodeImageUser }: SidecarArgs): ServiceSpec["volumes"] {
   const kept = [
-    workspace,
+    ...(nodeImageUser === undefined ? [workspace] : [confVolume, { ...chainDataVolume, readOnly: true }]),
     { name: "sidecar-state", path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 1 },
   ];
   if (restart.driver !== "docker") return kept;

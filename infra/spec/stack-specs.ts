@@ -6,6 +6,8 @@ import { devAccounts, devnetMnemonic } from "./dev-accounts.ts";
 import type { DeploymentSecret } from "./deployment-secret.ts";
 import type { FacilitatorArgs } from "./facilitator-spec.ts";
 import { facilitatorPort } from "./facilitator-spec.ts";
+import type { ProgramPlace } from "./node-conf.ts";
+import { nodeKeysOf } from "./node-keys.ts";
 import { nodePorts } from "./node-layout.ts";
 import type { NodeArgs } from "./node-spec.ts";
 import { payeesOf } from "./payees.ts";
@@ -17,6 +19,7 @@ import type { PushgatewayArgs } from "./pushgateway-spec.ts";
 import type { RestoreArgs } from "./restore-spec.ts";
 import { databaseOf } from "./replication.ts";
 import type { ResourceServerArgs, Routes } from "./resource-server-spec.ts";
+import { valueAt } from "./settings-tree.ts";
 import type { RestartRoute, SidecarArgs } from "./sidecar-spec.ts";
 import type { CommonArgs } from "./built-service.ts";
 import type { Token } from "./token.ts";
@@ -130,8 +133,22 @@ function nodeArgs(
       pushPort: push.port,
       pushIntervalSeconds: config.metricsPushIntervalSeconds,
     },
+    programs: programPlace(config),
+    keys: nodeKeysOf(config, secret),
     mnemonic: config.devAccounts ? secret(devnetMnemonic) : undefined,
     ...common(config, "node"),
+  };
+}
+
+/** Where the sidecar is told that the node's programs are, which is where the deployment has to put them. */
+function programPlace({ settings }: StackConfig): ProgramPlace {
+  const told = (path: readonly string[]) => {
+    const value = valueAt(settings.sidecar ?? {}, path);
+    return typeof value === "string" ? value : undefined;
+  };
+  return {
+    binDirectory: told(["nodeCli", "containerBinDirectory"]),
+    nodeDirectory: told(["node", "nodeDirectory"]),
   };
 }
 

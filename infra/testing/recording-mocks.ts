@@ -9,6 +9,9 @@ export type Recorded = Readonly<{
   provider: string;
 }>;
 
+/** Begins the place of a volume that no engine has told of; its name follows. */
+export const mountpointOf = "/mountpoint-of/";
+
 /** Pulumi mocks that note down every resource in `recorded` and let each be made as it was asked for. */
 export function recordingMocks(recorded: Recorded[]): runtime.Mocks {
   return {
@@ -24,5 +27,6 @@ export function recordingMocks(recorded: Recorded[]): runtime.Mocks {
 function outputsOf(type: string, inputs: Recorded["inputs"]): Readonly<Record<string, unknown>> {
   if (type === "docker:index/image:Image") return { repoDigest: `sha256:${"0".repeat(64)}` };
   if (type === "docker:index/container:Container") return { exitCode: 0 };
+  if (type === "docker:index/volume:Volume") return { mountpoint: `${mountpointOf}${String(inputs["name"])}` };
   return type === "docker:index/remoteImage:RemoteImage" ? { imageId: inputs["name"] } : {};
 }

@@ -5,8 +5,8 @@ import { workloadOf } from "../workload-of.ts";
 /** Names of volumes and claims that hold what can't be made again in an hour: chain data and ledgers. */
 const precious = /workspace|ledger|chain|postgres(?!-files)/;
 
-/** Where the node keeps its chain data, in its container. */
-const workspace = "/data";
+/** Where the node keeps its chain data and its node.conf, in its container. What stands beside them, its programs and keys, is made anew. */
+const kept = new Set(["/data", "/data/data", "/data/conf"]);
 
 /** Rule 11: chain data and ledgers outlive a mistake. */
 export const chainData: ResourceRule = {
@@ -21,6 +21,8 @@ export const chainData: ResourceRule = {
 
 function unprotected({ type, name, props, protect }: PolicyResource): readonly string[] {
   if (protect) return [];
+  // A directory of another volume, mounted as one: it holds nothing of its own.
+  if (fields(props["driverOpts"])["o"] === "bind") return [];
   if (type === "docker:index/volume:Volume" && precious.test(text(props["name"]) ?? name)) {
     return ["holds chain data or a ledger and is not protected"];
   }
@@ -37,8 +39,8 @@ function temporary(resource: PolicyResource): readonly string[] {
   return workload
     .containers()
     .flatMap((container) => container.mounts())
-    .filter((mount) => mount.path === workspace && mount.temporary)
-    .map(() => `keeps chain data (${workspace}) in a volume that goes with the pod`);
+    .filter((mount) => kept.has(mount.path) && mount.temporary)
+    .map((mount) => `keeps chain data (${mount.path}) in a volume that goes with the pod`);
 }
 
 function deletedClaims({ type, props }: PolicyResource): readonly string[] {

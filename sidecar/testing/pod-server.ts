@@ -6,13 +6,18 @@ import { join } from "node:path";
 import { WebSocketServer } from "ws";
 import { kubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
 
-/** An API server with one pod; it refuses every request but those that the sidecar's role allows. */
-export async function podServer() {
+/**
+ * An API server with one pod; it refuses every request but those that the sidecar's role allows.
+ *
+ * @param startedAt when the node's container started, as the cluster writes a time; `restartedAt` that of the pod after it.
+ */
+export async function podServer(startedAt = "2026-05-01T12:00:00Z", restartedAt = startedAt) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-kubernetes-"));
   await writeFile(join(directory, "token"), "the-token\n");
   await writeFile(join(directory, "namespace"), "chain");
   let uid = 1;
   let looksUntilRunning = 0;
+  let containerStartedAt = startedAt;
   const requests: string[] = [];
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
@@ -25,9 +30,10 @@ export async function podServer() {
     if (request.method === "DELETE") {
       uid += 1;
       looksUntilRunning = 2;
+      containerStartedAt = restartedAt;
     }
     looksUntilRunning = Math.max(0, looksUntilRunning - 1);
-    const running = looksUntilRunning === 0 ? { running: { startedAt: "2026-05-01T12:00:00Z" } } : { waiting: {} };
+    const running = looksUntilRunning === 0 ? { running: { startedAt: containerStartedAt } } : { waiting: {} };
     const status = {
       containerStatuses: [
         { name: "sidecar", state: {} },

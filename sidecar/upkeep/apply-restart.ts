@@ -9,6 +9,7 @@ import type { ConditionReport } from "../tell/condition.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 import { tiesOf } from "./state/config-ties.ts";
 import type { HeldState } from "./state/upkeep-state.ts";
+import { hung } from "./hung.ts";
 import { unwell } from "./unwell.ts";
 
 /** Kubernetes tells a container's start in whole seconds. */
@@ -24,7 +25,7 @@ export async function applyRestart(
 ): Promise<Readonly<{ wakeInMs?: number }>> {
   const { settings, state, clock, board, metrics, budget } = parts;
   await recognizeMade(memory, parts);
-  const due = dueRestart(planned, memory, parts);
+  const due = await dueRestart(planned, memory, parts);
   const decision = decideRestart(
     {
       due,
@@ -113,7 +114,7 @@ async function recognizeMade(memory: UpkeepMemory, { state, driver, signal }: Up
   state.restartInFlight.set({ ...interrupted, phase: "verifying" });
 }
 
-function dueRestart(planned: Plan, memory: UpkeepMemory, parts: UpkeepParts): DueRestart | undefined {
+async function dueRestart(planned: Plan, memory: UpkeepMemory, parts: UpkeepParts): Promise<DueRestart | undefined> {
   const interrupted = parts.state.restartInFlight.get();
   if (interrupted !== undefined && memory.restart === undefined) {
     const { phase, isFinishing } = interrupted;
@@ -122,7 +123,7 @@ function dueRestart(planned: Plan, memory: UpkeepMemory, parts: UpkeepParts): Du
     // The budget was charged when it began. A sidecar that is killed at each attempt does not get one for nothing each time.
     return { cause, reason, urgent: true, isCharged: !isFinishing };
   }
-  const sick = unwell(memory, parts);
+  const sick = unwell(memory, parts) ?? (await hung(memory, parts));
   if (sick !== undefined) return { cause: "unwell", reason: sick, urgent: true };
   const restart = planned.actions.find((action) => action.kind === "restart");
   // A file that is still to be corrected is no file to start the node with.
@@ -151,6 +152,7 @@ function begin(due: DueRestart, desired: HeldState, memory: UpkeepMemory, parts:
     .finally(() => {
       memory.restart = undefined;
       memory.unwellSinceMs = undefined;
+      memory.silentSinceMs = undefined;
       parts.wake();
     });
   // What node_cli tells is old after a restart, and the next regular look may be far.

@@ -149,6 +149,13 @@ export const restartSection = section({
   metricsWithinMs: milliseconds
     .default(120_000)
     .describe("Time after a restart in which metrics have to arrive at the Pushgateway, if it is checked"),
+  hungAfterMs: nonNegativeInteger
+    .max(86_400_000)
+    .default(0)
+    .describe(
+      "How long a node that has answered since its start may give no answer before the docker or kubernetes driver restarts it; 0: never",
+    )
+    .meta({ expected: "milliseconds, a whole number from 0 to 86400000" }),
   maintenanceCron: cronExpression
     .optional()
     .describe("Cron expression of the maintenance windows' starts; restarts that can wait happen only inside"),

@@ -74,6 +74,8 @@ export type UpkeepMemory = {
   prunedOn: PruneInfo | undefined;
   /** Since when the node has been unwell (monotonic). */
   unwellSinceMs: number | undefined;
+  /** Since when the node has not answered (monotonic). */
+  silentSinceMs: number | undefined;
   restart: Promise<void> | undefined;
   pruning: Promise<void> | undefined;
   /** What is to be done, as a person was last shown it. */

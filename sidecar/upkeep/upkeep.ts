@@ -141,6 +141,7 @@ function emptyMemory(): UpkeepMemory {
     goodHash: undefined,
     prunedOn: undefined,
     unwellSinceMs: undefined,
+    silentSinceMs: undefined,
     restart: undefined,
     pruning: undefined,
     plan: undefined,

@@ -21,7 +21,7 @@ const image = found.ok ? found.nodeImage : "";
 
 const problems = async (config: Readonly<Record<string, string>>, prefix = "gatehouse-other") => {
   const free = asConfig(await freeHostPorts());
-  const built = { gatehouseImage: image, devnetImage: image };
+  const built = { gatehouseImage: image, devnetImage: image, pushgatewayImage: image };
   const parsed = parseConfig({ dockerEngine: url, devAccounts: "true", tokenAddress, ...built, ...free, ...config });
   try {
     await preflight(parsed, { prefix, environment: {} });

@@ -20,7 +20,7 @@ const found = await findEngine();
 const payload = randomBytes(6_000_000);
 const bytesPerSecond = 1_000_000;
 const serverPort = 8_080;
-const legacyConf = "node/domain/client/bin/node.conf";
+const nodeConf = "conf/node.conf";
 let directory = "";
 let sha256 = "";
 
@@ -47,7 +47,9 @@ async function prepare(checksum: string): Promise<Preparation> {
     settings: JSON.stringify({ restore: { progressMs: 200, retryMs: 100 } }),
   };
   const resources = await deployedResources(config, prefix);
-  const first = new Set(["edge", "node-workspace", "node-prime"].map((part) => `${prefix}-${part}`));
+  const first = new Set(
+    ["edge", "node-workspace", "node-image-bin", "node-bin", "node-prime"].map((part) => `${prefix}-${part}`),
+  );
   const stack = await runOnEngine(
     resources.filter(({ type, name }) => type.startsWith("docker:") && first.has(name)),
     { url: found.url, prefix },
@@ -150,18 +152,18 @@ describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason
     expect((await filesOf(place)).filter((line) => /data|blocks|archive/.test(line))).toEqual([]);
   });
 
-  test("is followed by the node's first configuration, in the layout of its version, and never written over", async () => {
+  test("is followed by the node's first configuration, with the keys of its version, and never written over", async () => {
     await using place = await prepare(sha256);
     const seeded = await start(place, "conf");
     expect(await seeded.end(), await seeded.printed()).toBe(0);
-    expect(await filesOf(place)).toContain(`${testNodeUser}:10001 ${legacyConf}`);
-    const written = await contentOf(place, ["cat", `/data/${legacyConf}`]);
+    expect(await filesOf(place)).toContain(`${testNodeUser}:10001 ${nodeConf}`);
+    const written = await contentOf(place, ["cat", `/data/${nodeConf}`]);
     expect(JSON.parse(written)).toMatchObject({
       chain: { startup_config: { init_config: { host_ip: "203.0.113.10" } } },
     });
     expect(written).toContain("pamir_cetina_push_address");
     const again = await start(place, "conf");
     expect([await again.end(), await again.printed()]).toEqual([0, expect.stringContaining("is there; left as it is")]);
-    expect(await contentOf(place, ["cat", `/data/${legacyConf}`])).toBe(written);
+    expect(await contentOf(place, ["cat", `/data/${nodeConf}`])).toBe(written);
   });
 });

@@ -43,14 +43,26 @@ export async function buildTestImages(name: string, nodeImage: string): Promise<
   const built = await builtImages(name);
   if (Object.values(images).every((image) => built.includes(image))) return images;
   const onFullBase = `${name}:gatehouse-full`;
-  installImageDependencies(root);
-  await build(images.bareBase, "test/infra/bare.Dockerfile", { FULL_IMAGE: nodeImage });
-  const nodeUser = { NODE_USER: String(testNodeUser) };
-  await build(images.gatehouse, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: images.bareBase, ...nodeUser });
+  await buildGatehouseImage(name, nodeImage);
   await build(onFullBase, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: nodeImage });
   await build(images.devnet, "infra/images/devnet.Dockerfile", { GATEHOUSE_IMAGE: onFullBase });
   await buildPushgatewayImage(name, nodeImage);
   return images;
+}
+
+/**
+ * Builds the image of Gatehouse alone, on a base without a shell, unless it is there.
+ *
+ * @param nodeImage a Debian image with Node.
+ */
+export async function buildGatehouseImage(name: string, nodeImage: string): Promise<string> {
+  const { bareBase, gatehouse } = testImages(name);
+  if ((await builtImages(name)).includes(gatehouse)) return gatehouse;
+  installImageDependencies(root);
+  await build(bareBase, "test/infra/bare.Dockerfile", { FULL_IMAGE: nodeImage });
+  const nodeUser = { NODE_USER: String(testNodeUser) };
+  await build(gatehouse, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: bareBase, ...nodeUser });
+  return gatehouse;
 }
 
 /**
@@ -76,6 +88,19 @@ export async function buildPostgresImage(name: string, nodeImage: string): Promi
   if ((await builtImages(name)).includes(tag)) return tag;
   const place = { network: "host", context: join(import.meta.dirname, "postgres-image") } as const;
   await build(tag, "test/infra/postgres-image/Dockerfile", { NODE_IMAGE: nodeImage }, place);
+  return tag;
+}
+
+/**
+ * Builds an image of a real node of a version, unless it is there; its user is {@link testNodeUser}.
+ *
+ * @param nodeImage a Debian image with Node.
+ */
+export async function buildNodeImage(name: string, nodeImage: string, version: string): Promise<string> {
+  const tag = `${name}:node-${version}`;
+  if ((await builtImages(name)).includes(tag)) return tag;
+  const place = { network: "none", context: join(import.meta.dirname, "node-image") } as const;
+  await build(tag, "test/infra/node-image/Dockerfile", { NODE_IMAGE: nodeImage, VERSION: version }, place);
   return tag;
 }
 

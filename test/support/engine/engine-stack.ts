@@ -1,4 +1,5 @@
 import type { PolicyResource } from "#policies/rule.ts";
+import { mountpointOf } from "#infra/testing/recording-mocks.ts";
 import { until } from "../until.ts";
 import { readContainerInputs, type ContainerInputs } from "./container-body.ts";
 import { createContainer } from "./create-container.ts";
@@ -70,12 +71,22 @@ async function make(stack: EngineStack, type: string, props: PolicyResource["pro
     const body = { Name: name, Driver: driver, Internal: internal, Labels: labels(), CheckDuplicate: true };
     await stack.api.call("POST", "/networks/create", body);
   } else if (type === "docker:index/volume:Volume") {
-    await stack.api.call("POST", "/volumes/create", { Name: name, Labels: labels() });
+    const DriverOpts = await driverOptions(stack.api, props["driverOpts"]);
+    await stack.api.call("POST", "/volumes/create", { Name: name, Labels: labels(), DriverOpts });
   } else if (type === "docker:index/container:Container") {
     await runContainer(stack, readContainerInputs(props));
   } else if (type.startsWith("docker:") && type !== "docker:index/remoteImage:RemoteImage") {
     throw new Error(`no test knows how to make a ${type}`);
   }
+}
+
+/** The options of a volume, with the engine's own answer to where another volume is. */
+async function driverOptions(api: EngineApi, options: unknown): Promise<Readonly<Record<string, string>>> {
+  const { device, ...rest } = (options ?? {}) as Readonly<Record<string, string>>;
+  if (device?.startsWith(mountpointOf) !== true) return { ...rest };
+  const [volume = "", ...inner] = device.slice(mountpointOf.length).split("/");
+  const { Mountpoint } = (await api.call("GET", `/volumes/${volume}`)) as { Mountpoint: string };
+  return { ...rest, device: [Mountpoint, ...inner].join("/") };
 }
 
 async function runContainer(

@@ -1,0 +1,36 @@
+import { resolve } from "node:path";
+import { getNodeValue, findNodeAtLocation, parseTree } from "jsonc-parser";
+
+/** Directories that a node's container has: the one that it runs in, that of its chain data, and that of its keys. */
+export type MountedPlaces = Readonly<{ bin: string; data: string; keys: string }>;
+
+const dataFields = [
+  ["storage", "mygrid_env", "storage_data_path"],
+  ["chain", "startup_config", "init_config", "meta_path"],
+] as const;
+
+const keyFields = [
+  ["chain", "secret_config", "domain_key_path"],
+  ["chain", "secret_config", "stabilizing_key_path"],
+] as const;
+
+/**
+ * What a node.conf names outside of the directories that the node's container has, a line each. A node that finds an empty directory
+ * in the place of its chain data would begin a new one.
+ */
+export function strayPlaces(text: string, { bin, data, keys }: MountedPlaces): readonly string[] {
+  const root = parseTree(text);
+  if (root === undefined) return [];
+  const stray = (fields: readonly (readonly string[])[], directory: string) =>
+    fields.flatMap((path) => {
+      const node = findNodeAtLocation(root, [...path]);
+      const found: unknown = node === undefined ? undefined : getNodeValue(node);
+      if (typeof found !== "string" || isWithin(resolve(bin, found), directory)) return [];
+      return [`${path.join(".")} is ${found}; this deployment mounts ${directory}`];
+    });
+  return [...stray(dataFields, data), ...stray(keyFields, keys)];
+}
+
+function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`);
+}

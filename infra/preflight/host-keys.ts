@@ -1,0 +1,39 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import type { StackConfig } from "../config-schema.ts";
+import type { ConfigProblem } from "../spec/config-problem.ts";
+import { keyFiles } from "../spec/node-keys.ts";
+
+/**
+ * What is wrong with a node's keys in a directory of the Docker host, which is this machine: a key that is not there, belongs to another
+ * user than the node's, or can be read or written by more than its owner. An engine would make an empty directory for a missing one.
+ */
+export function hostKeyProblems({ nodeKeysDirectory, nodeUser }: StackConfig): readonly ConfigProblem[] {
+  if (nodeKeysDirectory === undefined) return [];
+  return Object.values(keyFiles).flatMap((name) => {
+    const path = join(nodeKeysDirectory, name);
+    const found = foundAt(path);
+    if (typeof found === "string") return [problem(`found no ${path} (${found})`, "Put the key there.")];
+    const mode = (found.mode & 0o7777).toString(8).padStart(4, "0");
+    if (found.isFile && found.uid === nodeUser && mode === "0400") return [];
+    const what = found.isFile ? `${path} with mode ${mode} of user ${found.uid}` : `${path}, which is no file`;
+    const right = `mode 0400 of user ${nodeUser}, as whom the node runs`;
+    return [problem(`found ${what}; expected ${right}`, `\`chown ${nodeUser} ${path} && chmod 0400 ${path}\`.`)];
+  });
+}
+
+function problem(found: string, remedy: string): ConfigProblem {
+  return { key: "nodeKeysDirectory", message: `${found}. ${remedy}` };
+}
+
+type Found = Readonly<{ isFile: boolean; uid: number; mode: number }>;
+
+/** The file behind a path, or the error's code where it can't be looked at. */
+function foundAt(path: string): Found | string {
+  try {
+    const found = statSync(path);
+    return { uid: found.uid, mode: found.mode, isFile: found.isFile() };
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error);
+  }
+}

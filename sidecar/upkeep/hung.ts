@@ -1,0 +1,36 @@
+import { DriverError } from "./drivers/driver.ts";
+import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
+
+/**
+ * Why the node is to be restarted because it hangs: since its start it answered `eth_blockNumber` (specification, "Node command line"), and it
+ * has not for `restart.hungAfterMs`. One that replays its log has not answered since its start, and is left to it, however long that
+ * takes; so is one whose driver can't tell when it started.
+ */
+export async function hung(
+  memory: UpkeepMemory,
+  { settings, board, clock, health, driver, signal }: UpkeepParts,
+): Promise<string | undefined> {
+  const answering = board.get("RpcAnswering");
+  if (answering?.status !== "False") {
+    memory.silentSinceMs = undefined;
+    return undefined;
+  }
+  memory.silentSinceMs ??= clock.monotonicMs();
+  const { hungAfterMs } = settings.restart;
+  const silentForMs = clock.monotonicMs() - memory.silentSinceMs;
+  const { answeredAtMs } = health.current();
+  if (hungAfterMs === 0 || silentForMs < hungAfterMs || answeredAtMs === undefined) return undefined;
+  const startedAt = await startOf(driver, signal);
+  if (typeof startedAt !== "number" || startedAt > answeredAtMs) return undefined;
+  return `the node hangs: it runs since ${new Date(startedAt).toISOString()} and has not answered for ${Math.round(silentForMs / 1_000)} s`;
+}
+
+async function startOf(driver: UpkeepParts["driver"], signal: AbortSignal) {
+  try {
+    return await driver?.startedAt?.(signal);
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    // The restart itself would say that the driver does not reach the node.
+    return undefined;
+  }
+}

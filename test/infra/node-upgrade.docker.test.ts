@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { tokenAddress } from "#devnet/token/address.ts";
+import type { PolicyResource } from "#policies/rule.ts";
+import { uniqueName } from "../support/engine/container.ts";
+import { docker } from "../support/engine/docker.ts";
+import { runOnEngine, type EngineStack } from "../support/engine/engine-stack.ts";
+import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+import { until } from "../support/until.ts";
+import { deployedResources } from "./deployed-resources.ts";
+import { buildGatehouseImage, buildNodeImage, testNodeUser } from "./test-images.ts";
+
+const found = await findEngine();
+const keys = { domainKey: "the-domain-key", stabilizingKey: "the-stabilizing-key" };
+const prefix = uniqueName("upgrade");
+const node = `${prefix}-node`;
+const conf = "/data/conf/node.conf";
+/** What a node is made of, apart from what looks after it. */
+const parts = new Set(
+  ["edge", "private", "node", "node-prime", "node-conf", "node-files"].map((part) => `${prefix}-${part}`),
+);
+let stack: EngineStack;
+
+async function resourcesOf(version: string): Promise<readonly PolicyResource[]> {
+  if (!found.ok) throw new Error(found.message);
+  const name = inject("testImagesName");
+  const config = {
+    dockerEngine: found.url,
+    tokenAddress,
+    signerPrivateKey: `0x${"17".repeat(32)}`,
+    payTo: `0x${"01".repeat(20)}`,
+    gatehouseImage: await buildGatehouseImage(name, found.nodeImage),
+    nodeImage: await buildNodeImage(name, found.nodeImage, version),
+    nodeUser: String(testNodeUser),
+    nodeVersion: version,
+    hostIp: "203.0.113.10",
+    limits: JSON.stringify({ node: { cpus: 1, memoryMebibytes: 256 } }),
+    ...keys,
+  };
+  const all = await deployedResources(config, prefix);
+
+  return all.filter(({ type, name: name_ }) =>
+    type === "docker:index/volume:Volume"
+      ? name_.startsWith(`${prefix}-node-`)
+      : type.startsWith("docker:") && parts.has(name_),
+  );
+}
+
+/** Makes a version's node in the place of the one that runs, as `pulumi up` does with containers whose arguments differ. */
+async function upgradeTo(version: string): Promise<void> {
+  const resources = await resourcesOf(version);
+  const containers = resources.filter(({ type }) => type.endsWith(":Container")).map(({ name }) => name);
+  for (const name of containers) await docker("rm", "--force", name);
+  if (!found.ok) return;
+  const made = resources.filter(({ type }) => !type.endsWith(":Network"));
+  stack = await runOnEngine(made, { url: found.url, prefix });
+}
+
+const run = (...command: readonly string[]) => stack.api.run(node, command);
+const starts = async () => (await run("cat", "/data/data/starts")).trim().split("\n");
+const started = (version: string) =>
+  until(`the node of version ${version} has started`, 30_000, async () => (await starts()).at(-1)?.startsWith(version));
+
+describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, () => {
+  beforeAll(async () => {
+    if (!found.ok) throw new Error(found.message);
+    stack = await runOnEngine(await resourcesOf("0.16.2"), { url: found.url, prefix });
+    await started("0.16.2");
+  }, 1_200_000);
+
+  afterAll(() => stack?.[Symbol.asyncDispose]());
+
+  test("runs its image's programs, finds its node.conf beside them, and its keys as files of its own", async () => {
+    expect(await run("./node_cli")).toBe("node_cli 0.16.2\n");
+    expect(await run("readlink", "node.conf")).toBe(`${conf}\n`);
+    expect(await starts()).toEqual([`0.16.2 ${keys.domainKey} ${keys.stabilizingKey}`]);
+    const modes = await run("stat", "--format", "%a %u %n", "/data/keys/domain.key", "/data/keys/stabilizing.key");
+    expect(modes).toBe("400 1000 /data/keys/domain.key\n400 1000 /data/keys/stabilizing.key\n");
+  });
+
+  test("shows its keys in no inspection of any container, volume or image", async () => {
+    const ids = (await docker("ps", "--all", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).split("\n");
+    expect(ids).toHaveLength(4);
+    const inspected = await docker("inspect", ...ids);
+    for (const key of Object.values(keys)) expect(inspected).not.toContain(key);
+  });
+
+  test("upgraded, runs the new image's programs, and keeps its node.conf and its data", async () => {
+    const edited = `const fs = require("fs"); const conf = JSON.parse(fs.readFileSync("${conf}", "utf8")); conf.chain.edited_by = "the sidecar";
+      fs.writeFileSync("${conf}.new", JSON.stringify(conf)); fs.renameSync("${conf}.new", "${conf}");`;
+    await run("node", "-e", edited);
+    expect(await run("ls", "/data/bin")).toContain("only-in-0.16.2");
+    await upgradeTo("0.17.0");
+    await started("0.17.0");
+    expect(await run("./node_cli")).toBe("node_cli 0.17.0\n");
+    const programs = await run("ls", "/data/bin");
+    expect([programs.includes("only-in-0.17.0"), programs.includes("only-in-0.16.2")]).toEqual([true, false]);
+    expect(JSON.parse(await run("cat", "node.conf"))).toMatchObject({ chain: { edited_by: "the sidecar" } });
+    expect((await starts()).map((line) => line.split(" ")[0])).toEqual(["0.16.2", "0.17.0"]);
+  });
+
+  test("over the volume of an earlier release takes its node.conf over, sees its data where they are, and runs no program of it", async () => {
+    if (!found.ok) return;
+    await stack[Symbol.asyncDispose]();
+    const workspace = `${prefix}-node-workspace`;
+    await docker("volume", "create", "--label", `io.gatehouse.stack=${prefix}`, workspace);
+    const seeded = JSON.stringify({
+      chain: {
+        edited_by: "an earlier release",
+        secret_config: { domain_key_path: "/data/keys/domain.key", stabilizing_key_path: "/data/keys/stabilizing.key" },
+        startup_config: { init_config: { meta_path: "/data/data/meta", host_ip: "203.0.113.10" } },
+      },
+      storage: { mygrid_env: { storage_data_path: "/data/data" } },
+    });
+    const before = `mkdir -p /data/bin /data/data && echo '${seeded}' > /data/bin/node.conf && echo 'echo stale' > /data/bin/node_cli &&
+      echo '0.15.9 earlier' > /data/data/starts && chmod 0755 /data/bin/node_cli && chown -R ${testNodeUser}:10001 /data`;
+    await docker("run", "--rm", "--volume", `${workspace}:/data`, found.nodeImage, "sh", "-c", before);
+    stack = await runOnEngine(await resourcesOf("0.17.0"), { url: found.url, prefix });
+    await started("0.17.0");
+    expect(await run("./node_cli")).toBe("node_cli 0.17.0\n");
+    expect(JSON.parse(await run("cat", "node.conf"))).toMatchObject({ chain: { edited_by: "an earlier release" } });
+    expect((await starts()).map((line) => line.split(" ")[0])).toEqual(["0.15.9", "0.17.0"]);
+    expect(await docker("logs", `${prefix}-node-conf`)).toContain(
+      "took over /data/bin/node.conf as /data/conf/node.conf",
+    );
+  });
+});
