@@ -1,3 +1,4 @@
+import "#daemon/issue-words.ts";
 import { readFileSync } from "node:fs";
 import type { Address } from "viem";
 import { z } from "zod";
@@ -31,7 +32,10 @@ export function readParameters(path: string): NodeParameters {
   try {
     return Object.freeze(schema.parse(JSON.parse(readFileSync(path, "utf8"))));
   } catch (cause) {
-    const reason = cause instanceof z.ZodError ? z.prettifyError(cause) : (cause as Error).message;
+    const reason =
+      cause instanceof z.ZodError
+        ? cause.issues.map(({ path: key, message }) => [...key, message].join(": ")).join("; ")
+        : (cause as Error).message;
     throw new StartupError(`${path} can't be used: ${reason}. Make the workspace again with "gatehouse devnet".`, {
       cause,
     });

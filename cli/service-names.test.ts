@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { unknownVariables } from "#daemon/settings-environment.ts";
+import { settingsLeaves } from "#daemon/settings-leaf.ts";
+import { serviceDefinitions } from "./service-definitions.ts";
+
+const services = serviceDefinitions.map(({ service, schema }) => ({
+  service,
+  leaves: settingsLeaves(service, schema),
+}));
+
+test.each(services)(
+  "$service takes no other service's variables for misspelt ones of its own",
+  ({ service, leaves }) => {
+    const others = services.filter((other) => other.service !== service).flatMap((other) => other.leaves);
+    const env = Object.fromEntries(others.map((leaf) => [leaf.env, "x"]));
+    expect(unknownVariables(service, leaves, env)).toEqual([]);
+  },
+);
+
+test("a variable of a misspelt service is refused by the service that was meant, with the name that was meant", () => {
+  const sidecar = services.find(({ service }) => service === "sidecar")!;
+  const refused = (name: string) =>
+    unknownVariables("sidecar", sidecar.leaves, { [name]: "x" }).map(({ message }) => message);
+  const meant = "did you mean GATEHOUSE_SIDECAR_NODE_WORKSPACE? Correct the name or remove it.";
+  expect(refused("GATEHOUSE_SIDCAR_NODE_WORKSPACE")).toEqual([`no such service as SIDCAR; ${meant}`]);
+  expect(refused("GATEHOUSE_SIDE_CAR_NODE_WORKSPACE")).toEqual([`no such service as SIDE_CAR; ${meant}`]);
+  expect(refused("GATEHOUSE_SIDEACR_NODE_WORKSPCE")).toEqual([`no such service as SIDEACR; ${meant}`]);
+});
