@@ -64,11 +64,29 @@ export function payCommand() {
       process.stdout.on("error", (error: NodeJS.ErrnoException) => {
         if (error.code !== "EPIPE") throw error;
       });
-      process.exitCode = await pay(
+      const stop = interruption();
+      const status = await pay(
         { ...environment, ...options, url, headers, assets: asset, ...(data === undefined ? {} : { body: data }) },
-        { stdout: process.stdout, stderr: process.stderr },
+        { stdout: process.stdout, stderr: process.stderr, signal: stop.signal },
       );
+      process.exitCode = status === exitStatus["not-delivered"] ? (stop.status() ?? status) : status;
     });
+}
+
+/** The first SIGINT or SIGTERM gives up, so that a payment under way is told of; the second ends the process. */
+function interruption() {
+  const controller = new AbortController();
+  let status: number | undefined;
+  for (const [name, number] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
+    process.once(name, () => {
+      status = number;
+      controller.abort(new Error(`stopped by ${name}`));
+    });
+  }
+  return { signal: controller.signal, status: () => status };
 }
 
 /** The key, where one is given or needed, and the chain's endpoint. Tells what is wrong, and gives nothing then. */

@@ -20,4 +20,5 @@ export const exitStatusHelp = [
   "  3  the price is outside of the limits (cap, token, network, scheme); nothing was signed",
   "  4  the payment is refused by the server, or the account holds too little",
   "  5  paid, or perhaps paid, and not delivered: read the message before you pay again",
+  "  130, 143  stopped by SIGINT or SIGTERM before a payment was signed",
 ].join("\n");

@@ -18,6 +18,8 @@ export type PayDependencies = Readonly<{
   /** Takes each step and what went wrong; default: `stdout`. */
   stderr?: Output;
   fetch?: Fetch;
+  /** Gives up; what was signed until then is told. */
+  signal?: AbortSignal;
 }>;
 
 /**
@@ -26,7 +28,7 @@ export type PayDependencies = Readonly<{
  * `exit-status.ts`.
  */
 export async function pay(options: PayOptions, dependencies: PayDependencies): Promise<number> {
-  const { stdout, stderr = stdout, fetch = globalThis.fetch } = dependencies;
+  const { stdout, stderr = stdout, fetch = globalThis.fetch, signal } = dependencies;
   const { url, json = false, output, rpcUrl } = options;
   const report = payReport({ url, json, file: output }, { stdout, stderr });
   const problem = payOptionProblem(options);
@@ -36,7 +38,7 @@ export async function pay(options: PayOptions, dependencies: PayDependencies): P
     const spare = json ? { write: () => undefined } : stdout;
     await using target = output === undefined ? stdoutTarget(spare) : await fileTarget(output, stdout);
     const tokens = rpcUrl === undefined ? undefined : tokenReader({ rpcUrl });
-    const parts = { fetch, tokens, report, target };
+    const parts = { fetch, tokens, report, target, signal };
     const { end, message } = await (allowsPayment(options) ? purchase(options, parts) : priceList(options, parts));
     return report.end(end, message);
   } catch (error) {

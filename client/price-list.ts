@@ -17,10 +17,13 @@ const noCap = { kind: "units", units: 10n ** 78n } as const;
 
 /** Asks what a resource costs and shows every offer, with what speaks against it. Signs nothing; what is free is delivered. */
 export async function priceList(options: PayOptions, dependencies: PurchaseDependencies): Promise<Ending> {
-  const { report, tokens, fetch } = dependencies;
+  const { report, tokens, fetch, signal } = dependencies;
   const { url, timeoutMs = 60_000 } = options;
   try {
-    const init = { ...requestOf(options), signal: AbortSignal.timeout(timeoutMs) };
+    const init = {
+      ...requestOf(options),
+      signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]),
+    };
     const answer = await askPrice(url, init, { fetch });
     if (answer.kind === "free") return await free(options, answer.response, dependencies);
     const { paymentRequired } = answer;

@@ -16,6 +16,7 @@ export type PurchaseDependencies = Readonly<{
   tokens: TokenReader | undefined;
   report: PayReport;
   target: BodyTarget;
+  signal: AbortSignal | undefined;
 }>;
 
 /** How a run ended, and what to tell of it. */
@@ -32,7 +33,7 @@ const nonceUsed = /nonce_already_used|duplicate_settlement/;
  * @throws {TokenAmountError} when a limit has more digits than the token.
  */
 export async function purchase(options: PurchaseOptions, dependencies: PurchaseDependencies): Promise<Ending> {
-  const { report, tokens, fetch } = dependencies;
+  const { report, tokens, fetch, signal } = dependencies;
   const { network, decimals } = options;
   const paying = payingFetch(
     {
@@ -45,7 +46,7 @@ export async function purchase(options: PurchaseOptions, dependencies: PurchaseD
     { fetch, onEvent: report.step, ...(tokens === undefined ? {} : { tokens }) },
   );
   try {
-    const response = await paying(options.url, requestOf(options));
+    const response = await paying(options.url, { ...requestOf(options), ...(signal === undefined ? {} : { signal }) });
     return await concluded(options, response, dependencies);
   } catch (error) {
     if (error instanceof TokenAmountError) throw error;

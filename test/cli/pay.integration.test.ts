@@ -7,6 +7,9 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { openMarket, payee, payer, temporaryFolder, urlOf, type Market } from "../resource-server/shop.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+
+const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 
 let market: Market;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -99,8 +102,21 @@ it("goes on without a chain's endpoint that does not answer, and never shows its
   expect(stderr).not.toContain("an-api-key");
 });
 
+it("says what a payment may yet cost when it is stopped after it has signed", async () => {
+  market.upstream.behave("hang");
+  const args = ["pay", url, ...allowed, "--key-file", payerFile];
+  const child = spawn(process.execPath, [program, ...args], { env: { PATH: "" }, stdio: ["ignore", "ignore", "pipe"] });
+  let stderr = "";
+  child.stderr.on("data", (chunk: Buffer) => (stderr += String(chunk)));
+  await until("the payment is on its way", 20_000, () => market.upstream.hits() === 1);
+  child.kill("SIGINT");
+  expect(await once(child, "close")).toEqual([5, null]);
+  expect(stderr).toMatch(
+    /can't be bought: .*The payment of 0\.01 .* is not charged so far, and can be charged until \d{4}-/,
+  );
+});
+
 it("tells what a shell has made of the amount", async () => {
-  const program = join(import.meta.dirname, "../../cli/gatehouse.js");
   const line = `"$NODE" "$PROGRAM" pay ${url} --max-amount "$0.05" --asset ${market.chain.token} --key-file ${payerFile}`;
   const env = { PATH: process.env["PATH"] ?? "", NODE: process.execPath, PROGRAM: program };
   const child = spawn("bash", ["-c", line], { env, stdio: ["ignore", "ignore", "pipe"] });
