@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { Command } from "@commander-js/extra-typings";
 import { addControlOptions } from "./control-options.ts";
@@ -25,7 +26,10 @@ export function adoptCommand() {
 async function confirmed(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
-    return /^y(es)?$/i.test((await terminal.question(question)).trim());
+    // Ctrl-C and Ctrl-D close the terminal: they mean no.
+    const closed = once(terminal, "close").then(() => "");
+    const answered = terminal.question(question).catch(() => "");
+    return /^y(es)?$/i.test((await Promise.race([answered, closed])).trim());
   } finally {
     terminal.close();
   }

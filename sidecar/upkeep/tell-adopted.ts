@@ -2,6 +2,12 @@ import { authorityOf } from "./authority.ts";
 import type { ShownPlan } from "./shown-plan.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
+const adoptedBy = {
+  command: "gatehouse adopt",
+  setting: "upkeep.mode was enforce then",
+  "earlier version": "it acted before",
+} as const;
+
 /** Says whether the sidecar may act on this node; one that waits shows its plan, and says how it is let go. */
 export function tellAdopted(shown: ShownPlan, memory: UpkeepMemory, parts: UpkeepParts): void {
   const { board, settings, state, log, command } = parts;
@@ -19,7 +25,7 @@ export function tellAdopted(shown: ShownPlan, memory: UpkeepMemory, parts: Upkee
     const message =
       settings.upkeep.mode === "enforce"
         ? "upkeep.mode is enforce: the sidecar acts by itself."
-        : `The sidecar acts on this node${since} (${adopted?.by === "command" ? "gatehouse adopt" : "it acted before"}).`;
+        : `The sidecar acts on this node${since} (${adopted === undefined ? "adopted" : adoptedBy[adopted.by]}).`;
     return board.set({ type, status: "True", reason: "Adopted", message });
   }
   const plan = planWords(shown);

@@ -131,6 +131,11 @@ test("a sidecar that acted before there was an adopt goes on acting after its up
   }
   const forget =
     "const { DatabaseSync } = require('node:sqlite'); new DatabaseSync(process.argv[1]).exec(\"DELETE FROM fact WHERE name IN ('identity', 'nodeTies', 'adopted')\")";
+  {
+    // What was set to act goes on when the setting is left out.
+    await using sidecar = await startService("sidecar", firstContact(node));
+    expect((await waitForReason(sidecar.urls["sidecar"], "Adopted", "Adopted")).message).toContain("was enforce");
+  }
   await run(process.execPath, ["--no-warnings", "-e", forget, join(node.workspace, ".gatehouse/upkeep.sqlite")]);
   await using sidecar = await startService("sidecar", firstContact(node));
   const adopted = await waitForReason(sidecar.urls["sidecar"], "Adopted", "Adopted");

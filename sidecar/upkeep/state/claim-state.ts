@@ -79,10 +79,10 @@ type Claim = Readonly<{
 }>;
 
 async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): Promise<void> {
-  const { settings, configPath, document, log } = claim;
+  const { settings, log } = claim;
   const remembered = state.identity.get();
-  if (remembered === undefined) await takeOver(state, found, claim);
-  else {
+  const taken = remembered === undefined ? await judgeOld(state, found, claim) : "known";
+  if (remembered !== undefined) {
     const layouts = layoutPaths(settings.node);
     const facts = { movedFrom: settings.upkeep.movedFrom, layouts, isThere: existsSync };
     const difference = nodeDifference(remembered, found, facts);
@@ -93,12 +93,25 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
   }
   const isMovedChain = settings.upkeep.movedFrom === String(remembered?.chainId);
   const answeredChainId = isMovedChain ? undefined : remembered?.answeredChainId;
+  // At once: a word to act, or what a node had read, is never in a state that says no node.
+  state.database.exec("BEGIN IMMEDIATE");
   state.identity.set({ ...found, dataPath: found.dataPath ?? remembered?.dataPath, answeredChainId });
-  log.debug({ configPath, isReadable: document !== undefined, directory: state.directory }, "the state is claimed");
+  if (taken === "unknown") {
+    // Whose these were can't be told: a drift from them might be one from another node's configuration.
+    state.nodeHas.set(undefined);
+    state.restartInFlight.set(undefined);
+  }
+  const by = settings.upkeep.mode === "enforce" ? "setting" : taken === "acted" ? "earlier version" : undefined;
+  if (by !== undefined && state.adopted.get() === undefined) state.adopted.set({ by, atMs: Date.now() });
+  state.database.exec("COMMIT");
 }
 
-/** Takes over what an older version left without an identity; new state has nothing to take. */
-async function takeOver(state: UpkeepState, found: NodeIdentity, { configPath, document, log }: Claim): Promise<void> {
+/** Whose a state without an identity is; new state is nobody's, and so `unknown`, with nothing in it to forget. */
+async function judgeOld(
+  state: UpkeepState,
+  found: NodeIdentity,
+  { configPath, document }: Claim,
+): Promise<"acted" | "same" | "unknown"> {
   const match = await compareCopies(state.directory, configPath, document);
   if (match.kind === "another") {
     throw new StartupError(
@@ -106,18 +119,7 @@ async function takeOver(state: UpkeepState, found: NodeIdentity, { configPath, d
         `${identityWords(found)}. Name a state directory of this node's own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.`,
     );
   }
-  if (match.kind === "same") {
-    if (hasActed(state)) state.adopted.set({ by: "earlier version", atMs: Date.now() });
-    return;
-  }
-  if (state.nodeHas.get() === undefined) return;
-  // Whose these were can't be told: a drift from them might be one from another node's configuration.
-  state.nodeHas.set(undefined);
-  state.restartInFlight.set(undefined);
-  log.info(
-    { directory: state.directory },
-    "state of an older version tells nothing of its node: what it had read is forgotten",
-  );
+  return match.kind === "same" && hasActed(state) ? "acted" : match.kind;
 }
 
 function anotherNodes(
@@ -157,8 +159,8 @@ async function requireLock(
     throw new StartupError(`the state directory ${directory} can't be locked ${result.why}.`);
   }
   throw new StartupError(
-    `the state in ${directory} is in use: ${inUse(result.holder)} Stop that sidecar first, or, for another node, name a state ` +
-      "directory of its own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.",
+    `the state in ${directory} is in use: ${inUse(result.holder)} Stop that sidecar first. For another node, or to look on beside it with ` +
+      "upkeep.mode observe, name a state directory of its own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.",
   );
 }
 

@@ -1,12 +1,12 @@
 import { cp, rename, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { Logger } from "#daemon/log.ts";
 import { configVersions } from "../apply/config-versions.ts";
 import { parseConfig, type ConfigDocument } from "../observe/config-document.ts";
 import { namesOwner, ownershipDifference, tiesOf } from "./config-ties.ts";
-import { processLock } from "./process-lock.ts";
-import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } from "./upkeep-state.ts";
+import { upkeepStateFile, type UpkeepState } from "./upkeep-state.ts";
 
 /** Where the state was by default before it belonged to its node: in whatever directory the sidecar was started in. */
 export const oldStateDirectory = ".gatehouse/sidecar";
@@ -33,10 +33,12 @@ export async function compareCopies(
   return { kind: namesOwner(own) ? "same" : "unknown" };
 }
 
-/** Whether a sidecar has done anything by this state. */
+/** Whether a sidecar has done anything to its node by this state. */
 export function hasActed({ database, directory }: UpkeepState): boolean {
-  const restarts = Number(database.prepare("SELECT count(*) AS restarts FROM restart").get()?.["restarts"] ?? 0);
-  return restarts > 0 || existsSync(join(directory, "versions")) || existsSync(join(directory, "healthy.conf"));
+  const deeds = database.prepare(
+    "SELECT (SELECT count(*) FROM restart) + (SELECT count(*) FROM event WHERE kind IN ('write', 'prune', 'restart')) AS deeds",
+  );
+  return Number(deeds.get()?.["deeds"] ?? 0) > 0 || existsSync(join(directory, "versions"));
 }
 
 /**
@@ -50,21 +52,22 @@ export async function takeOldState(
   { log }: Readonly<{ log: Logger }>,
 ): Promise<void> {
   if (!existsSync(join(from, upkeepStateFile))) return;
-  using lock = processLock(join(from, upkeepLockFile), node.configPath);
-  if (!lock.acquire().ok) return log.info({ from }, "state in the current directory is ignored: a sidecar uses it");
-  using state = openUpkeepState(from);
-  if (state.identity.get() !== undefined) return;
   const match = await compareCopies(from, node.configPath, node.document);
   if (match.kind !== "same") {
     const why = match.kind === "another" ? match.why : "nothing in it tells whose it is";
     return log.info({ from, why }, "state in the current directory is ignored: it is not this node's");
+  }
+  // Only read: it may be another version's, and is that version's to change.
+  using database = new DatabaseSync(join(from, upkeepStateFile), { readOnly: true });
+  if (database.prepare("SELECT 1 FROM fact WHERE name = 'identity'").get() !== undefined) {
+    return log.info({ from }, "state in the current directory is ignored: it was put there on purpose");
   }
   for (const name of ["last-good.conf", "healthy.conf", "versions"]) {
     if (existsSync(join(from, name))) await cp(join(from, name), join(to, name), { recursive: true });
   }
   const copy = join(to, `${upkeepStateFile}.copy`);
   await rm(copy, { force: true });
-  state.database.prepare("VACUUM INTO ?").run(copy);
+  database.prepare("VACUUM INTO ?").run(copy);
   await rename(copy, join(to, upkeepStateFile));
   log.info({ from, to }, "the state of an older version was taken over from the current directory");
 }
