@@ -7,6 +7,7 @@ import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { runGatehouse } from "../support/run-command.ts";
+import { until } from "../support/until.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const engines = (
@@ -110,6 +111,23 @@ test("SIGTERM while a start waits ends it at once", async () => {
   child.kill("SIGTERM");
   expect(await once(child, "exit")).toEqual([0, null]);
   expect(performance.now() - askedAt).toBeLessThan(3_000);
+});
+
+test("SIGTERM while a sidecar's files are compiled for the first time ends both processes at once", async () => {
+  const cache = mkdtempSync(join(tmpdir(), "gatehouse-cache-"));
+  onTestFinished(() => rmSync(cache, { recursive: true, force: true }));
+  const child = spawn(process.execPath, [program, "sidecar"], {
+    env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: cache },
+    stdio: "ignore",
+  });
+  const compilers = () => readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim();
+  await until("the compiler runs", 20_000, () => compilers() !== "");
+  const compiler = Number(compilers());
+  const askedAt = performance.now();
+  child.kill("SIGTERM");
+  expect(await once(child, "exit")).toEqual([143, null]);
+  expect(performance.now() - askedAt).toBeLessThan(3_000);
+  await until("the compiler has ended", 5_000, () => !existsSync(`/proc/${compiler}`));
 });
 
 test("a state directory that can't be made, and one that holds no database, are one line with what to do", async () => {
