@@ -1,11 +1,15 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createFakeNode, type FakeNode } from "../testing/fake-node.ts";
+import { createFakeNode, driftedConfig, type FakeNode } from "../testing/fake-node.ts";
 import { podServer } from "../testing/pod-server.ts";
 import { runUpkeep } from "../testing/run-upkeep.ts";
 import { until } from "../testing/until.ts";
 
+/** Nothing in it is to be corrected, so that no restart but that of a hanging node is due. */
+const rightConfig = driftedConfig
+  .replace("enable_pamir_cetina", "storage_enable_cetina")
+  .replaceAll("pamir_cetina", "storage_cetina");
 const hungAfterMs = 600;
 const longAgo = "2026-05-01T12:00:00Z";
 const later = "2100-01-01T00:00:00Z";
@@ -15,7 +19,7 @@ async function watched(node: FakeNode, startedAt: string, hungAfter = hungAfterM
   await node.start();
   const server = await podServer(startedAt, later);
   const upkeep = await runUpkeep(node, {
-    GATEHOUSE_SIDECAR_NODE_VERSION: "0.15.0",
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
     GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "kubernetes",
     GATEHOUSE_SIDECAR_RESTART_HUNG_AFTER_MS: String(hungAfter),
@@ -51,7 +55,7 @@ async function watched(node: FakeNode, startedAt: string, hungAfter = hungAfterM
 }
 
 test("a node that answered and then hangs with its port open is restarted, once, and the reason is told", async () => {
-  await using node = await createFakeNode();
+  await using node = await createFakeNode(rightConfig);
   await using pod = await watched(node, longAgo);
   await pod.hang();
   await until(pod.deletions, (count) => count === 1);
@@ -65,7 +69,7 @@ test("a node that answered and then hangs with its port open is restarted, once,
 });
 
 test("a node that has not answered since its start replays its log, and is left to it", async () => {
-  await using node = await createFakeNode();
+  await using node = await createFakeNode(rightConfig);
   await using pod = await watched(node, later);
   await pod.hang();
   await pod.upkeep.reason("RpcAnswering", "TimedOut");
@@ -74,7 +78,7 @@ test("a node that has not answered since its start replays its log, and is left 
 });
 
 test("a node that hangs is only told about where nothing says that it is to be restarted", async () => {
-  await using node = await createFakeNode();
+  await using node = await createFakeNode(rightConfig);
   await using pod = await watched(node, longAgo, 0);
   await pod.hang();
   await pod.upkeep.reason("RpcAnswering", "TimedOut");
