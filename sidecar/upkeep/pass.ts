@@ -46,7 +46,8 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<Pa
   const pruneInfo = observer.pruneInfo();
   const { doubt } = resolution;
   const planned = plan({ document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() }, desired);
-  tellAdopted(showPlan(planned, pruneInfo, settings.prune.enabled && parts.nodeCli !== undefined), memory, parts);
+  const means = { prunes: settings.prune.enabled && parts.nodeCli !== undefined, restarts: parts.driver !== undefined };
+  tellAdopted(showPlan(planned, pruneInfo, means), memory, parts);
   // Asked once a pass: what was adopted in the middle of one is done in the next.
   const acts = acted && state.hold.get() === undefined;
   const written = acts && reading.ok ? await applyConfig(planned, reading, memory, parts) : undefined;

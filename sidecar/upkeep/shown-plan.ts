@@ -15,10 +15,21 @@ export type ShownPlan = Readonly<{
 const forGood =
   "this can't be undone, and old state is deleted; to keep an archive, set GATEHOUSE_SIDECAR_PRUNE_ENABLED=false first";
 
-/** Words a plan. `pruneInfo` is what is known of pruning, `prunes` whether it is desired and could be switched on. Pure. */
-export function showPlan(planned: Plan, pruneInfo: PruneInfo | undefined, prunes: boolean): ShownPlan {
+/** What a sidecar has the means to do. */
+type Means = Readonly<{
+  /** Pruning is desired on, and node_cli can be run. */
+  prunes: boolean;
+  /** There is a driver that restarts the node. */
+  restarts: boolean;
+}>;
+
+/** Words a plan; `pruneInfo` is what is known of pruning. Pure. */
+export function showPlan(planned: Plan, pruneInfo: PruneInfo | undefined, { prunes, restarts }: Means): ShownPlan {
   const later = `auto-pruning is switched on once node_cli says that it is off, which is not known now; ${forGood}`;
-  const steps = [...planned.actions.flatMap(stepsOf), ...(pruneInfo === undefined && prunes ? [later] : [])];
+  const steps = [
+    ...planned.actions.flatMap((action) => stepsOf(action, restarts)),
+    ...(pruneInfo === undefined && prunes ? [later] : []),
+  ];
   const problems = planned.problems.map(({ message }) => message);
   const digest = createHash("sha256")
     .update(JSON.stringify([steps, problems]))
@@ -27,7 +38,7 @@ export function showPlan(planned: Plan, pruneInfo: PruneInfo | undefined, prunes
   return { steps, problems, digest };
 }
 
-function stepsOf(action: PlanAction): readonly string[] {
+function stepsOf(action: PlanAction, restarts: boolean): readonly string[] {
   switch (action.kind) {
     case "write-config": {
       const warning = action.warning === undefined ? [] : [`node.conf: ${action.warning}`];
@@ -36,6 +47,10 @@ function stepsOf(action: PlanAction): readonly string[] {
     case "enable-auto-prune":
       return [`auto-pruning is switched on (${action.reason}); ${forGood}`];
     case "restart":
-      return [`the node is restarted (${action.reason})`];
+      return [
+        restarts
+          ? `the node is restarted (${action.reason})`
+          : `the node has to be restarted by hand, because restart.driver is none (${action.reason})`,
+      ];
   }
 }
