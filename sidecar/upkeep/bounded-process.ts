@@ -16,7 +16,15 @@ export type ProcessFailureReason = "NotFound" | "NotExecutable" | "TimedOut" | "
 /** How the run of a program ended. Status 0 is no proof that it did its work: `complaint` may say why not. */
 export type ProcessResult = Readonly<
   | { ok: true; output: string; /** First line of its standard error. */ complaint?: string }
-  | { ok: false; reason: ProcessFailureReason; message: string }
+  | {
+      ok: false;
+      reason: ProcessFailureReason;
+      message: string;
+      /** Where it ended by itself. */
+      exitStatus?: number;
+      /** First line of what it complained of. */
+      said?: string;
+    }
 >;
 
 /** The result of a program that ended with status 0. */
@@ -94,7 +102,8 @@ function exitResult(
   if (code === 0) return endedWell(output, errors);
   const how = code === null ? `was ended by ${signal}` : `exited with status ${code}`;
   const said = firstLine(errors) || firstLine(output);
-  return { ok: false, reason: "Failed", message: `${file} ${how}${said === "" ? "." : `: ${said}`}` };
+  const message = `${file} ${how}${said === "" ? "." : `: ${said}`}`;
+  return { ok: false, reason: "Failed", message, said, ...(code === null ? {} : { exitStatus: code }) };
 }
 
 function killGroup(child: ChildProcess): void {

@@ -107,10 +107,12 @@ export const nodeCliSection = section({
     .describe("Name of the node's command-line tool in the bin directory, or a path")
     .meta({ expected: "a file name or path" }),
   runner: z
-    .enum(["auto", "local", "docker", "kubernetes", "none"])
+    .enum(["auto", "local", "compose", "docker", "kubernetes", "none"])
     .default("auto")
-    .describe("Where the tool runs; auto: in the container for the docker and kubernetes drivers, else on this machine")
-    .meta({ expected: "auto, local, docker, kubernetes or none" }),
+    .describe(
+      "Where the tool runs; auto: in the container for the compose, docker and kubernetes drivers, else on this machine",
+    )
+    .meta({ expected: "auto, local, compose, docker, kubernetes or none" }),
   containerBinDirectory: z
     .string()
     .startsWith("/")

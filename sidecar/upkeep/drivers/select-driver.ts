@@ -4,6 +4,7 @@ import { localNodeCli } from "../observe/local-node-cli.ts";
 import type { NodeLayout } from "../observe/node-layout.ts";
 import { createNodeCli, type NodeCli, type NodeCliRunner } from "../observe/node-cli.ts";
 import { composeDriver } from "./compose-driver.ts";
+import { composeNodeCli } from "./compose-node-cli.ts";
 import { dockerDriver } from "./docker-driver.ts";
 import { dockerEngine } from "./docker-engine.ts";
 import { dockerNodeCli } from "./docker-node-cli.ts";
@@ -28,10 +29,8 @@ export function selectDriver(
   switch (driver) {
     case "ops":
       return opsDriver({ ...settings.ops, timeoutMs }, () => layout().binDirectory);
-    case "compose": {
-      const directory = () => settings.compose.directory ?? settings.node.workspace ?? layout().binDirectory;
-      return composeDriver({ command: settings.compose.command, directory, timeoutMs });
-    }
+    case "compose":
+      return composeDriver({ ...settings.compose, directory: composeDirectory(settings, layout), timeoutMs });
     case "docker": {
       const container = needed("docker.container", settings.docker.container);
       const engine = resources.use(dockerEngine({ ...settings.docker, timeoutMs }));
@@ -60,8 +59,8 @@ export function selectNodeCli(
   resources: AsyncDisposableStack,
 ): NodeCli | undefined {
   const { nodeCli, restart } = settings;
-  const inContainer = restart.driver === "docker" || restart.driver === "kubernetes" ? restart.driver : "local";
-  const runner = nodeCli.runner === "auto" ? inContainer : nodeCli.runner;
+  const beside = restart.driver === "ops" || restart.driver === "none" ? "local" : restart.driver;
+  const runner = nodeCli.runner === "auto" ? beside : nodeCli.runner;
   if (runner === "none") return undefined;
   const form = () => ({
     layout: layout().kind,
@@ -70,14 +69,15 @@ export function selectNodeCli(
   return createNodeCli(form, nodeCliRunner(runner, settings, layout, resources));
 }
 
+/** Where `node_cli` is run. */
+type Runner = "local" | "compose" | "docker" | "kubernetes";
+
 /** Where `node_cli` finds node.conf. A pod's exec begins in the image's own directory and knows no other. */
-function configPathFor(
-  runner: "local" | "docker" | "kubernetes",
-  settings: SidecarSettings,
-  layout: NodeLayout,
-): string {
+function configPathFor(runner: Runner, settings: SidecarSettings, layout: NodeLayout): string {
   if (runner === "local") return layout.configPath;
-  return runner === "docker" ? "./node.conf" : `${containerBinDirectory(settings, layout)}/node.conf`;
+  return runner === "docker" || runner === "compose"
+    ? "./node.conf"
+    : `${containerBinDirectory(settings, layout)}/node.conf`;
 }
 
 function containerBinDirectory({ nodeCli, node }: SidecarSettings, { kind }: NodeLayout): string {
@@ -87,7 +87,7 @@ function containerBinDirectory({ nodeCli, node }: SidecarSettings, { kind }: Nod
 }
 
 function nodeCliRunner(
-  runner: "local" | "docker" | "kubernetes",
+  runner: Runner,
   settings: SidecarSettings,
   layout: () => NodeLayout,
   resources: AsyncDisposableStack,
@@ -96,6 +96,12 @@ function nodeCliRunner(
   if (runner === "local") return localNodeCli(nodeCli, () => layout().binDirectory);
   const binDirectory = () => containerBinDirectory(settings, layout());
   const { timeoutMs } = nodeCli;
+  if (runner === "compose") {
+    const { exec, service } = settings.compose;
+    if (service === undefined) throw new StartupError(noService);
+    const directory = composeDirectory(settings, layout);
+    return composeNodeCli({ ...nodeCli, exec, service }, { directory, binDirectory });
+  }
   if (runner === "docker") {
     const container = needed("docker.container", settings.docker.container);
     const engine = resources.use(dockerEngine({ ...settings.docker, timeoutMs }));
@@ -105,6 +111,14 @@ function nodeCliRunner(
   const api = resources.use(kubernetesApi({ ...settings.kubernetes, timeoutMs }));
   return kubernetesNodeCli({ ...nodeCli, ...settings.kubernetes, pod }, binDirectory, api);
 }
+
+function composeDirectory({ compose, node }: SidecarSettings, layout: () => NodeLayout): () => string {
+  return () => compose.directory ?? node.workspace ?? layout().binDirectory;
+}
+
+const noService =
+  "compose.service is missing: node_cli runs inside the node's container. Set GATEHOUSE_SIDECAR_COMPOSE_SERVICE to the node's " +
+  "service in the compose file, or nodeCli.runner to local where node_cli runs on this machine.";
 
 function needed(name: string, value: string | undefined): string {
   if (value !== undefined) return value;

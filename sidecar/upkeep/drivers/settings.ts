@@ -26,6 +26,12 @@ export const composeSection = section({
   command: command('["docker","compose","restart"]')
     .default(["docker", "compose", "restart"])
     .describe("Command that restarts the node's container"),
+  exec: command('["docker","compose","exec"]')
+    .default(["docker", "compose", "exec"])
+    .describe("Command that runs a program in a service; node_cli is run by it inside the node's container"),
+  service: name
+    .optional()
+    .describe("The node's service in the compose file; running node_cli inside its container needs it"),
   directory: filePath.optional().describe("Directory of the compose file; default: node.workspace"),
 });
 

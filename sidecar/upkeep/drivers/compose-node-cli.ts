@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { runProcess, type ProcessResult } from "../bounded-process.ts";
+import type { NodeCliRunner } from "../observe/node-cli.ts";
+import { exitFailure } from "./exit-failure.ts";
+
+/** How the tool is run in a service of a compose deployment. */
+export type ComposeNodeCliOptions = Readonly<{
+  /** Runs a program in a service, such as `docker compose exec`; its options, the service and the program follow. */
+  exec: readonly string[];
+  service: string;
+  command: string;
+  timeoutMs: number;
+  outputLimitBytes: number;
+}>;
+
+/** Where compose is run, and where the tool stands in the container. */
+export type ComposeNodeCliPlaces = Readonly<{ directory: () => string; binDirectory: () => string }>;
+
+/**
+ * Runs the tool inside the node's container with `docker compose exec` (specification, "Node command line"), in its bin directory; no
+ * terminal, no shell. Ending compose does not end the program that it began in the container, so one that takes too long is only no
+ * longer waited for, and while it still runs, no other is begun.
+ */
+export function composeNodeCli(options: ComposeNodeCliOptions, places: ComposeNodeCliPlaces): NodeCliRunner {
+  const { exec, service, timeoutMs } = options;
+  const name = `./${options.command} in service ${service}`;
+  let isLeftRunning = false;
+  return async (args, signal) => {
+    if (isLeftRunning) {
+      const message = `${name} still runs since an earlier call; end it, or restart the container.`;
+      return { ok: false, reason: "TimedOut", message };
+    }
+    const [file = "", ...first] = exec;
+    const inContainer = ["-T", "--workdir", places.binDirectory(), service, `./${options.command}`, ...args];
+    const run = runProcess({
+      ...options,
+      command: [file, ...first, ...inContainer],
+      directory: places.directory(),
+      timeoutMs: leftRunningMs,
+      signal,
+    });
+    const result = await withinTime(run, timeoutMs);
+    if (result !== undefined) return said(result, name, options, places);
+    isLeftRunning = true;
+    void run.finally(() => {
+      isLeftRunning = false;
+    });
+    const message = `${name} did not finish within ${timeoutMs} ms and was no longer waited for; run it by hand to see why.`;
+    return { ok: false, reason: "TimedOut", message };
+  };
+}
+
+/** How long a program that hangs keeps another from being begun. */
+const leftRunningMs = 86_400_000;
+
+async function withinTime(run: Promise<ProcessResult>, timeoutMs: number): Promise<ProcessResult | undefined> {
+  const over = new AbortController();
+  try {
+    return await Promise.race([run, sleep(timeoutMs, undefined, { signal: over.signal })]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** What compose hands on of the container's own words, said of the tool; what compose itself has to say, said of its settings. */
+function said(
+  result: ProcessResult,
+  name: string,
+  { exec, service }: ComposeNodeCliOptions,
+  { directory }: ComposeNodeCliPlaces,
+): ProcessResult {
+  if (result.ok) return result;
+  const { exitStatus, message } = result;
+  if (exitStatus === 126 || exitStatus === 127) return exitFailure(name, exitStatus, result.said ?? "");
+  if (result.reason === "Failed" && exitStatus === undefined) return result;
+  const settings = `compose.exec ${JSON.stringify(exec)}, compose.service ${service}, in compose.directory ${directory()}`;
+  return { ...result, message: `${message} (${settings})` };
+}
