@@ -246,6 +246,18 @@ describe("sell, when the facilitator does not settle at once", () => {
     expect([await ledger.count(), charged]).toEqual([{}, []]);
   });
 
+  it("takes a duplicate of the transaction that was named before for its own settlement, and of no other", async () => {
+    const duplicate = { ...pendingAnswer, errorReason: "duplicate_settlement" };
+    const own = await shop();
+    own.facilitation.settlements.unshift(pendingAnswer, duplicate);
+    const paid = payment();
+    expect([(await own.buy(paid)).kind, (await own.buy(paid)).kind]).toEqual(["pending", "sold"]);
+    const other = await shop();
+    other.facilitation.settlements.unshift(pendingAnswer, { ...duplicate, transaction: `0x${"cd".repeat(32)}` });
+    expect([(await other.buy(paid)).kind, (await other.buy(paid)).kind]).toEqual(["pending", "invalid"]);
+    expect(other.charged).toEqual([]);
+  });
+
   it("refuses a payment that settlement refuses, and forgets it", async () => {
     const { buy, facilitation, ledger } = await shop();
     const refused = { ...pendingAnswer, errorReason: "invalid_exact_evm_insufficient_balance", transaction: "" };

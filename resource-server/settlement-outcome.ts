@@ -17,6 +17,8 @@ export type SettlementOutcome = Readonly<
 
 /** Reason of the SDK for an authorization that the token has taken already. */
 const nonceAlreadyUsed = "invalid_exact_evm_nonce_already_used";
+/** Reason of a facilitator for a payment whose settlement belongs to another caller. */
+const duplicateSettlement = "duplicate_settlement";
 const settlementPending = "settlement_pending";
 
 /** Faults after which nothing can have been charged. */
@@ -43,18 +45,24 @@ export async function settleClaim(claim: PaymentClaim, facilitation: Facilitatio
  * Settles a claim again whose settlement may have been sent before, with an unknown outcome. A facilitator that says by now that
  * the nonce is used is taken to have missed its own receipt only when it named a transaction before and names none now. One that
  * never named a transaction may have sent none, and one that it names now has failed: then the payer spent the nonce otherwise.
+ * One that calls it a duplicate of the very transaction that it named before has settled this claim, before it knew owners.
  */
 export async function resumeClaim(claim: PaymentClaim, facilitation: Facilitation): Promise<SettlementOutcome> {
   const outcome = await settleClaim(claim, facilitation);
   if (outcome.kind === "not-sent") return { kind: "pending", settlement: pendingSettlement(claim) };
-  if (outcome.kind !== "refused" || outcome.settlement.errorReason !== nonceAlreadyUsed) return outcome;
   const transaction = claim.settlement?.transaction ?? "";
-  if (transaction === "" || outcome.settlement.transaction !== "") return outcome;
+  if (outcome.kind !== "refused" || transaction === "" || !isOwnSettlement(outcome.settlement, transaction))
+    return outcome;
   const { network, payer } = claim.key;
   return {
     kind: "settled",
     settlement: { success: true, transaction, network: network as SettleResponse["network"], payer },
   };
+}
+
+function isOwnSettlement({ errorReason, transaction }: SettleResponse, namedBefore: string): boolean {
+  if (errorReason === nonceAlreadyUsed) return transaction === "";
+  return errorReason === duplicateSettlement && transaction === namedBefore;
 }
 
 /** `named` is the transaction that the facilitator names now; else the one that it named before counts. */

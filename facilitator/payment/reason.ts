@@ -1,6 +1,7 @@
 /**
  * Why a payment is refused or a settlement failed. The names that clients share: those of `@x402/evm` where it has one, else
- * those of the x402 version 2 specification's error list. `duplicate_settlement` is the SDK's word on chains other than EVM.
+ * those of the x402 version 2 specification's error list. Neither has
+ * `duplicate_settlement`.
  */
 export const reason = {
   version: "invalid_x402_version",
