@@ -66,8 +66,9 @@ export function watchHealth(
       // A restart may pass between two looks, and the version decides what is written: a node that tells it is asked each time.
       const told = isDetailed || health.binaryVersion !== undefined ? await version(signal) : {};
       const known = isDetailed ? await details(signal) : {};
+      const resting = health.answers === 0 ? await restingAt(height, { ...options, rpc, clock, signal }) : {};
       const answer = { height, latencyMs: nowMs - startMs, nowMs };
-      health = { ...answered(health, answer, options), answeredAtMs, ...known, ...told };
+      health = { ...answered(health, answer, options), answeredAtMs, ...known, ...resting, ...told };
       dependencies.heights.add({ atMs: answeredAtMs, value: height });
     } catch (error) {
       if (signal.aborted) return health;
@@ -116,6 +117,29 @@ export function watchHealth(
 const versionLength = 200;
 
 const protocolVersion = z.object({ binaryVersion: z.string().min(1) });
+
+const timedBlock = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,12}$/i) });
+
+/** The time that a block bears, in milliseconds since 1970. */
+function blockTimeMs(answer: unknown): number | undefined {
+  const parsed = timedBlock.safeParse(answer);
+  return parsed.success ? Number(parsed.data.timestamp) * 1_000 : undefined;
+}
+
+/** The height, if its block is so old by its own time that the chain is at rest. */
+async function restingAt(
+  height: number,
+  {
+    rpc,
+    clock,
+    staleAfterMs,
+    signal,
+  }: Readonly<{ rpc: RpcClient; clock: Clock; staleAfterMs: number; signal: AbortSignal }>,
+): Promise<Pick<NodeHealth, "restingAt">> {
+  const block = await optional(rpc("eth_getBlockByNumber", [`0x${height.toString(16)}`, false], signal));
+  const madeAtMs = blockTimeMs(block);
+  return madeAtMs !== undefined && clock.wallMs() - madeAtMs > staleAfterMs ? { restingAt: height } : {};
+}
 
 function binaryVersionOf(answer: unknown): string | undefined {
   const parsed = protocolVersion.safeParse(answer);

@@ -20,6 +20,8 @@ export type NodeHealth = Readonly<{
   pace?: BlockPace;
   /** What the pace says of the chain. */
   rhythm?: BlockRhythm;
+  /** Height at the first look, if its block was then so old by its own time that the chain was at rest before anybody watched it. */
+  restingAt?: number;
   /** What the references answered last; absent while none are configured. */
   reference?: ReferenceLook;
   /** Time that the last answer took. */

@@ -28,6 +28,7 @@ const advance = () => {
 const told = () => (strict && performance.now() - beganMs < ${strictTellsAfterMs} ? undefined : { binaryVersion: version });
 const answers = {
   eth_blockNumber: () => "0x" + (frozen ? 5 : advance()).toString(16),
+  eth_getBlockByNumber: () => frozen ? { number: "0x5", hash: "0x" + "5".repeat(64), timestamp: "0x1" } : undefined,
   eth_chainId: () => "0x688",
   eth_syncing: () => false,
   web3_clientVersion: () => (strict ? "Reth/v1.3.12-abc/x86_64-linux" : "fake/v" + version + "/test"),

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig } from "../testing/fake-node.ts";
+import { until } from "../testing/until.ts";
 import { runUpkeep } from "../testing/run-upkeep.ts";
 
 /** A node.conf with drift, of a node whose chain makes no block. */
@@ -16,8 +17,19 @@ test("a chain that makes no block does not keep a restart from being proven, onc
     GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: String(4 * watchedForMs),
   });
   await upkeep.reason("HeightAdvancing", "Quiet");
+  await until(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle", 20_000);
   expect(await node.starts()).toBe(2);
   expect(upkeep.state.hold.get()).toBeUndefined();
   expect(await node.running()).toContain("storage_enable_cetina");
+});
+
+test("a chain that was at rest before anybody watched it has all of the time to make a block, and then its head is proof", async () => {
+  await using node = await createFakeNode(idleConfig);
+  await node.start();
+  await using upkeep = await runUpkeep(node);
+  await until(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle", 20_000);
+  expect(await node.starts()).toBe(2);
+  expect(upkeep.state.hold.get()).toBeUndefined();
 });

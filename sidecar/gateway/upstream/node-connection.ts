@@ -130,7 +130,8 @@ export class NodeConnection implements Disposable {
       if (body.length > 0) this.#receiveHead(ticket, body);
       return;
     }
-    const failure = failureOf(head, this.#limits.responseBytes());
+    const responseBytes = this.#limits.responseBytes();
+    const failure = failureOf(head, responseBytes);
     const sink = failure === undefined ? ticket.call.sink : errorAnswer(ticket.call, head, failure);
     if (sink === undefined) {
       this.#fail(failure ?? "badAnswer");
@@ -138,7 +139,7 @@ export class NodeConnection implements Disposable {
     }
     this.#head = head;
     this.#sink = sink;
-    this.#limitBytes = failure === undefined ? this.#limits.responseBytes() : errorBytes;
+    this.#limitBytes = failure === undefined ? responseBytes : errorBytes;
     this.#leftBytes = head.lengthBytes ?? Number.POSITIVE_INFINITY;
     this.#passedBytes = 0;
     if (head.lengthBytes === body.length) {

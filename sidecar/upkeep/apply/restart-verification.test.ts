@@ -66,6 +66,24 @@ test.concurrent.each<[string, Partial<NodeHealth>, (atMs: number) => Partial<Nod
     () => ({ height: 7 }),
     false,
   ],
+  [
+    "answers with the same head, of a chain that was at rest before it was watched",
+    { height: 7, rhythm: "unknown", restingAt: 7 },
+    () => ({ height: 7 }),
+    true,
+  ],
+  [
+    "answers with the same head, of a chain that was at rest and then made a block",
+    { height: 7, rhythm: "unknown", restingAt: 6 },
+    () => ({ height: 7 }),
+    false,
+  ],
+  [
+    "lost blocks of a chain that was at rest",
+    { height: 7, rhythm: "unknown", restingAt: 7 },
+    () => ({ height: 6 }),
+    false,
+  ],
   ["lost blocks of a chain that makes none", { height: 7, rhythm: "irregular" }, () => ({ height: 6 }), false],
   [
     "answers now and then",

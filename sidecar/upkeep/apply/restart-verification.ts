@@ -36,7 +36,8 @@ const answersForMs = 1_000;
  * Restarts a node and proves that it came back: the RPC answers, the height is above the last one that the old process
  * answered (or, when it was never seen down, above the first one after the restart), and metrics arrive again. Where the chain has no
  * block to make, the height of before is proof enough: the references have none after it, asked once the node was back, or, without
- * references, blocks had not come steadily before either. Metrics that the node
+ * references, blocks had not come steadily before either. A chain that was not watched for long and whose latest block was old before that
+ * is given all of the time to make one; then the same head is proof, too. Metrics that the node
  * is not to push, or that a Pushgateway that can't be asked may have, say nothing against it.
  */
 export async function restartAndVerify(
@@ -56,7 +57,8 @@ export async function restartAndVerify(
     progress.restarted();
     const deadline = AbortSignal.any([options.signal, AbortSignal.timeout(options.healthyWithinMs)]);
     while (!progress.advanced() && !deadline.aborted) await pause(quickLookMs, deadline);
-    if (!progress.advanced()) return { ok: false, message: `${progress.describe(options.healthyWithinMs)}${said}` };
+    if (!progress.advanced() && !progress.restsAsBefore())
+      return { ok: false, message: `${progress.describe(options.healthyWithinMs)}${said}` };
     // A command that complains and ends with status 0 may have left the old process as it was.
     if (complaint !== undefined && !progress.wasDown()) {
       return { ok: false, message: `it was not restarted: it never stopped answering${said}` };
@@ -77,6 +79,8 @@ type HeightProgress = Readonly<{
   restarted: () => void;
   see: (health: NodeHealth) => void;
   advanced: () => boolean;
+  /** Whether the node answers with the head at which the chain was at rest before it was watched for long. */
+  restsAsBefore: () => boolean;
   /** Whether a look since before the restart gave no answer. */
   wasDown: () => boolean;
   describe: (withinMs: number) => string;
@@ -88,6 +92,8 @@ function heightProgress(clock: Clock): HeightProgress {
   let doneMs = 0;
   let answersSinceMs: number | undefined;
   let rhythm: BlockRhythm | undefined;
+  let restingAt: number | undefined;
+  let hasReferences = false;
   let wasDown = false;
   let isDown = false;
   let last: number | undefined;
@@ -100,7 +106,8 @@ function heightProgress(clock: Clock): HeightProgress {
     },
     see: (health) => {
       const { failure, height } = health;
-      if (!commandDone) rhythm = health.rhythm;
+      hasReferences = health.reference !== undefined;
+      if (!commandDone) ({ rhythm, restingAt } = health);
       isDown = failure !== undefined;
       if (isDown) {
         answersSinceMs = undefined;
@@ -117,6 +124,11 @@ function heightProgress(clock: Clock): HeightProgress {
       advanced ||= height > baseline || (holds && isAtRest(health, { height, rhythm, restartedAtMs: doneMs }));
     },
     advanced: () => advanced,
+    restsAsBefore: () => {
+      const answers = answersSinceMs !== undefined && clock.monotonicMs() - answersSinceMs >= answersForMs;
+      const rests = before !== undefined && restingAt === before && last === before;
+      return answers && rests && !hasReferences && rhythm === "unknown";
+    },
     wasDown: () => wasDown,
     describe: (withinMs) => {
       const state = last === undefined || isDown ? "its RPC did not answer" : `its height stayed ${last}`;
