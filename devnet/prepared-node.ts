@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { devnetSettings } from "./settings.ts";
+import { strictOpensAfterSeconds } from "./workspace/node-profile.ts";
 import type { NodeParameters } from "./workspace/node-parameters.ts";
 import { prepareWorkspace } from "./workspace/prepare-workspace.ts";
 import type { Workspace } from "./workspace/workspace.ts";
@@ -27,10 +28,12 @@ export async function prepareNode(settings: DevnetSettings): Promise<PreparedNod
   return { workspace, parameters };
 }
 
-function nodeParameters({ node, chain, workspace }: DevnetSettings): NodeParameters {
+function nodeParameters({ profile, node, chain, workspace }: DevnetSettings): NodeParameters {
   const mnemonic = chain.mnemonic?.reveal();
   return {
     version: node.version,
+    profile,
+    opensAfterSeconds: node.opensAfterSeconds ?? (profile === "strict" ? strictOpensAfterSeconds : 0),
     nodeDirectory: workspace.nodeDirectory,
     listenHost: node.listenHost,
     chainId: chain.id,

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { defineSettings, section } from "#daemon/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import { chainId, filePath, host, port, seconds } from "#daemon/setting-types.ts";
+import { nodeProfile } from "./workspace/node-profile.ts";
 import { nodeVersion } from "./workspace/node-version.ts";
 
 /** A port that stands in node.conf, where others read it: none that the operating system picks. */
@@ -11,6 +12,12 @@ const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected an address: 0x
 
 /** Settings of the devnet node: what it is, and what a new `node.conf` says. */
 export const devnetSettings = defineSettings("devnet", {
+  profile: nodeProfile
+    .default("standard")
+    .describe(
+      "strict: a node that tells its version, its errors and its pruning as sparsely as the specification lets it",
+    )
+    .meta({ expected: "standard or strict" }),
   workspace: section({
     directory: filePath.default(".gatehouse/devnet").describe("Workspace of the node; made when absent"),
     nodeDirectory: z
@@ -24,6 +31,13 @@ export const devnetSettings = defineSettings("devnet", {
     version: nodeVersion
       .default("0.16.2")
       .describe("Version that the node is: decides its layout, its node_cli and its metrics keys"),
+    opensAfterSeconds: z
+      .number()
+      .min(0)
+      .max(3_600)
+      .optional()
+      .describe("Time from the node's start until its ports open; default: 0, with the strict profile 120")
+      .meta({ expected: "seconds from 0 to 3600" }),
     listenHost: host.default("127.0.0.1").describe("Address that JSON-RPC is served at"),
     hostIp: z
       .string()

@@ -12,7 +12,7 @@ async function workspace(version: string) {
   onTestFinished(() => rm(directory, { recursive: true }));
   const chain = { listenHost: "127.0.0.1", chainId: 1672, blockTimeSeconds: 1, accounts: 0, fund: [] };
   const ports = { http: 18_100, webSocket: 18_200, rpc: 20_000, tcp: 19_000 };
-  const parameters = { version, nodeDirectory: "node", ...chain };
+  const parameters = { version, profile: "standard" as const, opensAfterSeconds: 0, nodeDirectory: "node", ...chain };
   return prepareWorkspace({ directory, parameters, conf: { hostIp: "127.0.0.1", ports } });
 }
 

@@ -14,18 +14,18 @@ import { typedOptions } from "./typed-options.ts";
  * @throws {CommandError} with the usage when something else was typed, or when no node runs.
  */
 export async function nodeCli(workspace: string, words: readonly string[]): Promise<string> {
-  const { version } = readParameters(join(workspace, "devnet.json"));
+  const { version, profile } = readParameters(join(workspace, "devnet.json"));
   const { layout } = versionTraits(version);
   const usage = usageOf(layout);
   const [subcommand, ...rest] = words;
-  if (subcommand === "--version") return `node_cli ${version}\n`;
+  if (subcommand === "--version" && profile === "standard") return `node_cli ${version}\n`;
   if (subcommand === "--help") return `${usage}\n`;
   if (subcommand !== "prune") {
     const found = subcommand === undefined ? "no command was given" : `there is no command "${subcommand}"`;
     throw new CommandError(`${found}.\n${usage}`, 2);
   }
   const info = await ask(join(workspace, "run"), pruneCommand(rest, layout, usage));
-  return printed(info);
+  return profile === "strict" ? printedSparsely(info) : printed(info);
 }
 
 type Layout = VersionTraits["layout"];
@@ -60,6 +60,12 @@ async function ask(runDirectory: string, command: ControlCommand): Promise<Prune
     if (!(error instanceof NodeNotRunningError)) throw error;
     throw new CommandError(`${error.message}; start it first: ./ops start --config ./node.conf`, 1, { cause: error });
   }
+}
+
+/** Two of the five fields, and no separator that a reader could count on. */
+function printedSparsely(info: PruneInfo): string {
+  const { enable_auto_prune: enabled, flushed_version: flushed } = info;
+  return `\n PruneInfo\n\tenable_auto_prune\t   ${enabled}\n   flushed_version   =${flushed} \n\n`;
 }
 
 function printed(info: PruneInfo): string {

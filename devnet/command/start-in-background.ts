@@ -3,9 +3,11 @@ import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { DeadlineError, within } from "#daemon/deadline.ts";
 import { runningNode } from "../node/running-node.ts";
+import { readParameters } from "../workspace/node-parameters.ts";
 import { CommandError } from "./command-error.ts";
 
 /** Which node is started. */
@@ -34,6 +36,10 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
   }
   const child = spawnNode([workspace, configPath, "3"], join(runDirectory, "node.err"));
   try {
+    if (readParameters(join(workspace, "devnet.json")).profile === "strict") {
+      await Promise.race([endedEarly(child, runDirectory), sleep(strictLookMs)]);
+      return `started process ${child.pid}\n`;
+    }
     const { httpUrl, webSocketUrl } = await within("the node's start", startDeadlineMs, ready(child, runDirectory));
     const block = await within("eth_blockNumber", startDeadlineMs, blockNumber(httpUrl));
     const took = Math.round(performance.now() - startedAt);
@@ -63,11 +69,17 @@ function spawnNode(args: readonly string[], outputPath: string): ChildProcess {
 
 async function ready(child: ChildProcess, runDirectory: string): Promise<Ready> {
   const line = once(child.stdio[3] as Readable, "data").then(([data]) => JSON.parse(String(data)) as Ready);
-  const ended = once(child, "exit").then(([status, signal]) => {
-    const words = readFileSync(join(runDirectory, "node.err"), "utf8").slice(-lastWordsBytesMax).trim();
-    throw new CommandError(words || `the node ended with ${signal ?? `status ${status}`}; see its log`, 1);
-  });
-  return Promise.race([line, ended]);
+  return Promise.race([line, endedEarly(child, runDirectory)]);
+}
+
+/** How long the start of a strict node looks whether the process ends at once. */
+const strictLookMs = 300;
+
+/** Rejects with what the process said when it ends. */
+async function endedEarly(child: ChildProcess, runDirectory: string): Promise<never> {
+  const [status, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+  const words = readFileSync(join(runDirectory, "node.err"), "utf8").slice(-lastWordsBytesMax).trim();
+  throw new CommandError(words || `the node ended with ${signal ?? `status ${status}`}; see its log`, 1);
 }
 
 async function blockNumber(url: string): Promise<number> {

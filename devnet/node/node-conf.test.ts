@@ -12,7 +12,11 @@ async function workspace() {
   const version = "0.16.2";
   const chain = { listenHost: "127.0.0.1", chainId: 1672, blockTimeSeconds: 1, accounts: 0, fund: [] };
   const conf = { hostIp: "10.0.0.1", ports: { http: 18_100, webSocket: 18_200, rpc: 20_000, tcp: 19_000 } };
-  const made = await prepareWorkspace({ directory, parameters: { version, nodeDirectory: "node", ...chain }, conf });
+  const made = await prepareWorkspace({
+    directory,
+    parameters: { version, profile: "standard", opensAfterSeconds: 0, nodeDirectory: "node", ...chain },
+    conf,
+  });
   return { made, text: nodeConfText({ ...conf, version, workspace: made }) };
 }
 

@@ -23,7 +23,9 @@ async function main([workspace = "", configPath = "", readyDescriptor = ""]: rea
   const node = await startNode({ configPath, runDirectory, parameters }, { log, signal });
   const { httpUrl, webSocketUrl } = node;
   log.info({ httpUrl, webSocketUrl, version: parameters.version, height: node.height() }, "ready");
-  writeSync(Number(readyDescriptor), `${JSON.stringify({ httpUrl, webSocketUrl })}\n`);
+  // Nobody waits for a strict node: its start command has ended.
+  if (parameters.profile === "standard")
+    writeSync(Number(readyDescriptor), `${JSON.stringify({ httpUrl, webSocketUrl })}\n`);
   const failure = await Promise.race([aborted(signal), node.ended]);
   if (failure === undefined) log.info({ cause: String(signal.reason) }, "stopping");
   else log.fatal({ err: failure }, "the chain is lost; stopping");

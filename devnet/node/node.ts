@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "#daemon/log.ts";
 import { startAnvil, type Anvil } from "../anvil/anvil.ts";
 import { monitorSettings } from "../monitor/monitor-settings.ts";
@@ -47,6 +48,7 @@ export async function startNode(options: NodeOptions, dependencies: NodeDependen
   const height = await followHeight(anvil);
   const pruning = await openPruning(conf.metaDirectory, height);
   resources.use(await startControlServer(runDirectory, pruning));
+  await sleep(parameters.opensAfterSeconds * 1_000, undefined, { signal: dependencies.signal });
   const rpc = resources.use(
     await startRpcServer(
       {
@@ -56,6 +58,7 @@ export async function startNode(options: NodeOptions, dependencies: NodeDependen
         httpPortSetting: `chain.startup_config.init_config.http_port in ${configPath}`,
         webSocketPortSetting: `chain.startup_config.init_config.ws_port in ${configPath}`,
         version: parameters.version,
+        profile: parameters.profile,
       },
       { anvil, log: dependencies.log },
     ),

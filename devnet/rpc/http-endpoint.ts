@@ -10,28 +10,35 @@ const keepAliveTimeoutMs = 65_000;
 const contentTypes = new Set(["application/json", "application/json-rpc", "application/jsonrequest"]);
 
 /**
- * Makes the HTTP server of the node: `POST /`, status 200 for whatever JSON-RPC has to say, and geth's answers for the rest
+ * Makes the HTTP server of the node: `POST /`, the status that `statusOf` gives to what JSON-RPC has to say, and geth's answers for the rest
  * (an empty GET is 200, so that load balancers can look).
  */
-export function createHttpEndpoint(handler: MessageHandler): Server {
+export function createHttpEndpoint(handler: MessageHandler, statusOf: (answer: string) => number): Server {
   const timeouts = {
     requestTimeout: requestTimeoutMs,
     headersTimeout: headersTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
   };
   return createServer(timeouts, (request, response) => {
-    answer(request, response, handler).catch((error: unknown) => response.destroy(error as Error));
+    answer(request, response, handler, statusOf).catch((error: unknown) => response.destroy(error as Error));
   });
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, handler: MessageHandler): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  handler: MessageHandler,
+  statusOf: (answer: string) => number,
+): Promise<void> {
   const refusal = refuse(request);
   if (refusal !== undefined) return end(response, refusal.status, refusal.text);
   if (request.method === "GET") return end(response, 200, "");
   const text = await readBody(request);
   if (text === undefined) return end(response, 413, `content length too large, at most ${bodyBytesMax} bytes`);
   response.setHeader("Content-Type", "application/json");
-  end(response, 200, await handler.handle(text, {}));
+  const answered = await handler.handle(text, {});
+  response.statusCode = statusOf(answered);
+  response.end(answered);
 }
 
 function refuse(request: IncomingMessage): Readonly<{ status: number; text: string }> | undefined {

@@ -6,6 +6,8 @@ export type Node = Readonly<{
   anvil: Pick<Anvil, "request">;
   /** The node's version, e.g. `0.16.2`. */
   version: string;
+  /** What `web3_clientVersion` answers; a devnet's own where it is not given. */
+  clientVersion?: string | undefined;
 }>;
 
 /** What a method may know about who calls. */

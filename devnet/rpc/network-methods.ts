@@ -2,7 +2,7 @@ import type { MethodGroup, Node } from "./method.ts";
 import { bytes, readParams } from "./params.ts";
 
 /** Who the node is and whom it knows. */
-export function networkMethods({ anvil, version }: Node): MethodGroup {
+export function networkMethods({ anvil, version, clientVersion }: Node): MethodGroup {
   return {
     net_version: async (params) => {
       readParams([], params);
@@ -19,7 +19,9 @@ export function networkMethods({ anvil, version }: Node): MethodGroup {
     },
     web3_clientVersion: async (params) => {
       readParams([], params);
-      return `gatehouse-devnet/v${version}/${process.platform}-${process.arch}/node${process.versions.node}`;
+      return (
+        clientVersion ?? `gatehouse-devnet/v${version}/${process.platform}-${process.arch}/node${process.versions.node}`
+      );
     },
     web3_sha3: async (params) => anvil.request("web3_sha3", readParams([bytes], params)),
   };

@@ -1,6 +1,8 @@
 import { listen } from "#daemon/http-listener.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Anvil } from "../anvil/anvil.ts";
+import type { NodeProfile } from "../workspace/node-profile.ts";
+import { statusOfAnswer } from "./answer-status.ts";
 import { createHttpEndpoint } from "./http-endpoint.ts";
 import { createMethodTable } from "./method-table.ts";
 import { withPrunedStates } from "./pruned-state.ts";
@@ -19,6 +21,8 @@ export type RpcServerOptions = Readonly<{
   webSocketPortSetting: string;
   /** The node's version, e.g. `0.16.2`: for `web3_clientVersion` and `debug_protocolVersion`. */
   version: string;
+  /** A strict node names another client, and answers errors with an HTTP status of their own. */
+  profile?: NodeProfile;
 }>;
 
 /** What the server is made of. */
@@ -28,6 +32,9 @@ export type RpcServerDependencies = Readonly<{
   /** Told of each call, for metrics. */
   observeCall?: CallObserver;
 }>;
+
+/** The name and the version of another program, as a node that was made from one may answer. */
+const strictClient = "Reth/v1.3.12-abc/x86_64-linux";
 
 /** A serving JSON-RPC endpoint. Disposing of it closes both listeners and every subscription. */
 export type RpcServer = AsyncDisposable & Readonly<{ httpUrl: string; webSocketUrl: string }>;
@@ -41,7 +48,12 @@ export async function startRpcServer(
   options: RpcServerOptions,
   { anvil, log, observeCall = () => undefined }: RpcServerDependencies,
 ): Promise<RpcServer> {
-  const node = { anvil: withPrunedStates(anvil), version: options.version };
+  const isStrict = options.profile === "strict";
+  const node = {
+    anvil: withPrunedStates(anvil),
+    version: options.version,
+    ...(isStrict ? { clientVersion: strictClient } : {}),
+  };
   const handler = createMessageHandler({ methods: createMethodTable(node), observe: observeCall, log });
   await using starting = new AsyncDisposableStack();
   const webSocket = createWebSocketEndpoint({ handler, node, log });
@@ -51,7 +63,11 @@ export async function startRpcServer(
   );
   starting.use(webSocket);
   const httpListener = starting.use(
-    await listen(createHttpEndpoint(handler), { host, port: httpPort, setting: options.httpPortSetting }),
+    await listen(createHttpEndpoint(handler, isStrict ? statusOfAnswer : () => 200), {
+      host,
+      port: httpPort,
+      setting: options.httpPortSetting,
+    }),
   );
   starting.defer(anvil.onBlock(webSocket.publish));
   const resources = starting.move();

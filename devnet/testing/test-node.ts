@@ -45,6 +45,8 @@ export async function createTestNode({ version, monitor, depth = "" }: TestNodeO
     directory: join(directory, depth),
     parameters: {
       version,
+      profile: "standard",
+      opensAfterSeconds: 0,
       nodeDirectory: "node",
       listenHost: "127.0.0.1",
       chainId: 1672,

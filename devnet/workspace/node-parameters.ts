@@ -4,10 +4,14 @@ import type { Address } from "viem";
 import { z } from "zod";
 import { replaceFile } from "#daemon/atomic-file.ts";
 import { StartupError } from "#daemon/startup-error.ts";
+import { nodeProfile } from "./node-profile.ts";
 import { nodeVersion } from "./node-version.ts";
 
 const schema = z.strictObject({
   version: nodeVersion,
+  profile: nodeProfile.default("standard"),
+  /** Seconds from the start until the ports open. */
+  opensAfterSeconds: z.number().min(0).default(0),
   nodeDirectory: z.string().min(1),
   listenHost: z.string().min(1),
   chainId: z.int().min(1),

@@ -10,7 +10,7 @@ async function prepare(version: string, directory?: string) {
   const chain = { listenHost: "127.0.0.1", chainId: 1672, blockTimeSeconds: 1, accounts: 0, fund: [] };
   return prepareWorkspace({
     directory: at,
-    parameters: { version, nodeDirectory: "node", ...chain },
+    parameters: { version, profile: "standard", opensAfterSeconds: 0, nodeDirectory: "node", ...chain },
     conf: {
       hostIp: "127.0.0.1",
       ports: { http: 18_100, webSocket: 18_200, rpc: 20_000, tcp: 19_000 },

@@ -38,13 +38,19 @@ export async function prepareWorkspace(options: PrepareWorkspaceOptions): Promis
   await takeOverConf(workspace, parameters);
   await writeNew(workspace.configPath, nodeConfText({ ...conf, version: parameters.version, workspace }), 0o644);
   await writeParameters(workspace.parametersPath, parameters);
-  await writeLauncher(workspace, "node_cli", parameters.version);
-  await writeLauncher(workspace, "ops", parameters.version);
+  await writeLauncher(workspace, "node_cli", parameters);
+  await writeLauncher(workspace, "ops", parameters);
   return workspace;
 }
 
-async function writeLauncher(workspace: Workspace, name: LauncherName, version: string): Promise<void> {
+async function writeLauncher(
+  workspace: Workspace,
+  name: LauncherName,
+  { version, profile }: NodeParameters,
+): Promise<void> {
   const path = join(workspace.binDirectory, name);
+  // A real node's programs stay as they were installed: no start writes them.
+  if (profile === "strict" && (await exists(path))) return;
   await replaceFile(path, launcherText(name, version), { mode: 0o755 });
   await chmod(path, 0o755);
 }

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { readSettings } from "#daemon/settings.ts";
 import { prepareNode } from "#devnet/prepared-node.ts";
 import { devnetSettings } from "#devnet/settings.ts";
+import { testProfile } from "#sidecar/testing/node-profile.ts";
 import { freePorts } from "./free-ports.ts";
 
 const run = promisify(execFile);
@@ -32,6 +33,8 @@ export async function startDevnetWorkspace(version: string): Promise<DevnetWorks
     const env = {
       GATEHOUSE_DEVNET_WORKSPACE_DIRECTORY: workspace,
       GATEHOUSE_DEVNET_NODE_VERSION: nodeVersion,
+      GATEHOUSE_DEVNET_PROFILE: testProfile,
+      ...(testProfile === "strict" ? { GATEHOUSE_DEVNET_NODE_OPENS_AFTER_SECONDS: "1" } : {}),
       GATEHOUSE_DEVNET_NODE_HTTP_PORT: String(httpPort),
       GATEHOUSE_DEVNET_NODE_WEB_SOCKET_PORT: String(webSocketPort),
       GATEHOUSE_DEVNET_CHAIN_BLOCK_TIME_SECONDS: "0.5",
