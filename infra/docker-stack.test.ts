@@ -9,7 +9,8 @@ const config = {
   dockerEngine: "tcp://engine.example:2376",
   devAccounts: "true",
   tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
-  settings: JSON.stringify({ sidecar: { restart: { budgetPerHour: 3 } } }),
+  settings: JSON.stringify({ sidecar: { restart: { budgetPerHour: 3 } }, "engine-proxy": { restartsPerHour: 4 } }),
+  limits: JSON.stringify({ "engine-proxy": { cpus: 0.5, memoryMebibytes: 96 } }),
 };
 
 const containers = () => recorded.filter(({ type }) => type === "docker:index/container:Container");
@@ -93,6 +94,10 @@ describe("the stack on Docker", () => {
     );
     expect(holders.map(({ name }) => name)).toEqual(["gh-engine-proxy"]);
     expect(container("engine-proxy")["networkMode"]).toBe("none");
+    expect(container("engine-proxy")).toMatchObject({
+      envs: expect.arrayContaining(["GATEHOUSE_ENGINE_PROXY_RESTARTS_PER_HOUR=4"]) as string[],
+      memory: 96,
+    });
     expect(container("sidecar")["envs"]).toContain(
       "GATEHOUSE_SIDECAR_DOCKER_ENGINE=unix:///run/gatehouse/engine/engine.sock",
     );

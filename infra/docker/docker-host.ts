@@ -7,7 +7,9 @@ import {
   type Resource,
 } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs, Platform } from "../platform.ts";
+import { withoutProblems } from "../components/refuse-problems.ts";
 import { dockerAddresses } from "../spec/addresses.ts";
+import type { CommonArgs } from "../spec/built-service.ts";
 import { enginePathInProxy, engineProxySpec } from "../spec/engine-proxy-spec.ts";
 import { workspace } from "../spec/node-layout.ts";
 import {
@@ -37,6 +39,8 @@ export type DockerHostArgs = Readonly<{
   hostPorts: PublishOptions["hostPorts"];
   /** The engine's socket on the host, for the engine proxy alone, and the group that may use it. */
   engineSocket: Readonly<{ path: string; group: number | undefined }>;
+  /** Settings and limits of the engine proxy that win over the deployment's. */
+  engineProxy?: CommonArgs | undefined;
   /** Whether chain data and ledgers are protected against deletion. */
   protectData: boolean;
 }>;
@@ -91,6 +95,7 @@ export class DockerHost extends ComponentResource implements Platform {
     });
   }
 
+  /** @throws {ConfigError} when the engine proxy would refuse its settings. */
   deployNode(specs: NodeSpecs, attachment: Attachment): Resource {
     const { node, sidecar } = specs;
     const { prefix, provider } = this.#args;
@@ -99,10 +104,14 @@ export class DockerHost extends ComponentResource implements Platform {
     const programs = node.programs === undefined ? undefined : this.#programs(node);
     const prepared = prepareNode(specs, { prefix, provider, image, ...places, programs }, attachment);
     const deployed = this.deploy(node, { ...attachment, dependsOn: [...attachment.dependsOn, ...prepared] });
-    const proxy = this.deploy(
-      engineProxySpec({ container: `${prefix}-node`, binDirectory: binDirectoryOf(node) }).spec,
-      attachment,
-    );
+    const { engineProxy } = withoutProblems({
+      engineProxy: engineProxySpec({
+        ...this.#args.engineProxy,
+        container: `${prefix}-node`,
+        binDirectory: binDirectoryOf(node),
+      }),
+    });
+    const proxy = this.deploy(engineProxy.spec, attachment);
     return this.deploy(sidecar, { ...attachment, dependsOn: [...attachment.dependsOn, deployed, proxy] });
   }
 

@@ -48,6 +48,7 @@ export async function dockerHostOf(
       pushgateway: config.pushgatewayPort,
     },
     engineSocket: { path, group: config.dockerSocketGroup ?? socketGroup(path) },
+    engineProxy: { limits: config.limits["engine-proxy"], settings: config.settings["engine-proxy"] },
     protectData: config.protectData,
   });
 }
