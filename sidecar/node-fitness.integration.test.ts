@@ -45,6 +45,7 @@ async function startSidecar(node: FakeNode, environment: Readonly<Record<string,
 
 const isBehind = "the node is behind the chain's head; try again later";
 const isDown = "the node does not answer; try again later";
+const isElsewhere = "the node is on another chain than this endpoint; try again later";
 const height = /^0x[0-9a-f]+$/;
 
 test("callers of a node that stalls beside its references are told at once, and so are those of one that is gone", async () => {
@@ -111,4 +112,15 @@ test("callers of a node that is behind its references are told until it has caug
     () => running.answer("eth_blockNumber"),
     (word) => height.test(String(word)),
   );
+});
+
+test("callers of a node on another chain than the expected one are refused", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using running = await startSidecar(node, { GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "4242" });
+  await until(
+    () => running.answer("eth_chainId"),
+    (answer) => answer === isElsewhere,
+  );
+  expect(await running.answer("eth_sendRawTransaction")).toBe(isElsewhere);
 });

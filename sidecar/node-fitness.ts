@@ -22,5 +22,6 @@ export function nodeFitness(
 ): NodeFitness {
   const answering = board.get("RpcAnswering");
   if (answering?.status === "False" && clock.wallMs() - Date.parse(answering.since) >= silentForMs) return "down";
+  if (board.get("ChainIdExpected")?.status === "False") return "anotherChain";
   return hasReferences && saysBehind.some((type) => board.get(type)?.status === "False") ? "behind" : "fit";
 }

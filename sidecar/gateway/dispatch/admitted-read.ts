@@ -14,7 +14,7 @@ export function readOne(work: Work, method: Method, params: string, key: string)
   const { context, dependencies } = work;
   const { reads, gate } = dependencies;
   const unfit = whyUnfit(work, method);
-  const cached = unfit === undefined ? reads.cached(method, key) : reads.lasting(method, key);
+  const cached = cachedAnswer(reads, { method, key, unfit });
   if (cached !== undefined) {
     ended(work, "cache");
     work.sink.text(resultText(work.id, cached), "cache");
@@ -63,11 +63,21 @@ class AdmittedRead implements Reader {
   }
 }
 
+/** What can't change is right without the node; of a node on another chain even that is not known to be this chain's. */
+function cachedAnswer(
+  reads: Work["dependencies"]["reads"],
+  { method, key, unfit }: Readonly<{ method: Method; key: string; unfit: RpcError | undefined }>,
+) {
+  if (unfit === undefined) return reads.cached(method, key);
+  return unfit === rpcErrors.anotherChain ? undefined : reads.lasting(method, key);
+}
+
 /** Why the node is not to be asked; undefined when it is. */
-function whyUnfit({ dependencies, policy }: Work, method: Method): RpcError | undefined {
+export function whyUnfit({ dependencies, policy }: Work, method: Method): RpcError | undefined {
   const fitness = dependencies.nodeFitness();
   if (fitness === "fit") return undefined;
   if (fitness === "down") return rpcErrors.nodeUnavailable;
+  if (fitness === "anotherChain") return rpcErrors.anotherChain;
   return method.whileBehind === true || policy.settings.behind.reads === "serve" ? undefined : rpcErrors.nodeBehind;
 }
 

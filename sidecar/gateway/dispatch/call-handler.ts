@@ -6,9 +6,9 @@ import { callKey, isBad, type BadCall, type Call } from "../envelope/call.ts";
 import { methodNotFound, rpcErrors } from "../envelope/rpc-error.ts";
 import { checkParams } from "../limits/check-params.ts";
 import { logsCap, traceCap } from "../policy/policy.ts";
-import { readInPieces, readOne } from "./admitted-read.ts";
+import { readInPieces, readOne, whyUnfit } from "./admitted-read.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
-import { answered, failed } from "./call-end.ts";
+import { answered, failed, unanswered } from "./call-end.ts";
 import type { CallContext, CallDependencies, Work } from "./call-work.ts";
 import { charged } from "./charge.ts";
 import type { SubscriptionAnswer } from "./subscriptions.ts";
@@ -38,6 +38,7 @@ function admit(work: Work): AnswerFlow {
   const params = call.params ?? "[]";
   if (params.charCodeAt(0) !== 0x5b) return failed(work, rpcErrors.nonArrayParams);
   if (method.webSocketOnly === true && subscriptions !== undefined) {
+    if (whyUnfit(work, method) === rpcErrors.anotherChain) return unanswered(work, rpcErrors.anotherChain);
     void tellSubscription(work, subscriptions.answer(method.name, params));
     return finishedFlow;
   }

@@ -9,6 +9,7 @@ import type { NodeFitness } from "./node-fitness.ts";
 
 const behind = { code: -32603, message: "the node is behind the chain's head; try again later" };
 const down = { code: -32603, message: "the node does not answer; try again later" };
+const anotherChain = { code: -32603, message: "the node is on another chain than this endpoint; try again later" };
 const request = (id: number, method: string, params: readonly unknown[] = []) =>
   JSON.stringify({ jsonrpc: "2.0", id, method, params });
 const hash = `0x${"ab".repeat(32)}`;
@@ -88,6 +89,22 @@ describe.each([
     }
     expect((await call(gateway.url, "eth_chainId")).result).toBe("eth_chainId");
     expect(node.requests.length).toBe(before);
+  });
+
+  it("is asked nothing while it is on another chain, and nothing is said for it: no transaction lands there", async () => {
+    await using gateway = await start();
+    await using client = await connectTestClient(gateway.url);
+    await call(gateway.url, "eth_chainId");
+    fitness = "anotherChain";
+    const before = node.requests.length;
+    for (const method of ["eth_blockNumber", "eth_chainId", "eth_syncing", "eth_sendRawTransaction"]) {
+      expect((await call(gateway.url, method)).error).toEqual(anotherChain);
+    }
+    const subscribe = await client.ask(request(1, "eth_subscribe", ["newHeads"]));
+    expect(JSON.parse(subscribe)).toEqual({ jsonrpc: "2.0", id: 1, error: anotherChain });
+    expect(node.requests.length).toBe(before);
+    fitness = "fit";
+    expect((await call(gateway.url, "eth_chainId")).result).toBe("eth_chainId");
   });
 
   it("is read from while it is behind when settings say so, from the moment they do", async () => {
