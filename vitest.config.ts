@@ -30,7 +30,11 @@ export default defineConfig({
       {
         test: {
           name: "integration-strict",
-          include: ["sidecar/upkeep/*.integration.test.ts", "test/sidecar/upkeep-of-devnet.integration.test.ts"],
+          include: [
+            "sidecar/upkeep/*.integration.test.ts",
+            "test/sidecar/upkeep-of-devnet.integration.test.ts",
+            "test/sidecar/metrics-arriving.integration.test.ts",
+          ],
           exclude: ["node_modules/**"],
           env: { GATEHOUSE_DEVNET_PROFILE: "strict" },
           testTimeout: 60_000,

@@ -2,12 +2,18 @@ import { Counter, type Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import { urlAuthority } from "#daemon/url-authority.ts";
 import type { MonitorSettings } from "./monitor-settings.ts";
+import type { PushFormat } from "./push-format.ts";
 
 /** How long one push may take, unless the interval is shorter: so that one push is over before the next begins. */
 const pushDeadlineMs = 5_000;
 
 /** What pushing needs. */
-export type MetricsPusherDependencies = Readonly<{ metrics: Registry; fetch: typeof fetch; log: Logger }>;
+export type MetricsPusherDependencies = Readonly<{
+  metrics: Registry;
+  format: PushFormat;
+  fetch: typeof fetch;
+  log: Logger;
+}>;
 
 /**
  * Puts the node's metrics to a Pushgateway, at once and then every interval, until it is disposed of. A push that fails is lost
@@ -63,13 +69,12 @@ async function putMetrics(
   url: string,
   deadlineMs: number,
   stopped: AbortSignal,
-  { metrics, fetch }: MetricsPusherDependencies,
+  { metrics, format, fetch }: MetricsPusherDependencies,
 ): Promise<string | undefined> {
   try {
     const response = await fetch(url, {
       method: "PUT",
-      headers: { "content-type": metrics.contentType },
-      body: await metrics.metrics(),
+      ...(await format(metrics)),
       signal: AbortSignal.any([stopped, AbortSignal.timeout(deadlineMs)]),
     });
     await response.body?.cancel();

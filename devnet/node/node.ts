@@ -64,7 +64,7 @@ export async function startNode(options: NodeOptions, dependencies: NodeDependen
     ),
   );
   await startMonitor(
-    { config: conf.monitorConfig, version: parameters.version },
+    { config: conf.monitorConfig, ...parameters },
     { anvil, pruning, height, resources, log: dependencies.log },
   );
   const owned = resources.move();
@@ -116,13 +116,14 @@ type Monitored = Readonly<{
 
 /** Starts pushing metrics when `monitor_config` fits this version and says so; otherwise nothing happens, without a word. */
 async function startMonitor(
-  { config, version }: Readonly<{ config: unknown; version: string }>,
+  { config, version, profile }: Readonly<{ config: unknown }> & Pick<NodeParameters, "version" | "profile">,
   { anvil, pruning, height, resources, log }: Monitored,
 ): Promise<void> {
   const settings = monitorSettings(version, config);
   if (settings === undefined) return;
   const { createNodeMetrics } = await import("../monitor/node-metrics.ts");
   const { startMetricsPusher } = await import("../monitor/metrics-pusher.ts");
+  const { pushFormatOf } = await import("../monitor/push-format.ts");
   const metrics = createNodeMetrics({ version }, { anvil, pruning, height });
-  resources.use(startMetricsPusher(settings, { metrics, fetch, log }));
+  resources.use(startMetricsPusher(settings, { metrics, format: await pushFormatOf(profile), fetch, log }));
 }

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, http } from "viem";
 import type { MonitorTarget } from "../workspace/node-conf-template.ts";
+import type { NodeProfile } from "../workspace/node-profile.ts";
 import { prepareWorkspace } from "../workspace/prepare-workspace.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { freePorts } from "./free-ports.ts";
@@ -29,6 +30,7 @@ export type TestNode = AsyncDisposable &
 /** What a test may choose. */
 export type TestNodeOptions = Readonly<{
   version: string;
+  profile?: NodeProfile;
   monitor?: MonitorTarget;
   /** Appended to the temporary directory's name. */
   depth?: string;
@@ -38,14 +40,19 @@ const commandDeadlineMs = 40_000;
 const blocksDeadlineMs = 20_000;
 
 /** Prepares a workspace with a block every 100 ms and the accounts of anvil's well-known mnemonic; starts nothing. */
-export async function createTestNode({ version, monitor, depth = "" }: TestNodeOptions): Promise<TestNode> {
+export async function createTestNode({
+  version,
+  profile = "standard",
+  monitor,
+  depth = "",
+}: TestNodeOptions): Promise<TestNode> {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-node-"));
   const [httpPort = 0, webSocket = 0, rpc = 0, tcp = 0] = await freePorts(4);
   const workspace = await prepareWorkspace({
     directory: join(directory, depth),
     parameters: {
       version,
-      profile: "standard",
+      profile,
       opensAfterSeconds: 0,
       nodeDirectory: "node",
       listenHost: "127.0.0.1",

@@ -1,0 +1,86 @@
+import { z } from "zod";
+import type { MetricFamilyMessage, MetricMessage } from "./metric-family-message.ts";
+
+const sample = z.object({
+  value: z.number(),
+  labels: z.record(z.string(), z.coerce.string()),
+  metricName: z.string().optional(),
+});
+type Sample = z.output<typeof sample>;
+
+/** What prom-client's `getMetricsAsJSON` gives; its own types know neither a type's word nor `metricName`. */
+const family = z.object({
+  name: z.string(),
+  help: z.string(),
+  type: z.enum(["counter", "gauge", "histogram", "summary"]),
+  values: z.array(sample),
+});
+
+/** A registry's metrics as Prometheus's messages. */
+export function metricFamilies(registry: unknown): readonly MetricFamilyMessage[] {
+  return z.array(family).parse(registry).map(toMessage);
+}
+
+function toMessage({ name, help, type, values }: z.output<typeof family>): MetricFamilyMessage {
+  const of = <T extends Uppercase<typeof type>>(kind: T, metric: readonly MetricMessage[]) =>
+    ({ name, help, type: kind, metric }) as const;
+  switch (type) {
+    case "counter":
+      return of(
+        "COUNTER",
+        values.map(({ value, labels }) => ({ label: labelPairs(labels), counter: { value } })),
+      );
+    case "gauge":
+      return of(
+        "GAUGE",
+        values.map(({ value, labels }) => ({ label: labelPairs(labels), gauge: { value } })),
+      );
+    case "histogram":
+      return of(
+        "HISTOGRAM",
+        seriesOf(values, "le").map(({ label, parts, ...totals }) => ({
+          label,
+          histogram: {
+            ...totals,
+            bucket: parts.map(({ bound, value }) => ({ upperBound: bound, cumulativeCount: value })),
+          },
+        })),
+      );
+    case "summary":
+      return of(
+        "SUMMARY",
+        seriesOf(values, "quantile").map(({ label, parts, ...totals }) => ({
+          label,
+          summary: { ...totals, quantile: parts.map(({ bound, value }) => ({ quantile: bound, value })) },
+        })),
+      );
+  }
+}
+
+type LabelPairs = MetricMessage["label"];
+
+function labelPairs(labels: Sample["labels"]): LabelPairs {
+  return Object.entries(labels).map(([name, value]) => ({ name, value }));
+}
+
+/** A histogram's or a summary's samples of one set of labels: its sum, its count, and a value for each bound. */
+type Series = Readonly<{
+  label: LabelPairs;
+  sampleSum: number;
+  sampleCount: number;
+  parts: readonly Readonly<{ bound: number; value: number }>[];
+}>;
+
+/** Gathers what prom-client gives as samples of their own, a bound being in the label of that name. */
+function seriesOf(samples: readonly Sample[], boundLabel: "le" | "quantile"): readonly Series[] {
+  const labelOf = ({ labels }: Sample) => labelPairs(labels).filter(({ name }) => name !== boundLabel);
+  const bySeries = Map.groupBy(samples, (each) => JSON.stringify(labelOf(each)));
+  return [...bySeries.values()].map((series) => {
+    const total = (suffix: string) => series.find(({ metricName }) => metricName?.endsWith(suffix))?.value ?? 0;
+    const parts = series.flatMap(({ labels: { [boundLabel]: bound }, value }) =>
+      bound === undefined ? [] : [{ bound: bound === "+Inf" ? Infinity : Number(bound), value }],
+    );
+    const label = series.slice(0, 1).flatMap(labelOf);
+    return { label, sampleSum: total("_sum"), sampleCount: total("_count"), parts };
+  });
+}

@@ -1,0 +1,55 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { isOnPath } from "#devnet/pushgateway/is-on-path.ts";
+import { startRealPushgateway } from "#devnet/pushgateway/real-pushgateway.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { startDevnetWorkspace } from "../support/devnet-workspace.ts";
+import { freePorts } from "../support/free-ports.ts";
+
+const program = "prometheus-pushgateway";
+const isThere = await isOnPath(program);
+const skipped = isThere ? "" : ` (skipped: ${program} is not on PATH)`;
+
+/** Gives a node.conf the monitor_config of a version before v0.16.0. */
+async function monitorAsBefore(configPath: string, pushPort: number): Promise<void> {
+  const config = JSON.parse(await readFile(configPath, "utf8")) as { chain: Record<string, unknown> };
+  config.chain["monitor_config"] = {
+    enable_pamir_cetina: true,
+    pamir_cetina_job_name: "node-7",
+    pamir_cetina_push_address: "127.0.0.1",
+    pamir_cetina_push_interval: 1,
+    pamir_cetina_push_port: pushPort,
+  };
+  await writeFile(configPath, JSON.stringify(config));
+}
+
+describe.skipIf(!isThere)(`over Prometheus's own Pushgateway${skipped}`, () => {
+  test("metrics are missing while the node runs with keys of another version, and arrive once it has the right ones", async () => {
+    const [pushPort = 0] = await freePorts(1);
+    await using gateway = await startRealPushgateway({
+      program,
+      host: "127.0.0.1",
+      port: pushPort,
+      persistenceFile: undefined,
+    });
+    await using node = await startDevnetWorkspace("0.16.2");
+    await monitorAsBefore(node.configPath, pushPort);
+    await node.restart();
+    await using upkeep = await runUpkeep(node, {
+      GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: gateway.url,
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+    });
+    await upkeep.reason("ConfigCurrent", "AsDesired", 30_000);
+    const missing = await upkeep.reason("MetricsArriving", "Missing", 20_000);
+    expect(missing).toMatchObject({ status: "False", message: expect.stringContaining('no group of job "node-7"') });
+    await node.restart();
+    const fresh = await upkeep.reason("MetricsArriving", "Fresh", 20_000);
+    expect(fresh).toMatchObject({
+      status: "True",
+      message: expect.stringMatching(/^Job "node-7" was pushed \d s ago/),
+    });
+    expect(await (await fetch(`${gateway.url}/metrics`)).text()).toContain(
+      'gatehouse_devnet_block_height{instance="",job="node-7"}',
+    );
+  });
+});
