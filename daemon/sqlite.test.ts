@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -28,6 +28,16 @@ describe("openSqlite", () => {
         .map((row) => ({ ...row })),
     ).toEqual([{ id: "a", state: null }]);
     after.close();
+  });
+
+  it("keeps the file and those beside it for their owner alone, one from before too", () => {
+    const path = join(folder, "ledger.db");
+    writeFileSync(path, "", { mode: 0o644 });
+    const database = openSqlite(path, [first]);
+    database.exec("INSERT INTO payment VALUES ('a')");
+    const modes = readdirSync(folder).map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]);
+    database.close();
+    expect(Object.fromEntries(modes)).toEqual({ "ledger.db": "600", "ledger.db-shm": "600", "ledger.db-wal": "600" });
   });
 
   it("says in one line what is wrong with a file that is no database, or a damaged one, and what to do", () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { sqliteStartFailure } from "./sqlite-start-failure.ts";
@@ -18,7 +18,7 @@ export type Migrations = readonly string[];
 export function openSqlite(path: string, migrations: Migrations, setting?: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
-    if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    if (path !== ":memory:") makePrivate(path);
     database = new DatabaseSync(path, { timeout: 5_000 });
     migrate(database, path, migrations);
     return database;
@@ -26,6 +26,16 @@ export function openSqlite(path: string, migrations: Migrations, setting?: strin
     database?.close();
     throw sqliteStartFailure(error, path, setting);
   }
+}
+
+/**
+ * Makes the file for its owner alone: it holds payments, or what may be done to a node. SQLite gives the files beside it the same mode.
+ */
+function makePrivate(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  const stats = statSync(path);
+  if (stats.isFile() && (stats.mode & 0o077) !== 0 && stats.uid === process.getuid?.()) chmodSync(path, 0o600);
 }
 
 function migrate(database: DatabaseSync, path: string, migrations: Migrations): void {
