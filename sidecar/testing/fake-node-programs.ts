@@ -45,7 +45,8 @@ const server = createServer(async (request, response) => {
   response.end(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: "not available" } }));
 });
 const open = () => server.listen(${port}, "127.0.0.1", () => writeFileSync("../running.conf", config));
-setTimeout(open, strict ? ${strictOpensAfterMs} : 0);
+const opensAfter = existsSync("../opens-after") ? Number(readFileSync("../opens-after", "utf8")) : 0;
+setTimeout(open, Math.max(opensAfter, strict ? ${strictOpensAfterMs} : 0));
 `;
 
 /**

@@ -24,6 +24,8 @@ export type FakeNode = AsyncDisposable &
     running: () => Promise<string>;
     /** Keeps the running node at its height until it is started again. */
     stall: () => Promise<void>;
+    /** Has the node replay its log for so long at its next starts before its port opens. */
+    opensAfter: (ms: number) => Promise<void>;
     /** How often the node was started. */
     starts: () => Promise<number>;
     /** Starts the node by its own `ops`, and waits until it answers. */
@@ -79,6 +81,7 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
     config: () => readFile(configPath, "utf8"),
     running: () => read("running.conf"),
     stall: () => writeFile(join(workspace, "stalled"), ""),
+    opensAfter: (ms) => writeFile(join(workspace, "opens-after"), String(ms)),
     starts: async () => (await read("starts.log")).length,
     start: async () => {
       await ops("start", "--config", "./node.conf");

@@ -2,7 +2,7 @@ import { authorityOf } from "./authority.ts";
 import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
 import { decideRestart, type DueRestart, type RestartDecision } from "./apply/restart-decision.ts";
 import { runRestart } from "./apply/restart-incident.ts";
-import { DriverError, incarnationOf, type NodeStart } from "./drivers/driver.ts";
+import { DriverError, incarnationOf, startOf, type NodeStart } from "./drivers/driver.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { ConditionReport } from "../tell/condition.ts";
@@ -32,6 +32,8 @@ export async function applyRestart(
       authority: authorityOf(settings.upkeep.mode, state),
       held: state.hold.get() !== undefined,
       running: memory.restart !== undefined,
+      stage: memory.restartStage,
+      startingUntilMs: memory.startingUntilMs,
       canRestart: parts.driver !== undefined,
       // node_cli talks to the running node: a restart would cut it off.
       settledForMs: memory.pruning === undefined ? clock.monotonicMs() - memory.contentSinceMs : 0,
@@ -123,7 +125,7 @@ async function dueRestart(planned: Plan, memory: UpkeepMemory, parts: UpkeepPart
     // The budget was charged when it began. A sidecar that is killed at each attempt does not get one for nothing each time.
     return { cause, reason, urgent: true, isCharged: !isFinishing };
   }
-  const sick = unwell(memory, parts) ?? (await hung(memory, parts));
+  const sick = (await unwell(memory, parts)) ?? (await hung(memory, parts));
   if (sick !== undefined) return { cause: "unwell", reason: sick, urgent: true };
   const restart = planned.actions.find((action) => action.kind === "restart");
   // A file that is still to be corrected is no file to start the node with.
@@ -142,17 +144,31 @@ function begin(due: DueRestart, desired: HeldState, memory: UpkeepMemory, parts:
     desired,
     configPath: place.layout().configPath,
     configLimitBytes: settings.upkeep.configLimitBytes,
+    answersWithinMs: settings.restart.answersWithinMs,
     healthyWithinMs: settings.restart.healthyWithinMs,
     metricsWithinMs: settings.restart.metricsWithinMs,
     signal: parts.signal,
   };
   parts.metrics.restarted(due.cause);
-  memory.restart = runRestart(incident, { ...parts, lock: place.lock(), driver, look: health.look })
+  const startedAt = (signal: AbortSignal) => startOf(driver, signal);
+  const waitsFor = (stage: string) => {
+    memory.restartStage = stage;
+    parts.wake();
+  };
+  memory.restart = runRestart(incident, {
+    ...parts,
+    lock: place.lock(),
+    driver,
+    look: health.look,
+    startedAt,
+    waitsFor,
+  })
     .catch((error: unknown) => log.error({ err: error }, "the restart of the node failed"))
     .finally(() => {
       memory.restart = undefined;
       memory.unwellSinceMs = undefined;
-      memory.silentSinceMs = undefined;
+      memory.silence = undefined;
+      memory.restartStage = undefined;
       parts.wake();
     });
   // What node_cli tells is old after a restart, and the next regular look may be far.

@@ -1,4 +1,5 @@
-import { DriverError } from "./drivers/driver.ts";
+import { startOf } from "./drivers/driver.ts";
+import { noteSilence } from "./silence.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
 /**
@@ -10,27 +11,13 @@ export async function hung(
   memory: UpkeepMemory,
   { settings, board, clock, health, driver, signal }: UpkeepParts,
 ): Promise<string | undefined> {
-  const answering = board.get("RpcAnswering");
-  if (answering?.status !== "False") {
-    memory.silentSinceMs = undefined;
-    return undefined;
-  }
-  memory.silentSinceMs ??= clock.monotonicMs();
+  const silence = noteSilence(memory, { board, clock });
+  if (silence === undefined) return undefined;
   const { hungAfterMs } = settings.restart;
-  const silentForMs = clock.monotonicMs() - memory.silentSinceMs;
+  const silentForMs = clock.monotonicMs() - silence.sinceMs;
   const { answeredAtMs } = health.current();
   if (hungAfterMs === 0 || silentForMs < hungAfterMs || answeredAtMs === undefined) return undefined;
   const startedAt = await startOf(driver, signal);
   if (typeof startedAt !== "number" || startedAt > answeredAtMs) return undefined;
   return `the node hangs: it runs since ${new Date(startedAt).toISOString()} and has not answered for ${Math.round(silentForMs / 1_000)} s`;
-}
-
-async function startOf(driver: UpkeepParts["driver"], signal: AbortSignal) {
-  try {
-    return await driver?.startedAt?.(signal);
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    // The restart itself would say that the driver does not reach the node.
-    return undefined;
-  }
 }

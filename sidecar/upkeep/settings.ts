@@ -145,12 +145,15 @@ export const restartSection = section({
     .meta({ expected: "a whole number from 0 to 3600" }),
   settleMs: milliseconds.default(200).describe("Changes that come within this time become one restart"),
   timeoutMs: milliseconds.default(360_000).describe("How long the restart command may take"),
+  answersWithinMs: milliseconds
+    .default(600_000)
+    .describe("How long a node may take after its start until its RPC answers, because it replays its log, say"),
   healthyWithinMs: milliseconds
     .default(120_000)
-    .describe("Time after a restart in which the node has to answer and its height to advance"),
+    .describe("Time after the first answer since a restart in which the node's height has to advance"),
   metricsWithinMs: milliseconds
     .default(120_000)
-    .describe("Time after a restart in which metrics have to arrive at the Pushgateway, if it is checked"),
+    .describe("Time after that in which metrics have to arrive at the Pushgateway, if it is checked"),
   hungAfterMs: nonNegativeInteger
     .max(86_400_000)
     .default(0)

@@ -1,4 +1,5 @@
 import type { ConditionType } from "../tell/condition.ts";
+import { startingUntil } from "./starting.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
 /** Sides of the node that a restart may mend. */
@@ -10,7 +11,12 @@ const mendedByRestart: readonly ConditionType[] = [
 ];
 
 /** Why the node is to be restarted for its health, if that is allowed and it has been unwell for long enough. */
-export function unwell(memory: UpkeepMemory, { settings, board, clock }: UpkeepParts): string | undefined {
+export async function unwell(memory: UpkeepMemory, parts: UpkeepParts): Promise<string | undefined> {
+  const { settings, board, clock } = parts;
+  const wasStarting = memory.startingUntilMs !== undefined;
+  memory.startingUntilMs = await startingUntil(memory, parts);
+  // It has not been well or unwell before it answers.
+  if (wasStarting && memory.silence === undefined) memory.unwellSinceMs = undefined;
   const wrong = mendedByRestart.flatMap((type) => {
     const condition = board.get(type);
     return condition?.status === "False" ? [condition] : [];
@@ -23,5 +29,6 @@ export function unwell(memory: UpkeepMemory, { settings, board, clock }: UpkeepP
   memory.unwellSinceMs ??= clock.monotonicMs();
   const unwellForMs = clock.monotonicMs() - memory.unwellSinceMs;
   if (!settings.lag.restart || unwellForMs < settings.lag.restartAfterMs) return undefined;
+  if (memory.startingUntilMs !== undefined) return undefined;
   return `the node has been unwell for ${Math.round(unwellForMs / 1_000)} s: ${first.reason}, ${first.message.replace(/\.$/, "")}`;
 }

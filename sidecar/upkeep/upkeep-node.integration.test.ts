@@ -109,7 +109,7 @@ test("a node that answers but stays at its height is rolled back; gatehouse resu
     () => upkeep.board.get("Unheld")?.message ?? "",
     (text) => text.includes("After one more restart it is back."),
   );
-  expect(message).toContain("its height stayed 5 within 1000 ms after the restart");
+  expect(message).toContain("its height stayed 5 within 1000 ms after its first answer");
   const printed: string[] = [];
   const output = {
     out: (text: string) => printed.push(text),

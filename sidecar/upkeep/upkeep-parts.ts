@@ -20,6 +20,7 @@ import type { PushWatch } from "./observe/push-watch.ts";
 import type { RestartBudget } from "./state/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import type { CommandWords } from "./command-words.ts";
+import type { Silence } from "./silence.ts";
 import type { ShownPlan } from "./shown-plan.ts";
 import type { UpkeepMetrics } from "./upkeep-metrics.ts";
 
@@ -74,8 +75,12 @@ export type UpkeepMemory = {
   prunedOn: PruneInfo | undefined;
   /** Since when the node has been unwell (monotonic). */
   unwellSinceMs: number | undefined;
-  /** Since when the node has not answered (monotonic). */
-  silentSinceMs: number | undefined;
+  /** That the node has not answered. */
+  silence: Silence | undefined;
+  /** Until when a silent node may still be starting (wall clock). */
+  startingUntilMs: number | undefined;
+  /** What the restart that runs waits for, and until when. */
+  restartStage: string | undefined;
   restart: Promise<void> | undefined;
   pruning: Promise<void> | undefined;
   /** What is to be done, as a person was last shown it. */

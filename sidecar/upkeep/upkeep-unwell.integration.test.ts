@@ -94,3 +94,44 @@ test("a node that lags the references whatever is done is restarted within the b
   // One of the three is kept for a roll-back; the first start was by hand.
   expect(await node.starts()).toBe(3);
 });
+
+/** A node that replays its log for some seconds at each start, beside a sidecar that may restart it within a fraction of one. */
+async function slow(node: FakeNode, answersWithinMs: number) {
+  const upkeep = await settled(node, {
+    ...allowed,
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: String(answersWithinMs),
+  });
+  await upkeep.reason("RestartSettled", "Idle");
+  await node.stop();
+  await upkeep.reason("RpcAnswering", "Refused");
+  return upkeep;
+}
+
+test("a node that was started by hand and replays its log is left to it, and until when is told", async () => {
+  await using node = await createFakeNode();
+  await using upkeep = await slow(node, 60_000);
+  await node.opensAfter(3_000);
+  const started = node.start();
+  const message = await until(
+    () => upkeep.board.get("RestartSettled")?.message ?? "",
+    (text) => text.startsWith("No restart is due: "),
+  );
+  expect(message).toMatch(
+    /^No restart is due: the node has not answered since it started, and may take until 20\d\d-\S+Z \(restart\.answersWithinMs\)\.$/,
+  );
+  await started;
+  await upkeep.reason("HeightAdvancing", "Advancing");
+  await passes(upkeep, 5);
+  expect(await node.starts()).toBe(3);
+  expect(upkeep.board.get("RestartSettled")?.message).toBe("No restart is due.");
+});
+
+test("a node that has not answered for longer than a start may take is restarted", async () => {
+  await using node = await createFakeNode();
+  await using upkeep = await slow(node, 2_000);
+  await until(node.starts, (starts) => starts === 3);
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(/^Restarting the node \(ops\): the node has been unwell for \d+ s: Refused, /),
+  );
+});

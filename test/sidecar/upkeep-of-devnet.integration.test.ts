@@ -12,6 +12,7 @@ test.each([
   await using node = await startDevnetWorkspace(version);
   await using upkeep = await runUpkeep(node, {
     GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "20000",
     GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "20000",
     GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,

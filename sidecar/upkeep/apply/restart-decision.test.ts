@@ -35,6 +35,18 @@ describe("a restart that is due", () => {
     expect(decideRestart({ ...situation, ...change }, { budget, window: open })).toMatchObject({ go: false, reason });
   });
 
+  test("says what a running one waits for, and until when a silent node may still be starting", () => {
+    const until = { stage: "It answers; its height has to advance by then.", running: true };
+    expect(decideRestart({ ...situation, ...until }, { budget, window: open })).toMatchObject({
+      message: "The node is being restarted. It answers; its height has to advance by then.",
+    });
+    const startingUntilMs = Date.parse("2026-05-01T12:10:00Z");
+    expect(decideRestart({ ...situation, due: undefined, startingUntilMs }, { budget, window: open })).toMatchObject({
+      message:
+        "No restart is due: the node has not answered since it started, and may take until 2026-05-01T12:10:00.000Z (restart.answersWithinMs).",
+    });
+  });
+
   test("waits when the budget is used up, in words", () => {
     const usedUp = { ...budget, used: () => 6, allows: () => false };
     expect(decideRestart(situation, { budget: usedUp, window: open })).toMatchObject({

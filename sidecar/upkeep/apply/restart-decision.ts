@@ -19,6 +19,10 @@ export type RestartSituation = Readonly<{
   authority: Authority;
   held: boolean;
   running: boolean;
+  /** What a running restart waits for, and until when. */
+  stage?: string | undefined;
+  /** Until when a silent node may still be starting (wall clock). */
+  startingUntilMs?: number | undefined;
   canRestart: boolean;
   /** Time since node.conf last changed. */
   settledForMs: number;
@@ -55,8 +59,9 @@ export function decideRestart(
   { budget, window }: Readonly<{ budget: RestartBudget; window: MaintenanceWindow }>,
 ): RestartDecision {
   const { due, wallMs } = situation;
-  if (situation.running) return wait("Running", "The node is being restarted.");
-  if (due === undefined) return wait("Idle", "No restart is due.");
+  if (situation.running)
+    return wait("Running", ["The node is being restarted.", situation.stage].filter(Boolean).join(" "));
+  if (due === undefined) return wait("Idle", idle(situation.startingUntilMs));
   const why = `A restart is due (${due.reason})`;
   if (situation.authority === "observes") {
     return wait("Observing", `${why}; upkeep.mode is observe, so restart it by hand.`);
@@ -86,6 +91,12 @@ export function decideRestart(
     return wait("BudgetExhausted", message, askAgainMs);
   }
   return { go: true, due };
+}
+
+function idle(startingUntilMs: number | undefined): string {
+  if (startingUntilMs === undefined) return "No restart is due.";
+  const until = new Date(startingUntilMs).toISOString();
+  return `No restart is due: the node has not answered since it started, and may take until ${until} (restart.answersWithinMs).`;
 }
 
 function wait(reason: RestartWait, message: string, wakeInMs?: number): RestartDecision {

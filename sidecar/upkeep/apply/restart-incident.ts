@@ -27,6 +27,7 @@ export type RestartIncident = Readonly<{
   desired: HeldState;
   configPath: string;
   configLimitBytes: number;
+  answersWithinMs: number;
   healthyWithinMs: number;
   metricsWithinMs: number;
   signal: AbortSignal;
@@ -116,7 +117,7 @@ async function attempt(
     return report;
   };
   try {
-    return await restartAndVerify(restart, incident, dependencies);
+    return await restartAndVerify(restart, { ...incident, isMade }, dependencies);
   } catch (error) {
     if (error instanceof DriverError) return { ok: false, message: error.message };
     throw error;

@@ -1,13 +1,22 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../clock.ts";
 import type { NodeHealth } from "../../health/node-health.ts";
+import type { NodeStart } from "../drivers/driver.ts";
 import type { PushLook } from "../observe/push-watch.ts";
 import { restartAndVerify } from "./restart-verification.ts";
+
+/** A restart that was not made before, with the same time for the answer and for the height. */
+const limits = (withinMs: number) => ({
+  answersWithinMs: withinMs,
+  healthyWithinMs: withinMs,
+  metricsWithinMs: 50,
+  isMade: false,
+});
 
 /** Restarts a node that comes back at once, with a Pushgateway that answers as given. */
 async function verified(lastPush: () => PushLook): Promise<boolean> {
   let height = 0;
-  const options = { healthyWithinMs: 5_000, metricsWithinMs: 50, signal: new AbortController().signal };
+  const options = { ...limits(5_000), signal: new AbortController().signal };
   const look = async () => ({ answers: 1, height: (height += 1) });
   const { ok } = await restartAndVerify(async () => ({}), options, {
     clock: systemClock,
@@ -39,7 +48,7 @@ async function proof(before: Partial<NodeHealth>, after: (atMs: number) => Parti
     isRestarted = true;
     return {};
   };
-  const options = { healthyWithinMs: 2_500, metricsWithinMs: 50, signal: new AbortController().signal };
+  const options = { ...limits(2_500), signal: new AbortController().signal };
   const look = async () => ({ answers: 1, ...(isRestarted ? after(systemClock.monotonicMs()) : before) });
   return (await restartAndVerify(restart, options, { clock: systemClock, look, lastPush: undefined })).ok;
 }
@@ -127,7 +136,7 @@ async function afterComplaint(isDownAtLook: (look: number) => boolean) {
     const failure = { reason: "Refused", message: "no connection" } as const;
     return isDownAtLook(height) ? { answers: 1, failure } : { answers: 1, height };
   };
-  const options = { healthyWithinMs: 200, metricsWithinMs: 50, signal: new AbortController().signal };
+  const options = { ...limits(200), signal: new AbortController().signal };
   const dependencies = { clock: systemClock, look, lastPush: undefined };
   return restartAndVerify(async () => ({ complaint: "error: still running" }), options, dependencies);
 }
@@ -142,4 +151,71 @@ test("a command that complains and ends with status 0 is no proof: the node has 
     ok: false,
     message: "its RPC did not answer within 200 ms after the restart (the restart command said: error: still running)",
   });
+});
+
+/** Restarts a node that begins to answer after a time and then makes blocks, or not; its driver tells when its process started. */
+async function slowStart(
+  node: Readonly<{ answersAfterMs: number; advances: boolean; startedAt?: () => NodeStart }>,
+  withinMs: Readonly<{ answers: number; healthy: number }>,
+) {
+  const beganMs = systemClock.monotonicMs();
+  const stages: string[] = [];
+  let height = 7;
+  const look = async () => {
+    const isSilent = systemClock.monotonicMs() - beganMs < node.answersAfterMs;
+    if (node.advances && !isSilent) height += 1;
+    return isSilent ? { answers: 1, failure: refused } : { answers: 1, height };
+  };
+  const signal = new AbortController().signal;
+  const options = { ...limits(withinMs.healthy), answersWithinMs: withinMs.answers, signal };
+  const { startedAt } = node;
+  const verification = await restartAndVerify(async () => ({}), options, {
+    clock: systemClock,
+    look,
+    lastPush: undefined,
+    startedAt: startedAt && (async () => startedAt()),
+    waitsFor: (stage) => stages.push(stage),
+  });
+  return { verification, stages, tookMs: systemClock.monotonicMs() - beganMs };
+}
+
+test("a node that replays its log for longer than its height may take to advance is waited for, and it is said until when", async () => {
+  const { verification, stages } = await slowStart(
+    { answersAfterMs: 600, advances: true },
+    { answers: 20_000, healthy: 300 },
+  );
+  expect(verification).toMatchObject({ ok: true });
+  expect(stages[0]).toMatch(
+    /^It was started and does not answer yet; it may take until 20\d\d-\S+Z \(restart\.answersWithinMs\)\.$/,
+  );
+});
+
+test("the time for the height to advance counts from the first answer", async () => {
+  const { verification, stages } = await slowStart(
+    { answersAfterMs: 600, advances: false },
+    { answers: 20_000, healthy: 300 },
+  );
+  expect(verification).toEqual({ ok: false, message: "its height stayed 7 within 300 ms after its first answer" });
+  expect(stages.at(-1)).toMatch(
+    /^It answers; its height has to advance by 20\d\d-\S+Z \(restart\.healthyWithinMs\)\.$/,
+  );
+});
+
+test.each<[string, () => () => NodeStart]>([
+  ["does not run any more", () => () => "not-running"],
+  ["is another one by now, because what keeps it running started it again", () => () => systemClock.wallMs()],
+])("a node whose process %s is not waited for as one that replays its log", async (_, startedAt) => {
+  const node = { answersAfterMs: 60_000, advances: false, startedAt: startedAt() };
+  const { verification } = await slowStart(node, { answers: 60_000, healthy: 2_500 });
+  expect(verification).toEqual({
+    ok: false,
+    message: "its RPC did not answer within 2500 ms after the restart: its process ended",
+  });
+});
+
+test("a node whose process runs on is waited for until it answers", async () => {
+  const startedAtMs = systemClock.wallMs();
+  const node = { answersAfterMs: 1_500, advances: true, startedAt: () => startedAtMs };
+  const { verification } = await slowStart(node, { answers: 20_000, healthy: 1_000 });
+  expect(verification).toMatchObject({ ok: true });
 });

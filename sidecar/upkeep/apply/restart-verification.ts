@@ -1,19 +1,24 @@
 import type { Clock } from "../../clock.ts";
 import { pause } from "../../poll.ts";
-import type { BlockRhythm } from "../../health/block-pace.ts";
 import type { NodeHealth } from "../../health/node-health.ts";
-import type { RestartReport } from "../drivers/driver.ts";
+import type { NodeStart, RestartReport } from "../drivers/driver.ts";
 import type { PushLook } from "../observe/push-watch.ts";
+import { heightProgress, type HeightProgress } from "./height-progress.ts";
+import { watchProcess } from "./process-watch.ts";
 
 /** Whether a node came back. */
 export type Verification = Readonly<{ ok: true; tookMs: number } | { ok: false; message: string }>;
 
 /** What the proof needs. */
 export type VerificationOptions = Readonly<{
-  /** Deadline for the height to advance, counted from the end of the restart command. */
+  /** Deadline for the RPC to answer, counted from the end of the restart command: a node may replay its log before. */
+  answersWithinMs: number;
+  /** Deadline for the height to advance, counted from the first answer; and for the answer of a node whose process has ended. */
   healthyWithinMs: number;
-  /** Deadline for metrics, counted likewise. */
+  /** Deadline for metrics, counted from the height's advance. */
   metricsWithinMs: number;
+  /** Whether the restart was made before, so that the node may not have been started yet. */
+  isMade: boolean;
   signal: AbortSignal;
 }>;
 
@@ -22,15 +27,16 @@ export type VerificationDependencies = Readonly<{
   look: (signal: AbortSignal) => Promise<NodeHealth>;
   /** Asks for the node's last push; undefined when metrics are not checked. */
   lastPush: ((signal: AbortSignal) => Promise<PushLook>) | undefined;
+  /** When the node's process started, where the driver can tell. */
+  startedAt?: ((signal: AbortSignal) => Promise<NodeStart>) | undefined;
+  /** Is told what is waited for and until when, at each change of it. */
+  waitsFor?: ((stage: string) => void) | undefined;
 }>;
 
 /** Looks are close together at first, because a node may be back within a second, and then less so. */
 const quickLookMs = 25;
 const slowLookMs = 250;
 const quickForMs = 5_000;
-
-/** For how long a node has to answer without a failure when no new block can prove that it came back. */
-const answersForMs = 1_000;
 
 /**
  * Restarts a node and proves that it came back: the RPC answers, the height is above the last one that the old process
@@ -43,8 +49,9 @@ const answersForMs = 1_000;
 export async function restartAndVerify(
   restart: () => Promise<RestartReport>,
   options: VerificationOptions,
-  { clock, look, lastPush }: VerificationDependencies,
+  dependencies: VerificationDependencies,
 ): Promise<Verification> {
+  const { clock, look, lastPush } = dependencies;
   const beganMs = clock.monotonicMs();
   const pushBefore = await lastPush?.(options.signal);
   const progress = heightProgress(clock);
@@ -55,10 +62,10 @@ export async function restartAndVerify(
     const { complaint } = await restart();
     const said = complaint === undefined ? "" : ` (the restart command said: ${complaint})`;
     progress.restarted();
-    const deadline = AbortSignal.any([options.signal, AbortSignal.timeout(options.healthyWithinMs)]);
-    while (!progress.advanced() && !deadline.aborted) await pause(quickLookMs, deadline);
-    if (!progress.advanced() && !progress.restsAsBefore())
-      return { ok: false, message: `${progress.describe(options.healthyWithinMs)}${said}` };
+    const within = await awaitHeight(progress, options, dependencies);
+    if (!progress.advanced() && !progress.restsAsBefore()) {
+      return { ok: false, message: `${progress.describe()} ${within}${said}` };
+    }
     // A command that complains and ends with status 0 may have left the old process as it was.
     if (complaint !== undefined && !progress.wasDown()) {
       return { ok: false, message: `it was not restarted: it never stopped answering${said}` };
@@ -73,83 +80,52 @@ export async function restartAndVerify(
   return { ok: true, tookMs: clock.monotonicMs() - beganMs };
 }
 
-/** What the heights before, during and after a restart prove. */
-type HeightProgress = Readonly<{
-  /** The restart command has ended. */
-  restarted: () => void;
-  see: (health: NodeHealth) => void;
-  advanced: () => boolean;
-  /** Whether the node answers with the head at which the chain was at rest before it was watched for long. */
-  restsAsBefore: () => boolean;
-  /** Whether a look since before the restart gave no answer. */
-  wasDown: () => boolean;
-  describe: (withinMs: number) => string;
-}>;
-
-function heightProgress(clock: Clock): HeightProgress {
-  let advanced = false;
-  let commandDone = false;
-  let doneMs = 0;
-  let answersSinceMs: number | undefined;
-  let rhythm: BlockRhythm | undefined;
-  let restingAt: number | undefined;
-  let hasReferences = false;
-  let wasDown = false;
-  let isDown = false;
-  let last: number | undefined;
-  let before: number | undefined;
-  let baseline: number | undefined;
-  return {
-    restarted: () => {
-      commandDone = true;
-      doneMs = clock.monotonicMs();
-    },
-    see: (health) => {
-      const { failure, height } = health;
-      hasReferences = health.reference !== undefined;
-      if (!commandDone) ({ rhythm, restingAt } = health);
-      isDown = failure !== undefined;
-      if (isDown) {
-        answersSinceMs = undefined;
-        if (!wasDown) baseline = last;
-        wasDown = true;
-        return;
-      }
-      last = height;
-      if (!commandDone) before = height ?? before;
-      if (!commandDone || height === undefined) return;
-      baseline ??= height;
-      answersSinceMs ??= clock.monotonicMs();
-      const holds = height >= Math.max(baseline, before ?? 0) && clock.monotonicMs() - answersSinceMs >= answersForMs;
-      advanced ||= height > baseline || (holds && isAtRest(health, { height, rhythm, restartedAtMs: doneMs }));
-    },
-    advanced: () => advanced,
-    restsAsBefore: () => {
-      const answers = answersSinceMs !== undefined && clock.monotonicMs() - answersSinceMs >= answersForMs;
-      const rests = before !== undefined && restingAt === before && last === before;
-      return answers && rests && !hasReferences && rhythm === "unknown";
-    },
-    wasDown: () => wasDown,
-    describe: (withinMs) => {
-      const state = last === undefined || isDown ? "its RPC did not answer" : `its height stayed ${last}`;
-      return `${state} within ${withinMs} ms after the restart`;
-    },
+/**
+ * Waits until the height advanced or the time for it is over: first for an answer, which may take as long as a replay of the log
+ * unless the process is known to have ended, then for the height. Tells which time that was.
+ */
+async function awaitHeight(
+  progress: HeightProgress,
+  { answersWithinMs, healthyWithinMs, isMade, signal }: VerificationOptions,
+  { clock, startedAt, waitsFor }: VerificationDependencies,
+): Promise<string> {
+  const doneMs = clock.monotonicMs();
+  await using process = watchProcess(startedAt, { hasRun: !isMade, signal });
+  const stage = () => {
+    const answeredMs = progress.answeredAtMs();
+    if (answeredMs !== undefined) {
+      const within = `within ${healthyWithinMs} ms after its first answer`;
+      return { untilMs: answeredMs + healthyWithinMs, within, waits: answers };
+    }
+    if (!process.hasEnded()) {
+      return {
+        untilMs: doneMs + answersWithinMs,
+        within: `within ${answersWithinMs} ms after the restart`,
+        waits: silent,
+      };
+    }
+    const ms = Math.min(healthyWithinMs, answersWithinMs);
+    return { untilMs: doneMs + ms, within: `within ${ms} ms after the restart: its process ended`, waits: ended };
   };
+  let told: string | undefined;
+  for (;;) {
+    const { untilMs, within, waits } = stage();
+    const nowMs = clock.monotonicMs();
+    if (progress.advanced() || signal.aborted || nowMs >= untilMs) return within;
+    const { text, setting } = waits;
+    if (text !== told) waitsFor?.(`${text} ${new Date(clock.wallMs() + untilMs - nowMs).toISOString()} (${setting}).`);
+    told = text;
+    await pause(quickLookMs, signal);
+  }
 }
 
-/** Whether the chain has no block that the node could show: so say the references, or, without any, the time before the restart. */
-function isAtRest(
-  { reference }: NodeHealth,
-  {
-    height,
-    rhythm,
-    restartedAtMs,
-  }: Readonly<{ height: number; rhythm: BlockRhythm | undefined; restartedAtMs: number }>,
-): boolean {
-  if (reference === undefined) return rhythm === "irregular";
-  const isLater = reference.askedAtMs >= restartedAtMs;
-  return isLater && reference.height !== undefined && reference.height <= height;
-}
+/** What is waited for, up to the time. */
+const silent = {
+  text: "It was started and does not answer yet; it may take until",
+  setting: "restart.answersWithinMs",
+};
+const ended = { text: "Its process has ended since; it may come back until", setting: "restart.healthyWithinMs" };
+const answers = { text: "It answers; its height has to advance by", setting: "restart.healthyWithinMs" };
 
 async function watchHeight(
   progress: HeightProgress,

@@ -35,6 +35,17 @@ export async function incarnationOf(driver: NodeDriver, signal: AbortSignal): Pr
 /** When the node's process started. */
 export type NodeStart = number | "not-running" | "unknown";
 
+/** What `startedAt` says, or `unknown` where the driver has no such thing or does not reach the node. */
+export async function startOf(driver: NodeDriver | undefined, signal: AbortSignal): Promise<NodeStart> {
+  try {
+    return (await driver?.startedAt?.(signal)) ?? "unknown";
+  } catch (error) {
+    if (!(error instanceof DriverError) && !signal.aborted) throw error;
+    // The restart itself says that the driver does not reach the node.
+    return "unknown";
+  }
+}
+
 /** A restart that did not work: what was tried and what came of it. */
 export class DriverError extends Error {
   override readonly name: string = "DriverError";

@@ -1,0 +1,95 @@
+import type { Clock } from "../../clock.ts";
+import type { BlockRhythm } from "../../health/block-pace.ts";
+import type { NodeHealth } from "../../health/node-health.ts";
+
+/** For how long a node has to answer without a failure when no new block can prove that it came back. */
+const answersForMs = 1_000;
+
+/** What the heights before, during and after a restart prove. */
+export type HeightProgress = Readonly<{
+  /** The restart command has ended. */
+  restarted: () => void;
+  see: (health: NodeHealth) => void;
+  advanced: () => boolean;
+  /** When the node first answered after the restart (monotonic). */
+  answeredAtMs: () => number | undefined;
+  /** Whether the node answers with the head at which the chain was at rest before it was watched for long. */
+  restsAsBefore: () => boolean;
+  /** Whether a look since before the restart gave no answer. */
+  wasDown: () => boolean;
+  /** How far it came, for a message that says within which time. */
+  describe: () => string;
+}>;
+
+/** Starts with nothing known; every look is handed to `see`. */
+export function heightProgress(clock: Clock): HeightProgress {
+  let advanced = false;
+  let commandDone = false;
+  let doneMs = 0;
+  let answersSinceMs: number | undefined;
+  let firstAnswerMs: number | undefined;
+  let rhythm: BlockRhythm | undefined;
+  let restingAt: number | undefined;
+  let hasReferences = false;
+  let wasDown = false;
+  let isDown = false;
+  let last: number | undefined;
+  let before: number | undefined;
+  let baseline: number | undefined;
+  return {
+    restarted: () => {
+      commandDone = true;
+      doneMs = clock.monotonicMs();
+    },
+    see: (health) => {
+      const { failure, height } = health;
+      hasReferences = health.reference !== undefined;
+      if (!commandDone) ({ rhythm, restingAt } = health);
+      isDown = failure !== undefined;
+      if (isDown) {
+        answersSinceMs = undefined;
+        if (!wasDown) {
+          baseline = last;
+          // What answered until now was the old process.
+          firstAnswerMs = undefined;
+        }
+        wasDown = true;
+        return;
+      }
+      last = height;
+      if (commandDone) firstAnswerMs ??= clock.monotonicMs();
+      if (!commandDone) before = height ?? before;
+      if (!commandDone || height === undefined) return;
+      baseline ??= height;
+      answersSinceMs ??= clock.monotonicMs();
+      const holds = height >= Math.max(baseline, before ?? 0) && clock.monotonicMs() - answersSinceMs >= answersForMs;
+      advanced ||= height > baseline || (holds && isAtRest(health, { height, rhythm, restartedAtMs: doneMs }));
+    },
+    advanced: () => advanced,
+    answeredAtMs: () => firstAnswerMs,
+    restsAsBefore: () => {
+      const answers = answersSinceMs !== undefined && clock.monotonicMs() - answersSinceMs >= answersForMs;
+      const rests = before !== undefined && restingAt === before && last === before;
+      return answers && rests && !hasReferences && rhythm === "unknown";
+    },
+    wasDown: () => wasDown,
+    describe: () => {
+      if (firstAnswerMs === undefined || last === undefined) return "its RPC did not answer";
+      return isDown ? "its RPC stopped answering and its height did not advance" : `its height stayed ${last}`;
+    },
+  };
+}
+
+/** Whether the chain has no block that the node could show: so say the references, or, without any, the time before the restart. */
+function isAtRest(
+  { reference }: NodeHealth,
+  {
+    height,
+    rhythm,
+    restartedAtMs,
+  }: Readonly<{ height: number; rhythm: BlockRhythm | undefined; restartedAtMs: number }>,
+): boolean {
+  if (reference === undefined) return rhythm === "irregular";
+  const isLater = reference.askedAtMs >= restartedAtMs;
+  return isLater && reference.height !== undefined && reference.height <= height;
+}

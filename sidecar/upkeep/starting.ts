@@ -1,0 +1,29 @@
+import { startOf } from "./drivers/driver.ts";
+import { noteSilence } from "./silence.ts";
+import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
+
+/** Kubernetes tells a container's start in whole seconds. */
+const startPrecisionMs = 1_000;
+
+/**
+ * Until when (wall clock) a silent node may still be starting: it has not answered since it started, and `restart.answersWithinMs` is not
+ * over. Where the driver can't tell when that was, it counts from the first look without an answer, for a node that was never seen to
+ * answer or whose port was closed meanwhile. Undefined when the node answers, does not run, or hangs.
+ */
+export async function startingUntil(
+  memory: UpkeepMemory,
+  { settings, board, clock, health, driver, signal }: UpkeepParts,
+): Promise<number | undefined> {
+  const silence = noteSilence(memory, { board, clock });
+  if (silence === undefined) return undefined;
+  const { answersWithinMs } = settings.restart;
+  const { answeredAtMs } = health.current();
+  const startedAtMs = await startOf(driver, signal);
+  if (startedAtMs === "not-running") return undefined;
+  const silentSinceMs = clock.wallMs() - (clock.monotonicMs() - silence.sinceMs);
+  const untilMs = (startedAtMs === "unknown" ? silentSinceMs : startedAtMs) + answersWithinMs;
+  const hasAnswered =
+    answeredAtMs !== undefined &&
+    (startedAtMs === "unknown" ? !silence.portWasClosed : startedAtMs + startPrecisionMs <= answeredAtMs);
+  return hasAnswered || clock.wallMs() >= untilMs ? undefined : untilMs;
+}
