@@ -21,7 +21,7 @@ const titles: Readonly<Record<ConditionType, Titles>> = {
   VolumeLargeEnough: { right: "The volume grows when it has to", wrong: "The volume can't grow" },
   RestartSettled: { right: "No restart is due", wrong: "A restart is due" },
   Adopted: { right: "The sidecar may act on this node, or only observes", wrong: "The sidecar waits for your word" },
-  Unheld: { right: "The sidecar acts by itself", wrong: "Held: the sidecar does not act" },
+  Unheld: { right: "No hold is in force", wrong: "Held: the sidecar does not act" },
 };
 
 /** A condition's title as the page shows it. */

@@ -18,7 +18,7 @@ export function liftHold({ hash, release }: HeldState, { state, board, events, c
     events.add("hold", 'The hold is lifted: "gatehouse resume" was run.');
   }
   if (state.hold.get() === undefined) {
-    board.set({ type, status: "True", reason: "NoHold", message: "The sidecar acts by itself." });
+    board.set({ type, status: "True", reason: "NoHold", message: "No hold is in force." });
     return;
   }
   const message = `${hold?.message ?? ""} Change the desired state, or run \`${command("resume")}\` when the cause is mended.`;

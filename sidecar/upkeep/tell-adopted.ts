@@ -37,7 +37,10 @@ export function tellAdopted(shown: ShownPlan, memory: UpkeepMemory, parts: Upkee
 
 /** A plan in one paragraph. */
 function planWords({ steps, problems }: ShownPlan): string {
-  const open = problems.length === 0 ? "" : ` Not planned yet: ${problems.join("; ")}.`;
+  const open =
+    problems.length === 0
+      ? ""
+      : ` Not planned yet: ${problems.map((problem) => problem.replace(/\.$/, "")).join("; ")}.`;
   if (steps.length === 0) return `Its plan: nothing to change now.${open}`;
   return `Its plan: ${steps.map((step, index) => `${index + 1}. ${step}`).join("; ")}.${open}`;
 }
