@@ -13,9 +13,6 @@ const signersMin = Math.floor((validatorAddresses.length * 2) / 3) + 1;
 
 /** Proof that a quorum of validators stands for a block (a devnet value; specification, `debug_getBlockProof`). */
 export type BlockProof = Readonly<{
-  blockNumber: Hex.Hex;
-  /** What is signed. */
-  blockHash: Hex.Hex;
   /** The signers' BLS12-381 public keys: compressed points of G1, 48 bytes. */
   signers: readonly Hex.Hex[];
   /** The signers' signatures in one: a compressed point of G2, 96 bytes. */
@@ -23,7 +20,7 @@ export type BlockProof = Readonly<{
 }>;
 
 /**
- * Signs a block in the name of the devnet's validators. The signature is a real one: it verifies against the sum of the signers'
+ * Signs a block's hash in the name of the devnet's validators. The signature is a real one: it verifies against the sum of the signers'
  * keys. The keys are derived from the validators' addresses, so that a block's proof is always the same.
  */
 export function proveBlock(block: Pick<Block, "number" | "hash">): BlockProof {
@@ -34,8 +31,6 @@ export function proveBlock(block: Pick<Block, "number" | "hash">): BlockProof {
   const sum = signers.reduce((total, address) => (total + signingKey(address)) % groupOrder, 0n);
   const signature = Bls.sign({ payload: block.hash, privateKey: Hex.fromNumber(sum, { size: 32 }) });
   return {
-    blockNumber: block.number,
-    blockHash: block.hash,
     signers: signers.map(blsPublicKey),
     aggregateSignature: BlsPoint.toHex(signature),
   };

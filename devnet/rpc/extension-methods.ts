@@ -14,19 +14,28 @@ export function extensionMethods(node: Node): MethodGroup {
     const [id] = readParams([blockNumberOrTag], params);
     return requireBlock(node, id);
   };
+  const tell = numberForm(node);
+  const identity = ({ number, hash: blockHash }: Block) => ({ blockNumber: tell(Number(number)), blockHash });
   return {
     eth_getProposerByTxHash: async (params) => {
       const [transaction] = readParams([hash], params);
       const receipt = await node.anvil.request<Receipt | null>("eth_getTransactionReceipt", [transaction]);
       const block = receipt === null ? null : await readBlock(node, receipt.blockHash);
-      return block === null ? null : { transactionHash: transaction, ...proposal(block) };
+      if (block === null) return null;
+      const validatorIndex = tell(validatorAddresses.indexOf(block.miner));
+      return { transactionHash: transaction, ...identity(block), proposer: block.miner, validatorIndex };
     },
     eth_getProposersByBlockNumber: async (params) => proposers(await read(params)),
     debug_getValidatorInfo: async (params) => {
       const [id] = readParams([blockNumberOrTag.optional()], params);
-      return validatorInfo(await requireBlock(node, id ?? "latest"));
+      const block = await requireBlock(node, id ?? "latest");
+      return { ...identity(block), ...(await validatorInfo(Number(block.number), tell)) };
     },
-    debug_getBlockProof: async (params) => (await import("./block-proof.ts")).proveBlock(await read(params)),
+    debug_getBlockProof: async (params) => {
+      const { proveBlock } = await import("./block-proof.ts");
+      const block = await read(params);
+      return { ...identity(block), ...proveBlock(block) };
+    },
     debug_getBlockReadStates: async (params) => {
       const block = await read(params);
       return { ...identity(block), states: await readStates(node, block) };
@@ -38,18 +47,16 @@ export function extensionMethods(node: Node): MethodGroup {
     debug_getBlockWriteSetKeys: async (params) => stateKeys(await writtenStates(node, await read(params))),
     debug_protocolVersion: async (params) => {
       readParams([], params);
-      return protocolVersion(node, await requireBlock(node, "finalized"));
+      const stable = await requireBlock(node, "finalized");
+      return protocolVersion(node, tell(Number(stable.number)));
     },
   };
 }
 
-function identity(block: Block) {
-  return { blockNumber: block.number, blockHash: block.hash };
-}
+type NumberForm = (value: number) => Hex | number;
 
-function proposal(block: Block) {
-  const index = validatorAddresses.indexOf(block.miner);
-  return { ...identity(block), proposer: block.miner, validatorIndex: toHex(index) };
+function numberForm({ numbers = "hexadecimal" }: Node): NumberForm {
+  return numbers === "decimal" ? (value) => value : (value) => `0x${value.toString(16)}`;
 }
 
 /** The one proposer of a block; nobody proposed the genesis block. */
@@ -57,18 +64,16 @@ function proposers(block: Block): readonly Hex[] {
   return Number(block.number) === 0 ? [] : [block.miner];
 }
 
-async function validatorInfo(block: Block) {
+async function validatorInfo(height: number, tell: NumberForm) {
   const { blsPublicKey } = await import("./block-proof.ts");
-  const height = Number(block.number);
   return {
-    ...identity(block),
     nextProposer: proposerOf(height + 1),
     validators: validatorAddresses.map((address, index) => ({
-      index: toHex(index),
+      index: tell(index),
       address,
       blsPublicKey: blsPublicKey(address),
-      votingPower: "0x1",
-      proposedBlocks: toHex(proposedBlocks(height, index)),
+      votingPower: tell(1),
+      proposedBlocks: tell(proposedBlocks(height, index)),
     })),
   };
 }
@@ -80,16 +85,12 @@ function proposedBlocks(height: number, index: number): number {
 }
 
 /** Devnet has one specification version, which never changes; the stable block is the newest final one. */
-function protocolVersion({ version }: Node, stable: Block) {
+function protocolVersion({ version }: Node, currentStableBlock: Hex | number) {
   return {
     binaryVersion: version,
     currentSpecVersion: 1,
-    currentStableBlock: stable.number,
+    currentStableBlock,
     higherSpecVersions: [],
     protocolVersion: 1,
   };
-}
-
-function toHex(value: number): Hex {
-  return `0x${value.toString(16)}`;
 }

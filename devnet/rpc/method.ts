@@ -8,6 +8,8 @@ export type Node = Readonly<{
   version: string;
   /** What `web3_clientVersion` answers; a devnet's own where it is not given. */
   clientVersion?: string | undefined;
+  /** How numbers are told whose form the specification does not show; hexadecimal where it is not given. */
+  numbers?: "hexadecimal" | "decimal" | undefined;
 }>;
 
 /** What a method may know about who calls. */

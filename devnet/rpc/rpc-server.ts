@@ -21,7 +21,7 @@ export type RpcServerOptions = Readonly<{
   webSocketPortSetting: string;
   /** The node's version, e.g. `0.16.2`: for `web3_clientVersion` and `debug_protocolVersion`. */
   version: string;
-  /** A strict node names another client, and answers errors with an HTTP status of their own. */
+  /** A strict node names another client, answers errors with an HTTP status of their own, and tells made-up numbers in decimal. */
   profile?: NodeProfile;
 }>;
 
@@ -52,7 +52,7 @@ export async function startRpcServer(
   const node = {
     anvil: withPrunedStates(anvil),
     version: options.version,
-    ...(isStrict ? { clientVersion: strictClient } : {}),
+    ...(isStrict ? { clientVersion: strictClient, numbers: "decimal" as const } : {}),
   };
   const handler = createMessageHandler({ methods: createMethodTable(node), observe: observeCall, log });
   await using starting = new AsyncDisposableStack();

@@ -3,6 +3,7 @@ import type { Hex } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { startAnvil, type Anvil } from "../anvil/anvil.ts";
 import { startRpcServer, type RpcServer } from "../rpc/rpc-server.ts";
+import type { NodeProfile } from "../workspace/node-profile.ts";
 
 const testMnemonic = "test test test test test test test test test test test junk";
 export const testChainId = 1672;
@@ -31,10 +32,10 @@ export type TestNode = AsyncDisposable &
   }>;
 
 export async function startTestNode(
-  options: Readonly<{ stateDirectory?: string; blockTimeSeconds?: number }> = {},
+  options: Readonly<{ stateDirectory?: string; blockTimeSeconds?: number; profile?: NodeProfile }> = {},
 ): Promise<TestNode> {
   const log = pino({ level: "silent" });
-  const { stateDirectory, blockTimeSeconds = neverSeconds } = options;
+  const { stateDirectory, blockTimeSeconds = neverSeconds, profile = "standard" } = options;
   await using starting = new AsyncDisposableStack();
   const anvil = starting.use(
     await startAnvil(
@@ -53,6 +54,7 @@ export async function startTestNode(
         httpPortSetting: "HTTP_PORT",
         webSocketPortSetting: "WEBSOCKET_PORT",
         version: "0.16.2",
+        profile,
       },
       { anvil, log },
     ),
