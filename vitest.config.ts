@@ -30,10 +30,10 @@ export default defineConfig({
       {
         test: {
           name: "integration-strict",
+          // Not test/sidecar/no-watches: no node runs there, it is about the kernel's watches.
           include: [
             "sidecar/upkeep/*.integration.test.ts",
-            "test/sidecar/upkeep-of-devnet.integration.test.ts",
-            "test/sidecar/metrics-arriving.integration.test.ts",
+            "test/sidecar/{adopt,another-node,hard-places,killed-at-each-step,metrics-arriving,shared-job,upgrade,upkeep-of-devnet}.integration.test.ts",
           ],
           exclude: ["node_modules/**"],
           env: { GATEHOUSE_DEVNET_PROFILE: "strict" },

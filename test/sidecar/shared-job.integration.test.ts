@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { startStandIn } from "#devnet/pushgateway/stand-in.ts";
-import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
+import { driftedConfig, startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
 const listen = { host: "127.0.0.1", port: 0, requestTimeoutMs: 5_000, bodyLimitBytes: 1_000_000 };
@@ -21,7 +21,7 @@ test("two nodes that push under one job are noticed at the Pushgateway, and the 
     { listen, limits: { groups: 10, samples: 1_000 } },
     { log, metrics: new Registry() },
   );
-  await using node = await createFakeNode(driftedConfig.replace('push_interval": 5', 'push_interval": 1'));
+  await using node = await startFakeNode(driftedConfig.replace('push_interval": 5', 'push_interval": 1'));
   await using upkeep = await runUpkeep(node, {
     GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: gateway.url,
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
