@@ -58,8 +58,8 @@ async function switchOn(
   }
   // The next attempt comes with the next regular query.
   memory.prunedOn = observer.pruneInfo();
-  const said = enabled.value === "" ? "." : `: ${enabled.value}`;
-  const message = `node_cli prune --enable_auto_prune ended with status 0, but enable_auto_prune does not read 1${said}`;
+  const said = enabled.value === "" ? "" : ` It said: ${enabled.value}`;
+  const message = `node_cli prune --enable_auto_prune ended with status 0, but enable_auto_prune does not read 1; run it by hand to see why.${said}`;
   board.set({ type: "AutoPruneOn", status: "False", reason: "NotSwitchedOn", message });
 }
 
