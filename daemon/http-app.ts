@@ -20,6 +20,8 @@ export type App = Hono<AppVariables>;
 export type AppOptions = Readonly<{
   /** Larger bodies are answered 413. */
   bodyLimitBytes: number;
+  /** Whether a Host header may ask; absent: every one may. Others are answered 403. */
+  isAllowedHost?: (header: string | undefined) => boolean;
 }>;
 
 /** What an application works with. */
@@ -37,6 +39,15 @@ export function createApp(options: AppOptions, { log, metrics }: AppDependencies
   const app: App = new Hono<AppVariables>();
   app.use(requestId());
   if (metrics !== undefined) app.use(measured(metrics));
+  const { isAllowedHost } = options;
+  if (isAllowedHost !== undefined) {
+    app.use((c, next) => {
+      const host = c.req.header("Host");
+      if (isAllowedHost(host)) return next();
+      const error = `this host is not served here: ${host ?? "none"}; ask by address, or add its name to allowedHosts`;
+      return Promise.resolve(c.json({ error }, 403));
+    });
+  }
   app.use(
     bodyLimit({
       maxSize: options.bodyLimitBytes,

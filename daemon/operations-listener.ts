@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import { allowedHost, type AllowedHosts } from "./allowed-host.ts";
 import { createApp } from "./http-app.ts";
 import { listenHttp, type HttpListener, type ListenOptions } from "./http-listener.ts";
 import type { Logger } from "./log.ts";
@@ -15,10 +16,10 @@ const bodyLimitBytes = 1_024;
  * @throws {StartupError} when the port is taken or the address is not this machine's.
  */
 export async function listenForOperations(
-  options: ListenOptions,
+  options: ListenOptions & AllowedHosts,
   { log, metrics, readiness }: Readonly<{ log: Logger; metrics: Registry; readiness: () => Readiness }>,
 ): Promise<HttpListener> {
-  const app = createApp({ bodyLimitBytes }, { log });
+  const app = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(options) }, { log });
   operationsRoutes(app, { metrics, readiness });
   return listenHttp(app, options);
 }

@@ -11,6 +11,16 @@ export const port = z.int().min(0).max(65_535).meta({ expected: "a port number f
 /** An address to listen on. */
 export const host = z.string().min(1).meta({ expected: "an IP address or host name to listen on" });
 
+/** Names by which an operator's listener may be asked; see `allowed-host.ts`. */
+export const allowedHosts = z
+  .array(z.string().min(1).max(253))
+  .max(64)
+  .default([])
+  .describe(
+    "Host names, without port, that a request's Host may name beside addresses and localhost; none: any, but on loopback none else (DNS rebinding)",
+  )
+  .meta({ expected: "up to 64 host names, separated by commas" });
+
 /** A whole number greater than zero. */
 export const positiveInteger = z.int().min(1).meta({ expected: "a whole number, 1 or more" });
 

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from "node:net";
+import { isLoopback } from "#daemon/loopback.ts";
 import { environmentName } from "#daemon/settings-leaf.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { FacilitatorSettings } from "./settings.ts";
@@ -6,10 +6,6 @@ import type { FacilitatorSettings } from "./settings.ts";
 /** Settings that say who is served. */
 export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "payees" | "openToAnybody"> &
   Readonly<{ listen: Readonly<{ host: string }> }>;
-
-const loopback = new BlockList();
-loopback.addSubnet("127.0.0.0", 8);
-loopback.addAddress("::1", "ipv6");
 
 /**
  * Refuses to pay the gas of anybody's payments by oversight: who can reach the facilitator from another machine needs an API key, or
@@ -28,9 +24,4 @@ export function refuseServingAnybody({ listen: { host }, apiKeys, payees, openTo
 
 function name(...path: readonly string[]): string {
   return environmentName("facilitator", path);
-}
-
-function isLoopback(host: string): boolean {
-  const version = isIP(host);
-  return version === 0 ? host === "localhost" : loopback.check(host, version === 6 ? "ipv6" : "ipv4");
 }

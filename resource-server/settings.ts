@@ -3,6 +3,7 @@ import { postgresSettings } from "#daemon/postgres-settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
   address,
+  allowedHosts,
   bytes,
   chainId,
   filePath,
@@ -30,6 +31,7 @@ export const resourceServerSettings = defineSettings("resource-server", {
   operations: section({
     host: host.default("127.0.0.1").describe("Address of the health and metrics listener; nothing is sold there"),
     port: port.default(9601).describe("Port of the health and metrics listener: /livez, /readyz, /metrics"),
+    allowedHosts,
     requestTimeoutMs: milliseconds
       .default(5_000)
       .describe("How long a client of that listener may take to send a request"),

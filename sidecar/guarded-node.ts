@@ -1,3 +1,4 @@
+import { allowedHost, type AllowedHosts } from "#daemon/allowed-host.ts";
 import { createApp, type App } from "#daemon/http-app.ts";
 import { operationsRoutes } from "#daemon/operations-routes.ts";
 import type { ServiceContext } from "#daemon/service.ts";
@@ -17,7 +18,7 @@ import type { EventLog } from "./tell/event-log.ts";
 const bodyLimitBytes = 1_024;
 
 /** Which node is watched, and how its gateway is. */
-export type GuardedNodeSettings = WatchedNode & Readonly<{ gateway: GatewaySettings }>;
+export type GuardedNodeSettings = WatchedNode & Readonly<{ gateway: GatewaySettings; listen: AllowedHosts }>;
 
 /** What guarding a node takes. */
 export type GuardedNodeDependencies = Readonly<{
@@ -56,7 +57,7 @@ export async function guardNode(
   const { httpUrl, webSocketUrl } = settings.node;
   const node = { httpUrl, webSocketUrl, fitness: () => nodeFitness({ hasReferences }, { board, clock }) };
   const gateway = resources.use(await startGateway(settings.gateway, { log, metrics, node, settingNames, signal }));
-  const operations = createApp({ bodyLimitBytes }, { log, metrics });
+  const operations = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(settings.listen) }, { log, metrics });
   operationsRoutes(operations, { metrics, readiness: () => nodeReadiness(board, gateway.readiness) });
   return { board, charts, health, urls: namedListeners(gateway.urls), operations };
 }

@@ -1,7 +1,16 @@
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
 import { createFakeNode } from "./testing/fake-node.ts";
 import { runSidecar } from "./testing/run-sidecar.ts";
 import { until } from "./testing/until.ts";
+
+/** The status of an answer to a request that names this host. */
+async function statusBy(host: string, url: string): Promise<number | undefined> {
+  const [response] = (await once(get(url, { headers: { Host: host } }), "response")) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
 
 test("the sidecar tells how the node is: probes from state, status as JSON, a page for a person", async () => {
   await using node = await createFakeNode();
@@ -23,4 +32,9 @@ test("the sidecar tells how the node is: probes from state, status as JSON, a pa
   expect(await page.text()).toContain('<html lang="en">');
   expect((await at("/page/page.js")).headers.get("content-type")).toContain("text/javascript");
   expect(await (await at("/metrics")).text()).toContain('gatehouse_condition{type="ConfigCurrent"} 1');
+  // A page whose name was made to resolve to this machine reads nothing.
+  for (const path of ["/status", "/metrics", "/"]) {
+    expect(await statusBy("evil.example", `${urls["sidecar"]}${path}`)).toBe(403);
+    expect(await statusBy("localhost", `${urls["sidecar"]}${path}`)).toBe(200);
+  }
 });

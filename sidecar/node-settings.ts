@@ -1,11 +1,21 @@
 import { z } from "zod";
-import { chainId, filePath, host, httpUrl, milliseconds, port, webSocketUrl } from "#daemon/setting-types.ts";
+import {
+  allowedHosts,
+  chainId,
+  filePath,
+  host,
+  httpUrl,
+  milliseconds,
+  port,
+  webSocketUrl,
+} from "#daemon/setting-types.ts";
 import { section } from "#daemon/settings.ts";
 
 /** Where the sidecar's own health, metrics, status and page are served. */
 export const listenSection = section({
   host: host.default("127.0.0.1").describe("Address of the health, metrics and status listener"),
   port: port.default(9600).describe("Port of the health, metrics and status listener"),
+  allowedHosts,
   requestTimeoutMs: milliseconds.default(5_000).describe("How long a client may take to send a request"),
 });
 

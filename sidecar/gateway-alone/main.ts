@@ -17,7 +17,7 @@ async function start(settings: GatewayAloneSettings, context: ServiceContext) {
   const events = recentEvents(clock);
   const names = settingNames(gatewaySettings.service);
   const guarded = await guardNode(
-    { node: { httpUrl, webSocketUrl, chainId }, health, lag, gateway: own },
+    { node: { httpUrl, webSocketUrl, chainId }, health, lag, listen, gateway: own },
     { context, clock, events, settingNames: names },
   );
   const { board, charts, operations, urls } = guarded;

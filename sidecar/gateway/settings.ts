@@ -71,8 +71,10 @@ const callersSection = section({
   corsOrigins: z
     .array(z.string().min(1))
     .max(64)
-    .default(["*"])
-    .describe("Web origins that may call the public and the private listener; * means all, empty means none")
+    .optional()
+    .describe(
+      "Web origins that may call the public and the private listener; * means all, empty means none. Default: all, but none for a listener on loopback",
+    )
     .meta({ expected: "up to 64 origins such as https://app.example, separated by commas, or *" }),
 });
 

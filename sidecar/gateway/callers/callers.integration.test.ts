@@ -139,6 +139,15 @@ describe("callers", () => {
     ).toContain("403");
   });
 
+  it("are no browser's pages on loopback, unless their origins are set", async () => {
+    const page = { Origin: "https://dapp.example" };
+    const refused = await post(gateway.url, chainId, page);
+    expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([403, null]);
+    await using open = await startTestGateway(node, { callers: { corsOrigins: ["https://dapp.example"] } });
+    const served = await post(open.url, chainId, page);
+    expect([served.status, served.headers.get("access-control-allow-origin")]).toEqual([200, "https://dapp.example"]);
+  });
+
   /** What the log says of a file that has turned bad, as soon as it says it. */
   const toldWrong = async (setting: string, problem: string) => {
     const wanted = (line: string) => line.includes(`${setting}: `) && line.includes(problem);

@@ -12,7 +12,11 @@ describe.each([
   let gateway: TestGateway;
   beforeEach(async () => {
     node = await startFakeNode();
-    gateway = await startTestGateway(node, { listener: { fastPath }, head: { tellAgeAfterMs: 60_000 } });
+    gateway = await startTestGateway(node, {
+      listener: { fastPath },
+      head: { tellAgeAfterMs: 60_000 },
+      callers: { corsOrigins: ["*"] },
+    });
   });
   afterEach(async () => {
     await gateway[Symbol.asyncDispose]();

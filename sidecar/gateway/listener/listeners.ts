@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
+import { isLoopback } from "#daemon/loopback.ts";
 import { clientAddress } from "../callers/client-address.ts";
 import { networkList } from "../callers/network-list.ts";
 import type { ListenerName } from "../callers/caller.ts";
@@ -75,7 +76,7 @@ export async function startListeners(
         dropped,
         limited,
         ageHeaders: () => headAgeHeaders(blockAgeMs(), settings.head.tellAgeAfterMs),
-        corsHeaders: corsHeaders(isInternal ? [] : settings.callers.corsOrigins),
+        corsHeaders: corsHeaders(isInternal ? [] : originsFor(host, settings)),
         isAllowedHost: allowedHost(isInternal ? settings.internal.allowedHosts : []),
       },
     );
@@ -97,6 +98,11 @@ export async function startListeners(
     subscriptions: () => sum((listener) => listener.subscriptions()),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** What listens on loopback is for this machine's programs: a page from anywhere that its browser shows is none of them. */
+function originsFor(host: string, { callers }: GatewaySettings): readonly string[] {
+  return callers.corsOrigins ?? (isLoopback(host) ? [] : ["*"]);
 }
 
 function watchApiKeys(
