@@ -128,7 +128,7 @@ export const configSchema = z.strictObject({
   nodeVersion: z
     .string()
     .regex(/^v?\d+\.\d+(\.\d+)?([-+][0-9A-Za-z.+-]+)?$/)
-    .default("0.16.2")
+    .optional()
     .meta({ expected: "the node's version, such as 0.16.2" }),
   metricsPushIntervalSeconds: seconds.default(10),
   chainId: chainId.default(1_672),

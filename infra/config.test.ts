@@ -49,7 +49,7 @@ describe("parseConfig", () => {
   });
 
   it("asks for the address that peers are told, where only a person knows it", () => {
-    const real = { nodeImage: "node:1@sha256:0", nodeUser: "1000" };
+    const real = { nodeImage: "node:1@sha256:0", nodeUser: "1000", nodeVersion: "0.16.2" };
     expect(problemsOf(real)[0]).toMatch(
       /^hostIp: missing; expected the IP address at which peers reach the Docker host/,
     );
@@ -82,6 +82,18 @@ describe("parseConfig", () => {
     expect(problemsOf(both)).toEqual([
       "gatewayApi: found beside ingress; expected one public way in. Remove one of the two.",
     ]);
+  });
+
+  it("asks for the version of a real node whose image's tag does not tell it", () => {
+    const real = { nodeUser: "1000", hostIp: "203.0.113.10" };
+    const untold = ["evm/node@sha256:0", "evm/node:latest", "evm/node:2026.11.1", "evm/node:stable-0.15.0"];
+    for (const nodeImage of untold) {
+      expect(problemsOf({ ...real, nodeImage })).toEqual([
+        "nodeVersion: missing; expected the version of the node's release, because the tag of nodeImage does not tell it and the first node.conf is made before the node can be asked. Set it with `pulumi config set nodeVersion …`, e.g. 0.16.2.",
+      ]);
+      expect(problemsOf({ ...real, nodeImage, nodeVersion: "0.15.0" })).toEqual([]);
+    }
+    expect(problemsOf({ ...real, nodeImage: "evm/node:v0.15.0@sha256:0" })).toEqual([]);
   });
 
   it("asks for the user of a real node's image", () => {

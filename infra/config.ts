@@ -4,6 +4,7 @@ import { publicWayProblems } from "./public-way.ts";
 import { ownDatabaseProblems } from "./spec/own-database.ts";
 import { peerProblems } from "./spec/peers.ts";
 import { nodeKeyProblems } from "./spec/node-keys.ts";
+import { nodeVersionProblems } from "./spec/node-version.ts";
 import { pushgatewayProblems } from "./spec/push-target.ts";
 import { replicationProblems } from "./spec/replication.ts";
 import { ConfigError, type ConfigProblem } from "./spec/config-problem.ts";
@@ -128,7 +129,7 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
         "missing; expected the number of the user that nodeImage runs as, because the sidecar shares its files. `docker image inspect` shows it under Config.User.",
     });
   }
-  return problems;
+  return [...problems, ...nodeVersionProblems(config)];
 }
 
 /** Kubernetes takes images by reference: there is no engine here that could build them for the cluster. */

@@ -105,6 +105,20 @@ describe("a real node on Docker", () => {
     expect(container("sidecar")["envs"]).toContain("GATEHOUSE_SIDECAR_NODE_CONFIG_PATH=/data/conf/node.conf");
   });
 
+  it("has the version of its image's tag where the stack sets none, from the first node.conf on", async () => {
+    const payTo = `0x${"01".repeat(20)}`;
+    const old = nodeImage.replace("0.16.2", "0.15.0");
+    const before = recorded;
+    const settings = { ...config, ...own, nodeImage: old, payTo, hostIp: "203.0.113.10" };
+    recorded = await deployedStack(settings, { preview: false });
+    const envs = container("sidecar")["envs"];
+    const files = JSON.stringify(container("node-conf"));
+    recorded = before;
+    expect(envs).toContain("GATEHOUSE_SIDECAR_NODE_VERSION=0.15.0");
+    expect(files).toContain("pamir_cetina_job_name");
+    expect(files).not.toContain("storage_cetina_job_name");
+  });
+
   it("gets other volumes for its programs with another image, and the same for its data", async () => {
     const before = volumeNamed("gh-node-bin");
     const upgraded = { ...config, ...own, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10" };

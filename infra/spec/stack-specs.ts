@@ -10,6 +10,7 @@ import type { ProgramPlace } from "./node-conf.ts";
 import { nodeKeysOf } from "./node-keys.ts";
 import { nodePorts } from "./node-layout.ts";
 import type { NodeArgs } from "./node-spec.ts";
+import { nodeVersionOf } from "./node-version.ts";
 import { payeesOf } from "./payees.ts";
 import { ownDatabaseOf } from "./own-database.ts";
 import { hostAddress, peerPort } from "./peers.ts";
@@ -72,7 +73,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
     node: nodeArgs(config, context, { imageUser, jobName, push }),
     sidecar: {
       chainId: config.chainId,
-      nodeVersion: config.nodeVersion,
+      nodeVersion: nodeVersionOf(config),
       nodeImage: config.nodeImage,
       nodeImageUser: imageUser,
       nodeHost: addresses.nodeOfSidecar,
@@ -121,7 +122,7 @@ function nodeArgs(
 ): NodeArgs {
   return {
     chainId: config.chainId,
-    version: config.nodeVersion,
+    version: nodeVersionOf(config),
     imageUser,
     pushEdge: push.edge,
     healthCommand: config.nodeHealthCommand,

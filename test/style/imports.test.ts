@@ -25,6 +25,8 @@ const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
     /^daemon\/(settings[a-z-]*|setting-types|url-authority|version)\.ts$/,
     /^(sidecar|sidecar\/engine-proxy|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/settings\.ts$/,
     /^resource-server\/route-problems\.ts$/,
+    // What an image's tag says of the version is read as the sidecar reads it.
+    /^sidecar\/upkeep\/observe\/node-version\.ts$/,
   ],
   policies: [/^sidecar\/upkeep\/(lint\/lint-config|observe\/node-version|plan\/monitor-keys)\.ts$/],
   test: [/./],
