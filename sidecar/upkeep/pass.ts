@@ -10,6 +10,7 @@ import { liftHold } from "./lift-hold.ts";
 import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
 import { dataPathOf } from "./observe/data-path.ts";
 import { plan } from "./plan/plan.ts";
+import { isRightForSomeVersion } from "./plan/right-for-some-version.ts";
 import { showPlan } from "./shown-plan.ts";
 import { tellAdopted } from "./tell-adopted.ts";
 import { tellVersion } from "./tell-version.ts";
@@ -43,6 +44,8 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<Pa
   const wanted = { hash: desiredHash(desired), release: version?.release };
   liftHold(wanted, parts);
   if (document !== undefined) keepIdentity(document, parts);
+  memory.mayTellVersion =
+    version === undefined && document !== undefined && isRightForSomeVersion(document, desired.monitor);
   const pruneInfo = observer.pruneInfo();
   const { doubt } = resolution;
   const planned = plan({ document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() }, desired);

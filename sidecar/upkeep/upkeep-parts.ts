@@ -62,6 +62,8 @@ export type UpkeepMemory = {
   contentSinceMs: number;
   /** What was wrong with it then: contents that can't be read all have no hash. */
   problemReason: ConfigProblemReason | undefined;
+  /** Whether the node's version is not known, and node.conf is right for a node of some version. */
+  mayTellVersion: boolean;
   /** The last document that could be used. */
   document: ConfigDocument | undefined;
   /** Meaning of what the node had read before node.conf drifted, and when that was (wall clock); then it is not known. */

@@ -1,7 +1,7 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createFakeNode, type FakeNode } from "../testing/fake-node.ts";
+import { createFakeNode, driftedConfig, type FakeNode } from "../testing/fake-node.ts";
 import { runUpkeep } from "../testing/run-upkeep.ts";
 
 const noRestart = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" };
@@ -37,6 +37,35 @@ test("where nothing tells the version, nothing is written, and what to set is sa
     "The node's version is not known, so neither is the naming of monitor_config; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).",
   );
   expect(await node.config()).toContain("pamir");
+});
+
+test("a node that alone can tell its version is let start with a node.conf that is right for some version, and then has its keys named", async () => {
+  await using node = await createFakeNode();
+  await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" });
+  await upkeep.reason("ConfigCurrent", "VersionUnknown");
+  expect(upkeep.upkeep.configured()).toEqual({
+    ok: true,
+    message:
+      "The node's version is not known; node.conf is right for a node of some version, so it may start and tell. To have the names of the keys judged before, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).",
+  });
+  await node.start();
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  expect(await node.config()).toContain('"storage_cetina_job_name": "node-7"');
+});
+
+test.each([
+  ["a value that is wrong under any name", driftedConfig.replace('push_interval": 5', 'push_interval": 0')],
+  ["no monitor_config", '{ "chain": {}, "storage": {} }'],
+])("a node.conf with %s holds the node back, and what to set is said", async (_, config) => {
+  await using node = await createFakeNode(config);
+  await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" });
+  await upkeep.reason("ConfigCurrent", "VersionUnknown");
+  const { ok, message } = upkeep.upkeep.configured();
+  expect(ok).toBe(false);
+  expect(message).toBe(
+    "The node's version is not known, so neither is the naming of monitor_config; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION). node.conf needs changes under the names of any version, so the node is held back where it waits for /startupz, and can't tell its version itself.",
+  );
+  expect(await node.config()).toBe(config);
 });
 
 test("pruning that is on but does not move while blocks come is told, until it moves", async () => {

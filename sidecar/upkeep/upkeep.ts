@@ -134,6 +134,7 @@ function emptyMemory(): UpkeepMemory {
     contentHash: undefined,
     contentSinceMs: 0,
     problemReason: undefined,
+    mayTellVersion: false,
     document: undefined,
     nodeHad: undefined,
     pruneProgress: undefined,
@@ -151,6 +152,12 @@ function emptyMemory(): UpkeepMemory {
   };
 }
 
+/** Nothing but the started node can tell: held back for its version, it would be so for ever. */
+const tellsItself =
+  "The node's version is not known; node.conf is right for a node of some version, so it may start and tell. To have the names of the keys judged before, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).";
+const heldBack =
+  "node.conf needs changes under the names of any version, so the node is held back where it waits for /startupz, and can't tell its version itself.";
+
 function configured(memory: UpkeepMemory, { board, settings, state }: UpkeepParts): ReadinessCheck {
   if (!memory.passed) return { ok: false, message: "The configuration has not been looked at yet." };
   const condition = board.get("ConfigCurrent");
@@ -160,5 +167,8 @@ function configured(memory: UpkeepMemory, { board, settings, state }: UpkeepPart
   if (authority === "waits")
     return { ok: true, message: "The sidecar changes nothing before gatehouse adopt is said." };
   if (state.hold.get() !== undefined) return { ok: true, message: "A hold is in force." };
-  return { ok: condition?.status === "True", message: condition?.message ?? "node.conf can't be used yet." };
+  if (memory.mayTellVersion) return { ok: true, message: tellsItself };
+  const message = condition?.message ?? "node.conf can't be used yet.";
+  if (condition?.reason === "VersionUnknown") return { ok: false, message: `${message} ${heldBack}` };
+  return { ok: condition?.status === "True", message };
 }
