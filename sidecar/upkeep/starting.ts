@@ -7,7 +7,7 @@ const startPrecisionMs = 1_000;
 
 /**
  * Until when (wall clock) a silent node may still be starting: it has not answered since it started, and `restart.answersWithinMs` is not
- * over. Where the driver can't tell when that was, it counts from the first look without an answer, for a node that was never seen to
+ * over. A node whose process is gone is not starting. Where the driver can't tell when that was, it counts from the first look without an answer, for a node that was never seen to
  * answer or whose port was closed meanwhile. Undefined when the node answers, does not run, or hangs.
  */
 export async function startingUntil(
@@ -15,7 +15,12 @@ export async function startingUntil(
   { settings, board, clock, health, driver, signal }: UpkeepParts,
 ): Promise<number | undefined> {
   const silence = noteSilence(memory, { board, clock });
-  if (silence === undefined) return undefined;
+  const runs = settings.lag.restart && (await driver?.runs?.()) === true;
+  if (silence === undefined) {
+    memory.processWasSeen = runs;
+    return undefined;
+  }
+  if (memory.processWasSeen && !runs) return undefined;
   const { answersWithinMs } = settings.restart;
   const { answeredAtMs } = health.current();
   const startedAtMs = await startOf(driver, signal);

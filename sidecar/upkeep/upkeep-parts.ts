@@ -79,6 +79,8 @@ export type UpkeepMemory = {
   unwellSinceMs: number | undefined;
   /** That the node has not answered. */
   silence: Silence | undefined;
+  /** Whether the node's process was seen while it answered: one that is not seen any more has ended. */
+  processWasSeen: boolean;
   /** Until when a silent node may still be starting (wall clock). */
   startingUntilMs: number | undefined;
   /** What the restart that runs waits for, and until when. */

@@ -95,22 +95,16 @@ test("a node that lags the references whatever is done is restarted within the b
   expect(await node.starts()).toBe(3);
 });
 
-/** A node that replays its log for some seconds at each start, beside a sidecar that may restart it within a fraction of one. */
-async function slow(node: FakeNode, answersWithinMs: number) {
-  const upkeep = await settled(node, {
-    ...allowed,
-    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: String(answersWithinMs),
-  });
-  await upkeep.reason("RestartSettled", "Idle");
-  await node.stop();
-  await upkeep.reason("RpcAnswering", "Refused");
-  return upkeep;
-}
-
 test("a node that was started by hand and replays its log is left to it, and until when is told", async () => {
   await using node = await createFakeNode();
-  await using upkeep = await slow(node, 60_000);
-  await node.opensAfter(3_000);
+  await using upkeep = await settled(node, {
+    ...allowed,
+    GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "3000",
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "60000",
+  });
+  await upkeep.reason("RestartSettled", "Idle");
+  await node.opensAfter(7_000);
+  await node.stop();
   const started = node.start();
   const message = await until(
     () => upkeep.board.get("RestartSettled")?.message ?? "",
@@ -126,12 +120,39 @@ test("a node that was started by hand and replays its log is left to it, and unt
   expect(upkeep.board.get("RestartSettled")?.message).toBe("No restart is due.");
 });
 
-test("a node that has not answered for longer than a start may take is restarted", async () => {
+test("a node whose process has ended is not taken for one that starts", async () => {
   await using node = await createFakeNode();
-  await using upkeep = await slow(node, 2_000);
+  await using upkeep = await settled(node, { ...allowed, GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "600000" });
+  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("RpcAnswering", "Answering");
+  await passes(upkeep, 2);
+  await node.stop();
   await until(node.starts, (starts) => starts === 3);
   await upkeep.reason("RestartSettled", "Idle");
   expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
     expect.stringMatching(/^Restarting the node \(ops\): the node has been unwell for \d+ s: Refused, /),
   );
+});
+
+test("a node whose process can't be seen is restarted when it has not answered for longer than a start may take", async () => {
+  await using node = await createFakeNode();
+  await using upkeep = await settled(node, {
+    ...allowed,
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "compose",
+    GATEHOUSE_SIDECAR_COMPOSE_COMMAND: JSON.stringify([
+      "sh",
+      "-c",
+      "./ops stop --force; exec ./ops start --config ./node.conf",
+    ]),
+    GATEHOUSE_SIDECAR_COMPOSE_DIRECTORY: node.binDirectory,
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "2000",
+  });
+  await upkeep.reason("RestartSettled", "Idle");
+  const stoppedMs = Date.now();
+  await node.stop();
+  await until(node.starts, (starts) => starts === 3);
+  expect(Date.now() - stoppedMs).toBeGreaterThanOrEqual(2_000);
+  await upkeep.reason("RestartSettled", "Idle");
 });

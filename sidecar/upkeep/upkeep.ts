@@ -143,6 +143,7 @@ function emptyMemory(): UpkeepMemory {
     prunedOn: undefined,
     unwellSinceMs: undefined,
     silence: undefined,
+    processWasSeen: false,
     startingUntilMs: undefined,
     restartStage: undefined,
     restart: undefined,

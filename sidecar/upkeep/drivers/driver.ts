@@ -17,6 +17,8 @@ export type NodeDriver = Readonly<{
   restart: (signal: AbortSignal, stopping?: AbortSignal) => Promise<RestartReport>;
   /** When the node's process started (wall clock), as far as the driver can tell. */
   startedAt?: (signal: AbortSignal) => Promise<NodeStart>;
+  /** Whether a process of the node is seen now; false, too, where it is hidden from the sidecar. */
+  runs?: () => Promise<boolean>;
   /** What is another after each restart, so that a sidecar that was ended with the node can tell whether it came about. */
   incarnation?: (signal: AbortSignal) => Promise<string | undefined>;
 }>;

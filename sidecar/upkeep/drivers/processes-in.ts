@@ -1,0 +1,27 @@
+import { readdir, readFile, readlink, realpath } from "node:fs/promises";
+import { sep } from "node:path";
+
+/**
+ * Whether a process is seen that runs in a directory or from a program in it, other than what the sidecar itself runs. False, too, where
+ * processes can't be seen: on another system than Linux, or those of another user.
+ */
+export async function hasProcessIn(directory: string): Promise<boolean> {
+  const place = await realpath(directory).catch(() => directory);
+  const isInside = (path: string) => path === place || path.startsWith(place + sep);
+  const pids = (await readdir("/proc").catch(() => [])).filter((entry) => /^\d+$/.test(entry));
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const places = await Promise.all(["cwd", "exe"].map((link) => readlink(`/proc/${pid}/${link}`).catch(() => "")));
+      return places.some(isInside) && !(await isOwn(pid));
+    }),
+  );
+  return found.includes(true);
+}
+
+/** Whether it is the sidecar, or a program that it has begun, such as node_cli. */
+async function isOwn(pid: string): Promise<boolean> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  // One that has ended meanwhile says nothing any more.
+  if (status === "") return true;
+  return Number(pid) === process.pid || Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]) === process.pid;
+}
