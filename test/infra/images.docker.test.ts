@@ -86,6 +86,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     expect(made.toSorted()).toEqual([
       "data/",
       "run/gatehouse/",
+      "run/gatehouse/bin/",
       "run/gatehouse/engine/",
       "run/gatehouse/files/",
       "run/gatehouse/incoming/",
