@@ -1,5 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { composeDriver } from "#sidecar/upkeep/drivers/compose-driver.ts";
+import { composeNodeCli } from "#sidecar/upkeep/drivers/compose-node-cli.ts";
 import { composeCommands, startComposeProject } from "../support/engine/compose-project.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { until } from "../support/until.ts";
@@ -17,6 +21,9 @@ const service = (name: string) => `
     image: ${engine.nodeImage}
     network_mode: none
     command: ["node", "-e", "process.on('SIGTERM', () => { console.log('stopping'); process.exit(0); }); setInterval(() => {}, 1000); console.log('up');"]`;
+/** Prints where it runs and what it was told. */
+const nodeCli =
+  '#!/bin/sh\n[ "$1" = fail ] && { echo "no such command: fail" >&2; exit 3; }\necho "$PWD $(hostname) $*"\n';
 const file = `services:${service("node")}${service("other")}\n`;
 
 describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason(found)}${noCompose}`, () => {
@@ -64,6 +71,40 @@ describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason
       expect(await words(project.directory, ["resart"])).toContain(
         `(compose.command ${setting} in compose.directory ${project.directory})`,
       );
+    },
+  );
+
+  test.each(commands.map((command) => [command] as const))(
+    "%j exec runs node_cli in its bin directory inside the container, and says whose words a failure's are",
+    async (command) => {
+      const bin = await mkdtemp(join(tmpdir(), "gatehouse-bin-"));
+      onTestFinished(() => rm(bin, { recursive: true }));
+      await writeFile(join(bin, "node_cli"), nodeCli, { mode: 0o755 });
+      await using project = await startComposeProject(
+        command,
+        `services:${service("node")}\n    volumes: ["${bin}:/data/bin:ro"]${service("other")}\n`,
+      );
+      const runner = (name: string, tool = "node_cli") =>
+        composeNodeCli(
+          { exec: [...command, "exec"], service: name, command: tool, timeoutMs: 60_000, outputLimitBytes: 10_000 },
+          { directory: () => project.directory, binDirectory: () => "/data/bin" },
+        );
+      const query = ["prune", "--c", "./node.conf", "--get"];
+      const host = await project.inspect("node", "{{.Config.Hostname}}");
+      expect(await runner("node")(query, signal)).toEqual({
+        ok: true,
+        output: `/data/bin ${host} prune --c ./node.conf --get\n`,
+      });
+      expect(await runner("node")(["fail"], signal)).toMatchObject({
+        ok: false,
+        reason: "Failed",
+        message: expect.stringContaining("no such command: fail") as string,
+      });
+      expect(await runner("node", "node_clx")(query, signal)).toMatchObject({ ok: false, reason: "NotFound" });
+      expect(await runner("nod")(query, signal)).toMatchObject({
+        ok: false,
+        message: expect.stringContaining(`compose.service nod, in compose.directory ${project.directory}`) as string,
+      });
     },
   );
 });
