@@ -23,6 +23,10 @@ export function writerLock(path: string): WriterLock {
     if (result.reason === "CannotLock") {
       return { ok: false, reason: "CannotLock", message: `${lockPath} can't be made ${result.why}.` };
     }
+    if (result.reason === "NotOurs") {
+      const message = `whether another process looks after ${path} can't be told: ${result.why}.`;
+      return { ok: false, reason: "Locked", message };
+    }
     const who = result.holder === undefined ? "it" : holderWords(result.holder);
     const message = `another process looks after ${path} (${who} holds ${lockPath}); stop it, only one may write the file.`;
     return { ok: false, reason: "Locked", message };

@@ -158,6 +158,9 @@ async function requireLock(
   if (result.reason === "CannotLock") {
     throw new StartupError(`the state directory ${directory} can't be locked ${result.why}.`);
   }
+  if (result.reason === "NotOurs") {
+    throw new StartupError(`whether the state in ${directory} is in use can't be told: ${result.why}.`);
+  }
   throw new StartupError(
     `the state in ${directory} is in use: ${inUse(result.holder)} Stop that sidecar first. For another node, or to look on beside it with ` +
       "upkeep.mode observe, name a state directory of its own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.",

@@ -35,11 +35,11 @@ export function identifyNode(
   document: ConfigDocument | undefined,
 ): NodeIdentity {
   const { node } = settings;
-  const isKnown = document !== undefined || node.dataPath !== undefined;
   return {
     configPath: realPathOf(configPath),
     namedPath: resolve(configPath),
-    dataPath: isKnown ? dataPathOf(node.dataPath, configPath, document?.value) : undefined,
+    // Not node.dataPath, which only says whose disk is watched.
+    dataPath: document === undefined ? undefined : dataPathOf(undefined, configPath, document.value),
     chainId: node.chainId,
     host: hostOf(settings),
   };

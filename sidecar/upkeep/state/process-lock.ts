@@ -10,7 +10,11 @@ export type LockHolder = Readonly<z.output<typeof lockHolder>>;
 
 /** Whether this process has the lock, or why not. */
 export type ProcessLockResult = Readonly<
-  { ok: true } | { ok: false; reason: "Locked"; holder?: LockHolder } | { ok: false; reason: "CannotLock"; why: string }
+  | { ok: true }
+  | { ok: false; reason: "Locked"; holder?: LockHolder }
+  /** The lock's file is another user's, so that nobody can tell whether one of theirs holds it. */
+  | { ok: false; reason: "NotOurs"; why: string }
+  | { ok: false; reason: "CannotLock"; why: string }
 >;
 
 /** A lock that one process at a time has, on one file system. */
@@ -22,12 +26,13 @@ export type ProcessLock = Disposable &
     remove: () => void;
   }>;
 
-/** SQLite's result codes SQLITE_BUSY and SQLITE_FULL. */
+/** SQLite's result codes SQLITE_BUSY, SQLITE_READONLY and SQLITE_FULL; extended ones have theirs in the lowest byte. */
 const busy = 5;
+const readOnly = 8;
 const full = 13;
 
 /**
- * Makes a lock: an exclusive SQLite transaction on a file. The operating system gives it up when the process ends, however it ends, so
+ * Makes a lock: an exclusive SQLite transaction that writes to a file, since one on a file that this user may only read locks nothing. The operating system gives it up when the process ends, however it ends, so
  * a crash leaves nothing to clean up. Who holds it stands beside it in `<lockPath>.json`; `node` is the node.conf it is held for.
  */
 export function processLock(lockPath: string, node: string): ProcessLock {
@@ -47,11 +52,11 @@ export function processLock(lockPath: string, node: string): ProcessLock {
     let database: DatabaseSync | undefined;
     try {
       database = new DatabaseSync(lockPath, { timeout: 0 });
-      database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+      database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; PRAGMA user_version = 1");
       held = { database, inode: statSync(lockPath).ino };
     } catch (cause) {
       database?.close();
-      return lockFailure(cause as Error & { errcode?: number }, holderPath);
+      return lockFailure(cause as Error & { errcode?: number }, lockPath, holderPath);
     }
     tellHolder(holderPath, node);
     return { ok: true };
@@ -77,12 +82,21 @@ function tellHolder(path: string, node: string): void {
   }
 }
 
-function lockFailure(cause: Error & { errcode?: number }, holderPath: string): ProcessLockResult {
-  if (cause.errcode === busy) {
+function lockFailure(cause: Error & { errcode?: number }, lockPath: string, holderPath: string): ProcessLockResult {
+  const code = (cause.errcode ?? 0) & 0xff;
+  if (code === readOnly) {
+    const user = process.geteuid === undefined ? "this user" : `user ${process.geteuid()}`;
+    return {
+      ok: false,
+      reason: "NotOurs",
+      why: `${lockPath} can't be written by ${user}; remove it once no sidecar runs there: rm ${lockPath}`,
+    };
+  }
+  if (code === busy) {
     const holder = readHolder(holderPath);
     return holder === undefined ? { ok: false, reason: "Locked" } : { ok: false, reason: "Locked", holder };
   }
-  const remedy = cause.errcode === full ? "free some space on its disk" : "make the directory writable for the sidecar";
+  const remedy = code === full ? "free some space on its disk" : "make the directory writable for the sidecar";
   return { ok: false, reason: "CannotLock", why: `(${cause.message}); ${remedy}` };
 }
 

@@ -1,0 +1,48 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { processLock } from "./process-lock.ts";
+
+const nobody = 65_534;
+const isRoot = process.getuid?.() === 0;
+let directory: string;
+let path: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "gatehouse-lock-"));
+  path = join(directory, ".lock");
+});
+
+afterEach(() => {
+  process.seteuid?.(process.getuid?.() ?? 0);
+  rmSync(directory, { recursive: true });
+});
+
+test("one has it at a time; the other is told who", () => {
+  using first = processLock(path, "/data/bin/node.conf");
+  using second = processLock(path, "/data/bin/node.conf");
+  expect(first.acquire()).toEqual({ ok: true });
+  expect(second.acquire()).toMatchObject({
+    ok: false,
+    reason: "Locked",
+    holder: { pid: process.pid, node: "/data/bin/node.conf" },
+  });
+  first.remove();
+  expect(second.acquire()).toEqual({ ok: true });
+});
+
+test.skipIf(!isRoot)(
+  "a file of another user's locks nothing, and is not taken for a lock (skipped: needs root)",
+  () => {
+    chmodSync(directory, 0o777);
+    writeFileSync(path, "", { mode: 0o644 });
+    process.seteuid?.(nobody);
+    using lock = processLock(path, "/data/bin/node.conf");
+    expect(lock.acquire()).toEqual({
+      ok: false,
+      reason: "NotOurs",
+      why: `${path} can't be written by user ${nobody}; remove it once no sidecar runs there: rm ${path}`,
+    });
+  },
+);
