@@ -1,12 +1,9 @@
 import type { Socket } from "node:net";
 import type { CallerIdentity } from "../callers/caller.ts";
-import type { Identify } from "../callers/identify.ts";
 import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
-import type { MessageHandler } from "../dispatch/message-handler.ts";
-import type { Outbox } from "../wire/outbox.ts";
 import { ReceivedBytes } from "../wire/received-bytes.ts";
-import type { FastAnswerHeads } from "./fast-answer.ts";
-import { readFastRequests, type FastRequest, type FastRequestRules, type FastRequests } from "./fast-requests.ts";
+import type { FastConnectionDependencies } from "./fast-connection-dependencies.ts";
+import { readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
 import { makeFastSink } from "./fast-sink.ts";
 import { takeReads, type SocketReads } from "./socket-reads.ts";
 
@@ -17,32 +14,9 @@ const firstBytesMs = 10_000;
 /** Time without progress after which a connection that is being closed is no longer waited for. */
 const closingMs = 1_000;
 
-/** How long a fast connection waits for its client; `requestTimeoutMs` for the whole of a request. */
-export type FastConnectionWaits = Readonly<{
-  idleTimeoutMs: number;
-  requestTimeoutMs: number;
-  slowReaderTimeoutMs: number;
-}>;
-
 /** What node:http answers to what is no request, or not all of one in time. */
 const badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 const requestTimeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
-
-/** What a fast connection answers with. */
-export type FastConnectionDependencies = FastRequestRules &
-  Readonly<{
-    heads: FastAnswerHeads;
-    outbox: Outbox;
-    identify: Identify;
-    handle: MessageHandler;
-    isDraining: () => boolean;
-    waits: FastConnectionWaits;
-    /** Milliseconds of a clock that goes on when `expire` is about to be called. */
-    clock: () => number;
-    /** Gives the connection, with bytes that were read but not answered, to node:http for good. */
-    handOver: (socket: Socket, unread: Buffer) => void;
-    closed: (connection: FastConnection) => void;
-  }>;
 
 /**
  * A client's connection on the raw socket, for as long as it sends well-formed requests to the root path. At anything else it goes to
@@ -104,8 +78,9 @@ export class FastConnection {
    * further gets the socket's own timer, which starts anew whenever some of it is taken.
    */
   expire(now: number): void {
+    if (this.#isGone) return;
     if (this.#socket.writableNeedDrain) {
-      if (this.#isWatched || this.#isGone) return;
+      if (this.#isWatched) return;
       this.#isWatched = true;
       this.#socket.setTimeout(this.#dependencies.waits.slowReaderTimeoutMs);
     } else if (this.#isBusy) return;
@@ -116,12 +91,13 @@ export class FastConnection {
 
   /** Answers whether more may come. */
   #receive(bytes: Buffer): boolean {
+    if (this.#isGone) return false;
     this.#activeAt = this.#dependencies.clock();
     this.#unread.append(bytes);
-    if (this.#isBusy) return this.#unread.length <= earlyBytes;
+    // A read starts the socket's timer anew: whoever takes nothing may not send on to be waited for.
     if (this.#socket.writableNeedDrain) return false;
-    this.#serve();
-    return true;
+    if (!this.#isBusy) this.#serve();
+    return this.#mayRead();
   }
 
   /**
@@ -165,8 +141,16 @@ export class FastConnection {
   /** `read` begins with the request. */
   #call(request: FastRequest, read: Buffer): void {
     const identity = this.#dependencies.identify(request.facts);
-    if (identity instanceof Promise) void identity.then((known) => this.#answer(known, request, read));
+    if (identity instanceof Promise) void identity.then((known) => this.#answerLate(known, request, read));
     else this.#answer(identity, request, read);
+  }
+
+  /** An answer that is there at once must not begin the next request before this one's flow is noted. */
+  #answerLate(identity: CallerIdentity, request: FastRequest, read: Buffer): void {
+    this.#isServing = true;
+    this.#answer(identity, request, read);
+    this.#isServing = false;
+    if (!this.#isBusy && !this.#isGone) this.#goOn();
   }
 
   #answer(identity: CallerIdentity, { facts, body, endsAt }: FastRequest, read: Buffer): void {
@@ -199,7 +183,13 @@ export class FastConnection {
 
   #goOn(): void {
     if (this.#unread.length > 0) this.#serve();
-    if (!this.#isGone && !this.#socket.writableNeedDrain) this.#reads.resume();
+    if (this.#mayRead()) this.#reads.resume();
+  }
+
+  /** Whether more may come: not while as much as may come early waits behind an answer, nor to a client that takes nothing. */
+  #mayRead(): boolean {
+    const hasRoom = !this.#isBusy || this.#unread.length <= earlyBytes;
+    return hasRoom && !this.#isGone && !this.#socket.writableNeedDrain;
   }
 
   /** Closes both sides when what was written is out: a client need not answer the end of a connection with its own. */
@@ -217,32 +207,41 @@ export class FastConnection {
     for (const [event, listener] of this.#listeners) socket.off(event, listener);
     socket.setTimeout(0);
     this.#reads.release();
-    this.#dependencies.closed(this);
+    this.#dependencies.closed();
     this.#dependencies.handOver(socket, unread);
   }
 
   /** The client has sent its last: what is left of a request will never be whole. */
   #end(): void {
     this.#dependencies.outbox.flush();
-    if (this.#begunAt === undefined) this.#socket.end();
-    else this.#refuse(badRequest);
+    if (this.#begunAt !== undefined) {
+      this.#refuse(badRequest);
+      return;
+    }
+    this.#socket.end();
+    // Nothing drains any more, so the client's own pace is watched from here on.
+    this.#isWatched = true;
+    this.#socket.setTimeout(this.#dependencies.waits.slowReaderTimeoutMs);
   }
 
   #refuse(answer: string): void {
     this.#dependencies.outbox.flush();
     this.#isGone = true;
+    this.#socket.setTimeout(closingMs);
     this.#socket.write(answer, "latin1", () => this.#socket.destroy());
   }
 
   #drained(): void {
     if (this.#isWatched && !this.#isGone) this.#socket.setTimeout(0);
     this.#isWatched = false;
-    if (this.#isBusy) this.#flow?.resume();
-    else this.#goOn();
+    if (this.#isBusy) {
+      this.#flow?.resume();
+      if (this.#mayRead()) this.#reads.resume();
+    } else this.#goOn();
   }
 
   #closed(): void {
-    this.#dependencies.closed(this);
+    this.#dependencies.closed();
     this.#flow?.cancel();
     this.#flow = undefined;
   }

@@ -7,7 +7,8 @@ import { makeOutbox } from "../wire/outbox.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { putBefore } from "./put-before.ts";
 import { makeFastAnswerHeads } from "./fast-answer.ts";
-import { FastConnection, type FastConnectionWaits } from "./fast-connection.ts";
+import { FastConnection } from "./fast-connection.ts";
+import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";
 
 /** What the fast path answers with. */
 export type FastPathDependencies = Readonly<{
@@ -56,15 +57,17 @@ export function serveFastConnections(
     isDraining,
     waits,
     clock: () => now,
-    closed: (connection: FastConnection) => connections.delete(connection),
   };
   putBefore(server, (behind) => {
     const handOver = (socket: Socket, unread: Buffer) => {
       socket.unshift(unread);
       behind(socket);
     };
-    const complete = { ...dependencies, handOver };
-    return (socket) => void connections.add(new FastConnection(socket, complete));
+    return (socket) => {
+      const closed = () => void connections.delete(connection);
+      const connection = new FastConnection(socket, { ...dependencies, handOver, closed });
+      connections.add(connection);
+    };
   });
   return {
     closeIdle: () => {

@@ -1,3 +1,5 @@
+import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compareStreams } from "../testing/compared-streams.ts";
 import { startFakeNode, type FakeNode } from "../testing/fake-node.ts";
@@ -14,6 +16,7 @@ const shownEvery = 10_000;
 const dayMs = 86_400_000;
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
+const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
 const head = (...lines: string[]) =>
   `${["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", ...lines].join("\r\n")}\r\n\r\n`;
 
@@ -101,5 +104,43 @@ describe("the fast path", () => {
     });
     expect(answer).toBe("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n");
     expect(performance.now() - startedAt).toBeGreaterThan(300);
+  });
+
+  it("reads no more of a client's pipeline than a little, however many answers it has had", async () => {
+    node.answer(() => false);
+    const request = Buffer.from(`${head(`Content-Length: ${syncing.length}`)}${syncing}`);
+    const requests = Buffer.concat(Array.from({ length: 200_000 }, () => request));
+    const { hostname, port } = new URL(fast.url);
+    const socket = connect(Number(port), hostname);
+    let answers = 0;
+    const answered = new Promise<void>((resolve) => {
+      socket.on("data", (bytes: Buffer) => {
+        answers += bytes.toString("latin1").split("HTTP/1.1 200").length - 1;
+        if (answers >= 600) resolve();
+      });
+    });
+    for (let at = 0; at < requests.length; at += 65_536) socket.write(requests.subarray(at, at + 65_536));
+    await answered;
+    // What the two kernels hold between them is a few megabytes.
+    expect(socket.bytesWritten - socket.writableLength).toBeLessThan(15_000_000);
+    socket.destroy();
+  });
+
+  it("waits no longer for a client that sends on while it takes nothing", async () => {
+    await using impatient = await startTestGateway(node, { listener: { slowReaderTimeoutMs: 500 } });
+    node.answer(() => "0x".padEnd(8_000_000, "0"));
+    const { hostname, port } = new URL(impatient.url);
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => socket.destroy());
+    const closed = new Promise((resolve) => socket.on("close", resolve));
+    socket.pause();
+    for (let count = 0; count < 4; count += 1) {
+      socket.write(`${head(`Content-Length: ${syncing.length}`)}${syncing}`);
+    }
+    const trickle = setInterval(() => socket.write("P"), 100);
+    const isClosed = await Promise.race([closed.then(() => true), delay(5_000).then(() => false)]);
+    clearInterval(trickle);
+    socket.destroy();
+    expect(isClosed).toBe(true);
   });
 });

@@ -45,7 +45,7 @@ export function readFastRequests(remoteAddress: string, rules: FastRequestRules)
 
   const begin = (bytes: Buffer): Begun | typeof partial | typeof odd => {
     const again = known?.head === undefined ? undefined : placeOfBody(bytes, known.head);
-    if (known !== undefined && again !== undefined) {
+    if (known !== undefined && again !== undefined && (known.method === "POST" || again.lengthBytes === 0)) {
       return withLength(known, again.startsAt, again.lengthBytes);
     }
     const end = bytes.subarray(0, fastHeadBytes).indexOf(headEnd, Math.max(0, searchedTo - headEnd.length));

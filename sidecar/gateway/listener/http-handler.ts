@@ -131,6 +131,8 @@ function answer(
     dependencies,
   }: Readonly<{ body: Buffer; identity: CallerIdentity; dependencies: HttpHandlerDependencies }>,
 ): void {
+  // Who went while a token was looked up is not answered: nobody would tell the call that its reader is gone.
+  if (response.destroyed) return;
   if (identity.kind === "refused") {
     response.setHeader("WWW-Authenticate", "Bearer");
     refuse(request, response, 401, identity.message);

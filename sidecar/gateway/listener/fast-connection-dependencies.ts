@@ -1,0 +1,30 @@
+import type { Socket } from "node:net";
+import type { Identify } from "../callers/identify.ts";
+import type { MessageHandler } from "../dispatch/message-handler.ts";
+import type { Outbox } from "../wire/outbox.ts";
+import type { FastAnswerHeads } from "./fast-answer.ts";
+import type { FastRequestRules } from "./fast-requests.ts";
+
+/** How long a fast connection waits for its client; `requestTimeoutMs` for the whole of a request. */
+export type FastConnectionWaits = Readonly<{
+  idleTimeoutMs: number;
+  requestTimeoutMs: number;
+  slowReaderTimeoutMs: number;
+}>;
+
+/** What a fast connection answers with. */
+export type FastConnectionDependencies = FastRequestRules &
+  Readonly<{
+    heads: FastAnswerHeads;
+    outbox: Outbox;
+    identify: Identify;
+    handle: MessageHandler;
+    isDraining: () => boolean;
+    waits: FastConnectionWaits;
+    /** Milliseconds of a clock that goes on when `expire` is about to be called. */
+    clock: () => number;
+    /** Gives the connection, with bytes that were read but not answered, to node:http for good. */
+    handOver: (socket: Socket, unread: Buffer) => void;
+    /** Told once, when it is closed or given away. */
+    closed: () => void;
+  }>;
