@@ -12,7 +12,7 @@ import { identifyNode, identityWords, layoutPaths, type NodeIdentity } from "./n
 import { compareCopies, hasActed, oldStateDirectory, takeOldState } from "./old-state.ts";
 import { holderWords, processLock, type LockHolder } from "./process-lock.ts";
 import { nodeDifference, type NodeDifference } from "./same-node.ts";
-import { chooseStatePlace } from "./state-place.ts";
+import { chooseStatePlace, mayWrite } from "./state-place.ts";
 import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } from "./upkeep-state.ts";
 
 /** What claiming a state needs of its surroundings. */
@@ -37,7 +37,7 @@ const lockAgainMs = 100;
 export async function claimState(settings: SidecarSettings, dependencies: ClaimDependencies): Promise<UpkeepState> {
   const { log, userStateDirectory, signal } = dependencies;
   const { configPath } = resolveNodeLayout(settings.node);
-  const directory = chooseStatePlace(settings, configPath, userStateDirectory);
+  const directory = chooseStatePlace(settings, configPath, { userStateDirectory, isWritable: mayWrite });
   const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
   const document = reading.ok ? reading.document : undefined;
   const found = identifyNode(settings, configPath, document);

@@ -15,27 +15,38 @@ beforeEach(() => {
 
 afterEach(() => rmSync(root, { recursive: true }));
 
-function placeOf(workspace: string, env: Readonly<Record<string, string>> = {}): string {
+const open = () => true;
+const closed = () => false;
+
+function placeOf(workspace: string, isWritable: () => boolean, env: Readonly<Record<string, string>> = {}): string {
   const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: workspace, ...env } });
-  return chooseStatePlace(settings, join(workspace, "bin/node.conf"), join(root, "user"));
+  const facts = { userStateDirectory: join(root, "user"), isWritable };
+  return chooseStatePlace(settings, join(workspace, "bin/node.conf"), facts);
 }
 
 test("state belongs to its node: in the workspace, or where that can't be written with the user, a place for each node", () => {
-  mkdirSync(join(root, "a"));
-  expect(placeOf(join(root, "a"))).toBe(join(root, "a/.gatehouse"));
-  const gone = [join(root, "b"), join(root, "c")].map((workspace) => placeOf(workspace));
-  for (const place of gone) expect(place).toMatch(new RegExp(`^${root}/user/[0-9a-f]{16}$`));
-  expect(new Set(gone).size).toBe(2);
-  expect(placeOf(join(root, "b"), { GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "7" })).not.toBe(gone[0]);
-  expect(placeOf(join(root, "a"), { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: "own" })).toBe(resolve("own"));
+  for (const name of ["a", "b", "c"]) mkdirSync(join(root, name));
+  expect(placeOf(join(root, "a"), open)).toBe(join(root, "a/.gatehouse"));
+  const elsewhere = [join(root, "b"), join(root, "c")].map((workspace) => placeOf(workspace, closed));
+  for (const place of elsewhere) expect(place).toMatch(new RegExp(`^${root}/user/[0-9a-f]{16}$`));
+  expect(new Set(elsewhere).size).toBe(2);
+  expect(placeOf(join(root, "b"), closed, { GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "7" })).not.toBe(elsewhere[0]);
+  const set = { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: "own" };
+  expect(placeOf(join(root, "a"), open, set)).toBe(resolve("own"));
 });
 
 test("state that is there is found again, whether or not the workspace can be written now", () => {
-  const before = placeOf(join(root, "b"));
+  mkdirSync(join(root, "b"));
+  const before = placeOf(join(root, "b"), closed);
   mkdirSync(before, { recursive: true });
   writeFileSync(join(before, "upkeep.sqlite"), "");
-  mkdirSync(join(root, "b"));
-  expect(placeOf(join(root, "b"))).toBe(before);
+  expect(placeOf(join(root, "b"), open)).toBe(before);
+});
+
+test("no state is made elsewhere while the workspace is not mounted yet", () => {
+  expect(() => placeOf(join(root, "later"), open)).toThrow(
+    `the node's workspace ${join(root, "later")} is not there; mount it, or set GATEHOUSE_SIDECAR_NODE_WORKSPACE to where it is.`,
+  );
 });
 
 test("the user's state directory is that of the XDG Base Directory Specification", () => {

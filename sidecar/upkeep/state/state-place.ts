@@ -1,12 +1,20 @@
 import { createHash } from "node:crypto";
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { StartupError } from "#daemon/startup-error.ts";
 import { identifyNode, type IdentitySettings } from "./node-identity.ts";
 import { upkeepStateFile } from "./upkeep-state.ts";
 
 /** What tells where the state of a node is. */
 export type StatePlaceSettings = IdentitySettings &
   Readonly<{ upkeep: Readonly<{ stateDirectory?: string | undefined }> }>;
+
+/** What is known of the machine. */
+export type StatePlaceFacts = Readonly<{
+  userStateDirectory: string;
+  /** Whether this user may write to a directory. */
+  isWritable: (directory: string) => boolean;
+}>;
 
 /** Directory of the state inside the node's workspace. */
 const workspaceState = ".gatehouse";
@@ -30,13 +38,29 @@ export function statePlaces(
   return [join(workspaceOf(settings, configPath), workspaceState), join(userStateDirectory, key)];
 }
 
-/** The place that is used: where state is already, else the first that can be written. */
-export function chooseStatePlace(settings: StatePlaceSettings, configPath: string, userStateDirectory: string): string {
+/**
+ * The place that is used: where state is already, else the first that can be written.
+ *
+ * @throws {StartupError} when the workspace is not there, say because it is not mounted yet: state made elsewhere meanwhile would know of no
+ * hold and no word to act.
+ */
+export function chooseStatePlace(
+  settings: StatePlaceSettings,
+  configPath: string,
+  { userStateDirectory, isWritable }: StatePlaceFacts,
+): string {
   const places = statePlaces(settings, configPath, userStateDirectory);
   const used = places.find((place) => existsSync(join(place, upkeepStateFile)));
   if (used !== undefined) return used;
   const [first, ...others] = places;
-  if (settings.upkeep.stateDirectory !== undefined || isWritable(workspaceOf(settings, configPath))) return first;
+  if (settings.upkeep.stateDirectory !== undefined) return first;
+  const workspace = workspaceOf(settings, configPath);
+  if (!existsSync(workspace)) {
+    throw new StartupError(
+      `the node's workspace ${workspace} is not there; mount it, or set GATEHOUSE_SIDECAR_NODE_WORKSPACE to where it is.`,
+    );
+  }
+  if (isWritable(workspace)) return first;
   return others[0] ?? first;
 }
 
@@ -44,7 +68,8 @@ function workspaceOf({ node }: StatePlaceSettings, configPath: string): string {
   return resolve(node.workspace ?? dirname(configPath));
 }
 
-function isWritable(directory: string): boolean {
+/** Whether this user may write to a directory. */
+export function mayWrite(directory: string): boolean {
   try {
     accessSync(directory, constants.W_OK);
     return true;
