@@ -9,13 +9,12 @@ import {
   port,
   positiveInteger,
 } from "#daemon/setting-types.ts";
+import { networks, proxySettings } from "#daemon/proxies/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import { section } from "#daemon/settings.ts";
 import { policyShape, tierName } from "./policy/settings.ts";
 
 const yesOrNo = z.boolean().meta({ expected: "true or false" });
-
-const networks = z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()])).max(64);
 
 /** Loopback, and what is no part of the public Internet (RFC 1918, 3927, 4193, 4291, 6598): pod networks lie in it. */
 const privateNetworks = [
@@ -50,8 +49,7 @@ const internalSection = section({
   tier: tierName.default("internal").describe("Tier of the internal listener's callers"),
   networks: networks
     .default(privateNetworks)
-    .describe("Addresses that may connect to the internal listener; others are refused wherever it listens")
-    .meta({ expected: "up to 64 IP addresses or CIDR ranges, separated by commas" }),
+    .describe("Addresses that may connect to the internal listener; others are refused wherever it listens"),
   allowedHosts: z
     .array(z.string().min(1))
     .max(64)
@@ -61,10 +59,7 @@ const internalSection = section({
 });
 
 const callersSection = section({
-  trustedProxies: networks
-    .default([])
-    .describe("Addresses of proxies whose X-Forwarded-For is believed; empty: nobody's")
-    .meta({ expected: "up to 64 IP addresses or CIDR ranges, separated by commas" }),
+  ...proxySettings,
   keysPath: filePath
     .optional()
     .describe("JSON5 file with the hashed API keys of the private listener; read again whenever it changes"),

@@ -1,25 +1,43 @@
+import { addressKey } from "#daemon/proxies/address-key.ts";
+import type { ClientAddress } from "#daemon/proxies/client-address.ts";
 import type { RequestFacts } from "../listener/request-facts.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { ApiKeys, KeyHolder } from "./api-keys.ts";
 import type { CallerIdentity, ListenerName } from "./caller.ts";
-import type { ClientAddress } from "./client-address.ts";
+import type { ProxyNotice } from "./proxy-notice.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** Finds out who a request comes from. */
 export type Identify = (facts: RequestFacts) => CallerIdentity | Promise<CallerIdentity>;
 
-/** Identities that are kept to be handed out again; they are made anew beyond that. */
+/** Identities that are kept to be handed out again, and the longest name that one is kept by; others are made anew. */
 const keptIdentities = 10_000;
+const keptNameLength = 256;
 
 /** Identifies callers by their address alone and gives all of them one tier. */
-export function identifyByAddress(listener: ListenerName, tierName: string, address: ClientAddress): Identify {
-  const identityOf = keeping((client): CallerIdentity => ({
+export function identifyByAddress(
+  listener: ListenerName,
+  tierName: string,
+  { client, notice }: Readonly<{ client: ClientAddress; notice?: ProxyNotice }>,
+): Identify {
+  const identityOf = keeping((network): CallerIdentity => ({
     kind: "caller",
-    caller: { key: `${listener} ${client}`, listener, tierName },
+    caller: { key: `${listener} ${network}`, listener, tierName },
   }));
-  const identityOfPeer = keeping((remoteAddress) => identityOf(address(remoteAddress, undefined)));
-  return ({ remoteAddress, forwardedFor }) =>
-    forwardedFor === undefined ? identityOfPeer(remoteAddress) : identityOf(address(remoteAddress, forwardedFor));
+  const identityOfPeer = keeping((remoteAddress) => identityOf(addressKey(client.of(remoteAddress, undefined))));
+  // An address has no blank in it, so that the first one parts the two.
+  const identityOfTold = keeping((name) => {
+    const blank = name.indexOf(" ");
+    return identityOf(addressKey(client.of(name.slice(0, blank), name.slice(blank + 1))));
+  });
+  return (facts) => {
+    const { remoteAddress } = facts;
+    const isTrusted = client.isTrusted(remoteAddress);
+    const told = client.told(facts);
+    if (isTrusted && told !== undefined) return identityOfTold(`${remoteAddress} ${told}`);
+    notice?.(isTrusted, facts);
+    return identityOfPeer(remoteAddress);
+  };
 }
 
 /** Makes what was made before for the same name only once. */
@@ -29,6 +47,7 @@ function keeping(make: (name: string) => CallerIdentity): (name: string) => Call
     const before = known.get(name);
     if (before !== undefined) return before;
     const identity = make(name);
+    if (name.length > keptNameLength) return identity;
     if (known.size >= keptIdentities) known.clear();
     known.set(name, identity);
     return identity;

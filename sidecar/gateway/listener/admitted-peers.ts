@@ -1,5 +1,5 @@
 import type { Server } from "node:http";
-import { putBefore } from "./put-before.ts";
+import { putBefore } from "#daemon/put-before.ts";
 
 /** Who may call a listener. */
 export type AdmittedPeers = Readonly<{

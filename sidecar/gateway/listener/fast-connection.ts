@@ -5,7 +5,7 @@ import { ReceivedBytes } from "../wire/received-bytes.ts";
 import type { FastConnectionDependencies } from "./fast-connection-dependencies.ts";
 import { readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
 import { makeFastSink } from "./fast-sink.ts";
-import { takeReads, type SocketReads } from "./socket-reads.ts";
+import { takeReads, type SocketReads } from "#daemon/socket-reads.ts";
 
 /** Bytes that may come while an answer is under way before the connection is no longer read. */
 const earlyBytes = 65_536;

@@ -5,7 +5,7 @@ import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import { makeOutbox } from "../wire/outbox.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
-import { putBefore } from "./put-before.ts";
+import { putBefore } from "#daemon/put-before.ts";
 import { makeFastAnswerHeads } from "./fast-answer.ts";
 import { FastConnection } from "./fast-connection.ts";
 import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";

@@ -13,6 +13,7 @@ export type FastHead = Readonly<{
   framing: BodyFraming;
   authorization: string | undefined;
   forwardedFor: string | undefined;
+  forwarded: string | undefined;
   traceContext: TraceContext | undefined;
   requestId: string | undefined;
   origin: string | undefined;
@@ -25,6 +26,7 @@ const meaningful: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
   "content-type",
+  "forwarded",
   "host",
   "origin",
   "traceparent",
@@ -84,6 +86,7 @@ export function readFastHead(head: string): FastHead | undefined {
     framing,
     authorization: headers.get("authorization"),
     forwardedFor: headers.get("x-forwarded-for"),
+    forwarded: headers.get("forwarded"),
     traceContext: readTraceContext(headers.get("traceparent"), headers.get("tracestate")),
     requestId: validRequestId(headers.get("x-request-id")),
     origin: headers.get("origin"),

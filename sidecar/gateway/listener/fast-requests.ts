@@ -92,12 +92,12 @@ function readBody(body: Begun["body"], bytes: Buffer) {
 }
 
 function originOf(
-  { method, authorization, forwardedFor, traceContext, requestId, origin, host }: FastHead,
+  { method, authorization, forwardedFor, forwarded, traceContext, requestId, origin, host }: FastHead,
   remoteAddress: string,
   { isAllowedHost, corsHeaders }: FastRequestRules,
 ): FastOrigin | undefined {
   const cors = origin === undefined ? [] : corsHeaders(origin);
   if (cors === undefined || !isAllowedHost(host)) return undefined;
-  const facts = { remoteAddress, authorization, forwardedFor, traceContext, requestId };
+  const facts = { remoteAddress, authorization, forwardedFor, forwarded, traceContext, requestId };
   return { method, facts, extraHeaders: headerLines(cors) };
 }

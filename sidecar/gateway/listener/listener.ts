@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { listen } from "#daemon/http-listener.ts";
+import { takeProxyHeaders, type ProxiedConnections } from "#daemon/proxies/proxied-connections.ts";
 import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { Meter } from "../observe/meter.ts";
@@ -28,6 +29,8 @@ export type ListenerOptions = Readonly<{
   fastPath: boolean;
   /** Who may connect; absent: all may. */
   peers?: AdmittedPeers;
+  /** Proxies that tell the client's address with the connection; absent: none does. */
+  proxies?: ProxiedConnections;
   webSocket: Readonly<{ clients: number; callsInFlight: number; queueBytes: number; pingIntervalMs: number }>;
 }>;
 
@@ -98,6 +101,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
   };
   const fast = options.fastPath ? serveFastConnections(server, options, { ...dependencies, isDraining }) : undefined;
   if (options.peers !== undefined) admitPeers(server, options.peers);
+  if (options.proxies !== undefined) takeProxyHeaders(server, options.proxies);
   const listening = await listen(server, options);
   return {
     url: listening.url,

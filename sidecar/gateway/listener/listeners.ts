@@ -1,11 +1,12 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import { isLoopback } from "#daemon/loopback.ts";
-import { clientAddress } from "../callers/client-address.ts";
-import { networkList } from "../callers/network-list.ts";
+import { clientAddress } from "#daemon/proxies/client-address.ts";
+import { networkList } from "#daemon/proxies/network-list.ts";
 import type { ListenerName } from "../callers/caller.ts";
 import { readApiKeys, type ApiKeys } from "../callers/api-keys.ts";
 import { identifyByAddress, identifyByCredential, type Identify } from "../callers/identify.ts";
+import { logProxyNotices } from "../callers/proxy-notice.ts";
 import { makeTokens } from "../callers/tokens.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import { dropCounter } from "../observe/call-metrics.ts";
@@ -32,6 +33,9 @@ export type ListenersDependencies = Readonly<{
   log: Logger;
 }>;
 
+/** Time in which a proxy has to send the header that its connection begins with. */
+const proxyHeaderMs = 5_000;
+
 /** The listeners that settings ask for. */
 export type Listeners = AsyncDisposable &
   Readonly<{ urls: Readonly<Record<string, string>>; webSockets: () => number; subscriptions: () => number }>;
@@ -46,7 +50,8 @@ export async function startListeners(
   { policy, handle, hub, blockAgeMs, metrics, limited, settingNames, log }: ListenersDependencies,
 ): Promise<Listeners> {
   await using starting = new AsyncDisposableStack();
-  const address = clientAddress(settings.callers.trustedProxies);
+  const client = clientAddress(settings.callers);
+  const notice = logProxyNotices(settings.callers, { log, settingNames, now: () => performance.now() });
   const dropped = dropCounter(metrics);
   const byName = new Map<ListenerName, Listener>();
   const start = async (name: ListenerName, identify: Identify) => {
@@ -59,6 +64,10 @@ export async function startListeners(
         port,
         setting: settingNames.variable(`${name}.port`),
         webSocket: settings.webSocket,
+        // Nobody stands before the internal listener.
+        ...(settings.callers.proxyProtocol && !isInternal
+          ? { proxies: { isTrusted: client.isTrusted, timeoutMs: proxyHeaderMs } }
+          : {}),
         ...(isInternal
           ? {
               peers: {
@@ -82,14 +91,18 @@ export async function startListeners(
     );
     byName.set(name, starting.use(listener));
   };
-  if (settings.public.enabled) await start("public", identifyByAddress("public", settings.public.tier, address));
+  if (settings.public.enabled) {
+    await start("public", identifyByAddress("public", settings.public.tier, { client, notice }));
+  }
   if (settings.private.enabled) {
     const keys = starting.use(watchApiKeys(settings.callers.keysPath, { log, settingNames }));
     const tokens = starting.use(makeTokens(settings.jwt, { log, settingNames, wallClock: Date.now }));
     await start("private", identifyByCredential({ apiKeys: keys.current, tokens, policy }));
   }
-  if (settings.internal.enabled)
-    await start("internal", identifyByAddress("internal", settings.internal.tier, address));
+  if (settings.internal.enabled) {
+    const direct = clientAddress({ ...settings.callers, trustedProxies: [] });
+    await start("internal", identifyByAddress("internal", settings.internal.tier, { client: direct }));
+  }
   const sum = (count: (listener: Listener) => number) => byName.values().reduce((all, one) => all + count(one), 0);
   const resources = starting.move();
   return {

@@ -1,14 +1,15 @@
 import type { IncomingMessage } from "node:http";
+import type { ForwardedBy } from "#daemon/proxies/forwarded-hops.ts";
 import { readTraceContext, type TraceContext } from "../observe/trace-context.ts";
 
 /** What is known of a request before its body: whom it comes from, and what it says about itself. */
-export type RequestFacts = Readonly<{
-  remoteAddress: string;
-  authorization: string | undefined;
-  forwardedFor: string | undefined;
-  traceContext: TraceContext | undefined;
-  requestId: string | undefined;
-}>;
+export type RequestFacts = ForwardedBy &
+  Readonly<{
+    remoteAddress: string;
+    authorization: string | undefined;
+    traceContext: TraceContext | undefined;
+    requestId: string | undefined;
+  }>;
 
 /** A client's own id of its request, when it is plain enough to stand in a log. */
 export function validRequestId(value: string | undefined): string | undefined {
@@ -23,12 +24,12 @@ export function isJsonRpcType(contentType: string | undefined): boolean {
 
 /** The facts of a request that node:http has read. */
 export function factsOf({ headers, socket }: IncomingMessage): RequestFacts {
-  const forwarded = headers["x-forwarded-for"];
   const requestId = headers["x-request-id"];
   return {
     remoteAddress: socket.remoteAddress ?? "",
     authorization: headers.authorization,
-    forwardedFor: Array.isArray(forwarded) ? forwarded.join(",") : forwarded,
+    forwardedFor: single(headers["x-forwarded-for"]),
+    forwarded: single(headers["forwarded"]),
     traceContext: readTraceContext(single(headers["traceparent"]), single(headers["tracestate"])),
     requestId: typeof requestId === "string" ? validRequestId(requestId) : undefined,
   };

@@ -16,7 +16,7 @@ export type TestClient = AsyncDisposable &
 export async function connectTestClient(
   httpUrl: string,
   headers: Readonly<Record<string, string>> = {},
-  behaviour: Pick<ClientOptions, "autoPong"> = {},
+  behaviour: Pick<ClientOptions, "autoPong" | "localAddress"> = {},
 ): Promise<TestClient> {
   const socket = new WebSocket(httpUrl.replace("http", "ws"), { headers, ...behaviour });
   const texts: string[] = [];

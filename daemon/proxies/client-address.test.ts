@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { clientAddress } from "./client-address.ts";
+
+const settings = {
+  trustedProxies: ["10.0.0.0/8", "192.0.2.1"],
+  forwardedHeader: "x-forwarded-for",
+  forwardedHops: 8,
+} as const;
+
+/** The client's address when a peer says this of it. */
+function ofForwardedFor(remoteAddress: string, forwardedFor: string | undefined) {
+  return clientAddress(settings).of(remoteAddress, forwardedFor);
+}
+
+describe("clientAddress", () => {
+  it("believes nobody unless told to", () => {
+    expect(clientAddress({ ...settings, trustedProxies: [] }).of("203.0.113.9", "1.2.3.4")).toBe("203.0.113.9");
+    expect(ofForwardedFor("203.0.113.9", "1.2.3.4")).toBe("203.0.113.9");
+  });
+
+  it("takes the last address that no trusted proxy has", () => {
+    expect(ofForwardedFor("10.1.2.3", "6.6.6.6, 203.0.113.9, 192.0.2.1")).toBe("203.0.113.9");
+    expect(ofForwardedFor("::ffff:10.1.2.3", "203.0.113.9")).toBe("203.0.113.9");
+    expect(ofForwardedFor("10.1.2.3", undefined)).toBe("10.1.2.3");
+  });
+
+  it.each([
+    ["198.51.100.7:4711", "198.51.100.7"],
+    ["[2001:db8::7]:443", "2001:db8::7"],
+    ["2001:DB8:0::7", "2001:db8::7"],
+    ["::ffff:198.51.100.7", "198.51.100.7"],
+    ["::ffff:c633:6407", "198.51.100.7"],
+  ])("reads %s with or without a port, in its plain form", (told, address) => {
+    expect(ofForwardedFor("10.1.2.3", told)).toBe(address);
+  });
+
+  it.each(["nonsense", "", "unknown", "6.6.6.6, unknown", "6.6.6.6,", "1.2.3.4.5", "010.1.1.1", "0x7f.1"])(
+    "goes no further than what is no address: %s",
+    (told) => expect(ofForwardedFor("10.1.2.3", told)).toBe("10.1.2.3"),
+  );
+
+  it("goes past as many proxies as it may", () => {
+    const told = "6.6.6.6, 203.0.113.9, 10.0.0.2, 10.0.0.1";
+    const byHops = [1, 2, 3, 4].map((forwardedHops) =>
+      clientAddress({ ...settings, forwardedHops }).of("10.1.2.3", told),
+    );
+    expect(byHops).toEqual(["10.0.0.1", "10.0.0.2", "203.0.113.9", "203.0.113.9"]);
+  });
+
+  it("reads Forwarded where that is asked for, and then nothing else", () => {
+    const client = clientAddress({ ...settings, forwardedHeader: "forwarded" });
+    const told = (forwarded: string) => client.of("10.1.2.3", client.told({ forwardedFor: "6.6.6.6", forwarded }));
+    expect(told('for=6.6.6.6, for="[2001:db8::7]:4711";proto=https, for=192.0.2.1;by=10.1.2.3')).toBe("2001:db8::7");
+    expect(told("For=203.0.113.9")).toBe("203.0.113.9");
+    expect(told(", for=203.0.113.9")).toBe("203.0.113.9");
+    expect(told("for=_hidden")).toBe("10.1.2.3");
+    expect(told("for=6.6.6.6, proto=https")).toBe("10.1.2.3");
+    expect(told('for="6.6.6.6, for=203.0.113.9')).toBe("10.1.2.3");
+    expect(client.told({ forwardedFor: "6.6.6.6", forwarded: undefined })).toBeUndefined();
+  });
+});

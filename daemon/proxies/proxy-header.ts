@@ -1,0 +1,79 @@
+import { isIPv4, isIPv6 } from "node:net";
+import ipaddr from "ipaddr.js";
+
+/**
+ * What the first bytes of a proxy's connection are, as far as they have come: not whole yet, no header of the PROXY protocol, or one that
+ * ends at `endsAt`. `source` is the client's address; absent where the proxy speaks for itself or can't tell (LOCAL, UNKNOWN).
+ */
+export type ProxyHeaderReading =
+  | Readonly<{ kind: "partial" }>
+  | Readonly<{ kind: "malformed" }>
+  | Readonly<{ kind: "whole"; endsAt: number; source: string | undefined }>;
+
+/** Longest line of version 1, with its end (PROXY protocol, section 2.1). */
+const lineBytes = 107;
+/** What version 2 begins with, and the bytes before its addresses (section 2.2). */
+const signature = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
+const fixedBytes = 16;
+/** Longest header of version 2 that is read: addresses, and what a proxy adds of TLS and its own names. */
+export const proxyHeaderBytes = 4_096;
+
+const partial = { kind: "partial" } as const;
+const malformed = { kind: "malformed" } as const;
+
+const lineStart = Buffer.from("PROXY ", "latin1");
+const portText = /^(?:0|[1-9]\d{0,4})$/;
+
+/**
+ * Reads the header that a proxy sends before a client's bytes: the PROXY protocol, versions 1 and 2
+ * (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt). Strictly, because what is guessed here decides who is limited.
+ */
+export function readProxyHeader(bytes: Buffer): ProxyHeaderReading {
+  if (startsAlike(bytes, signature)) return bytes.length < fixedBytes ? partial : readVersion2(bytes);
+  if (startsAlike(bytes, lineStart)) return readVersion1(bytes);
+  return malformed;
+}
+
+/** Whether bytes begin as `start` does, as far as both go. */
+function startsAlike(bytes: Buffer, start: Buffer): boolean {
+  const length = Math.min(bytes.length, start.length);
+  return bytes.compare(start, 0, length, 0, length) === 0;
+}
+
+function readVersion1(bytes: Buffer): ProxyHeaderReading {
+  const end = bytes.subarray(0, lineBytes).indexOf("\r\n", "latin1");
+  if (end === -1) return bytes.length < lineBytes ? partial : malformed;
+  const endsAt = end + 2;
+  const line = bytes.toString("latin1", 0, end);
+  if (/^PROXY UNKNOWN(?: |$)/.test(line)) return { kind: "whole", endsAt, source: undefined };
+  const [, family, source = "", destination = "", sourcePort = "", destinationPort = "", ...more] = line.split(" ");
+  const isOfFamily = family === "TCP4" ? isIPv4 : family === "TCP6" ? isIPv6 : () => false;
+  const isWhole =
+    more.length === 0 &&
+    [source, destination].every(isOfFamily) &&
+    [sourcePort, destinationPort].every((port) => portText.test(port) && Number(port) <= 65_535);
+  return isWhole ? { kind: "whole", endsAt, source } : malformed;
+}
+
+/** Families and transports by their byte, with the length of a source address and of all addresses; the others tell no address. */
+const addressed: ReadonlyMap<number, Readonly<{ source: number; all: number }>> = new Map([
+  [0x11, { source: 4, all: 12 }],
+  [0x21, { source: 16, all: 36 }],
+]);
+const unaddressed: ReadonlySet<number> = new Set([0x00, 0x12, 0x22, 0x31, 0x32]);
+
+function readVersion2(bytes: Buffer): ProxyHeaderReading {
+  const command = bytes[12];
+  const family = bytes[13] ?? 0;
+  const length = bytes.readUInt16BE(14);
+  const endsAt = fixedBytes + length;
+  const isLocal = command === 0x20;
+  const place = addressed.get(family);
+  if (!isLocal && command !== 0x21) return malformed;
+  if (place === undefined && !unaddressed.has(family)) return malformed;
+  if (endsAt > proxyHeaderBytes || (!isLocal && place !== undefined && length < place.all)) return malformed;
+  if (bytes.length < endsAt) return partial;
+  if (isLocal || place === undefined) return { kind: "whole", endsAt, source: undefined };
+  const source = ipaddr.fromByteArray([...bytes.subarray(fixedBytes, fixedBytes + place.source)]).toString();
+  return { kind: "whole", endsAt, source };
+}

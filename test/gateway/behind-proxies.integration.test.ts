@@ -1,0 +1,198 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { request, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startFakeNode, type FakeNode } from "#sidecar/gateway/testing/fake-node.ts";
+import { connectTestClient } from "#sidecar/gateway/testing/test-client.ts";
+import { startTestGateway, type TestGateway } from "#sidecar/gateway/testing/test-gateway.ts";
+import { start, startNginx, type BenchProcess } from "../bench/gateway/proxies.ts";
+import { freePorts } from "../support/free-ports.ts";
+
+const tier = {
+  requestsPerSecond: 0.01,
+  requestBurst: 5,
+  computeUnitsPerSecond: 1_000,
+  computeUnitBurst: 1_000,
+  concurrency: 3,
+};
+const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
+const proxyAddress = "127.0.0.1";
+
+type Answer = Readonly<{ status: number; text: string }>;
+
+/** Calls from an address of this machine. */
+async function callFrom(localAddress: string, url: string, headers: Record<string, string> = {}): Promise<Answer> {
+  const made = request(url, {
+    method: "POST",
+    localAddress,
+    headers: { "Content-Type": "application/json", "Content-Length": syncing.length, ...headers },
+  });
+  made.end(syncing);
+  const [response] = (await once(made, "response")) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, text: await text(response) };
+}
+
+async function callsFrom(localAddress: string, url: string, count: number): Promise<readonly number[]> {
+  const statuses: number[] = [];
+  for (let call = 0; call < count; call += 1) statuses.push((await callFrom(localAddress, url)).status);
+  return statuses;
+}
+
+/** What comes back for these bytes until the peer closes. */
+async function rawFrom(localAddress: string, url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), localAddress });
+  socket.write(bytes);
+  return text(socket);
+}
+
+type Place = Readonly<{ folder: string; port: number; gatewayPort: string }>;
+
+const nginxWith = (headers: string) => (place: Place) =>
+  startNginx(
+    place.folder,
+    place.port,
+    `map $http_upgrade $kept { default upgrade; '' ''; }
+     server { listen 127.0.0.1:${place.port}; location / { proxy_pass http://127.0.0.1:${place.gatewayPort}; proxy_http_version 1.1;
+       proxy_set_header Connection $kept; proxy_set_header Upgrade $http_upgrade; ${headers} } }`,
+  );
+
+const haproxyWith = (mode: string, server: string) => (place: Place) => {
+  const config = join(place.folder, `haproxy-${place.port}.cfg`);
+  writeFileSync(
+    config,
+    `global\n  nbthread 1\ndefaults\n  timeout connect 2s\n  timeout client 60s\n  timeout server 60s\n  timeout tunnel 60s\n` +
+      `listen front\n  bind 127.0.0.1:${place.port}\n  ${mode}\n  server gateway 127.0.0.1:${place.gatewayPort} ${server}\n`,
+  );
+  return start("haproxy", ["-db", "-f", config], place.port);
+};
+
+/** Ways of telling the client's address: the proxy, the gateway's settings beside trustedProxies, and how the proxy is started. */
+const ways: readonly (readonly [string, object, (place: Place) => Promise<BenchProcess>])[] = [
+  ["nginx with X-Forwarded-For", {}, nginxWith("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")],
+  [
+    "nginx with Forwarded",
+    { forwardedHeader: "forwarded" },
+    nginxWith('proxy_set_header Forwarded "$http_forwarded, for=$remote_addr;proto=$scheme";'),
+  ],
+  ["HAProxy with X-Forwarded-For", {}, haproxyWith("mode http\n  option forwardfor", "")],
+  [
+    "HAProxy with Forwarded",
+    { forwardedHeader: "forwarded" },
+    haproxyWith("mode http\n  http-request add-header Forwarded for=%[src]", ""),
+  ],
+  ["HAProxy with PROXY protocol 1", { proxyProtocol: true }, haproxyWith("mode tcp", "send-proxy")],
+  ["HAProxy with PROXY protocol 2", { proxyProtocol: true }, haproxyWith("mode tcp", "send-proxy-v2")],
+  [
+    "HAProxy with PROXY protocol 2 over kept connections",
+    { proxyProtocol: true },
+    haproxyWith("mode http\n  http-reuse safe", "send-proxy-v2"),
+  ],
+];
+
+describe.each(ways)("the gateway behind %s", (_, callers, startProxy) => {
+  describe.each([true, false])("with the fast path %s", (fastPath) => {
+    let folder: string;
+    let node: FakeNode;
+    let gateway: TestGateway;
+    let proxy: BenchProcess;
+    beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), "proxies-"));
+      node = await startFakeNode();
+      gateway = await startTestGateway(node, {
+        tiers: { public: tier },
+        listener: { fastPath },
+        callers: { trustedProxies: [proxyAddress], ...callers },
+      });
+      const [port = 0] = await freePorts(1);
+      proxy = await startProxy({ folder, port, gatewayPort: new URL(gateway.url).port });
+    });
+    afterAll(async () => {
+      await proxy?.[Symbol.asyncDispose]();
+      await gateway?.[Symbol.asyncDispose]();
+      await node?.[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    it("gives each of its clients limits of its own", async () => {
+      expect(await callsFrom("127.0.0.2", proxy.url, 6)).toEqual([200, 200, 200, 200, 200, 429]);
+      expect(await callsFrom("127.0.0.3", proxy.url, 6)).toEqual([200, 200, 200, 200, 200, 429]);
+    });
+
+    it("counts a client's WebSocket with its other calls, and nobody else's", async () => {
+      const spent = await connectTestClient(proxy.url, {}, { localAddress: "127.0.0.2" });
+      const fresh = await connectTestClient(proxy.url, {}, { localAddress: "127.0.0.5" });
+      expect(await spent.ask(syncing)).toContain("-32005");
+      expect(await fresh.ask(syncing)).not.toContain("-32005");
+      await Promise.all([spent[Symbol.asyncDispose](), fresh[Symbol.asyncDispose]()]);
+    });
+
+    it("never believes a client's own words", async () => {
+      for (const name of ["X-Forwarded-For", "Forwarded"]) {
+        const words = name === "Forwarded" ? "for=198.51.100.9" : "198.51.100.9";
+        for (const value of [words, `${words}, ${words}`]) {
+          expect([name, value, (await callFrom("127.0.0.2", proxy.url, { [name]: value })).status]).toEqual([
+            name,
+            value,
+            429,
+          ]);
+        }
+      }
+      const claims = { "X-Forwarded-For": "127.0.0.1", Forwarded: "for=127.0.0.1", "X-Real-IP": "198.51.100.9" };
+      expect((await callFrom("127.0.0.2", proxy.url, claims)).status).toBe(429);
+    });
+
+    it("never believes a peer that is no proxy of its", async () => {
+      const statuses: number[] = [];
+      for (let call = 0; call < 6; call += 1) {
+        const told = { "X-Forwarded-For": `198.51.100.${call}`, Forwarded: `for=198.51.100.${call}` };
+        statuses.push((await callFrom("127.0.0.4", gateway.url, told)).status);
+      }
+      expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+      const answer = await rawFrom(
+        "127.0.0.6",
+        gateway.url,
+        "PROXY TCP4 198.51.100.9 127.0.0.1 1 2\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
+      );
+      expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    });
+  });
+});
+
+describe("a connection of a trusted proxy that has to begin with a header", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    node = await startFakeNode();
+    const callers = { trustedProxies: [proxyAddress], proxyProtocol: true };
+    gateway = await startTestGateway(node, { tiers: { public: tier }, callers });
+  });
+  afterAll(async () => {
+    await gateway?.[Symbol.asyncDispose]();
+    await node?.[Symbol.asyncDispose]();
+  });
+
+  it("is closed unanswered when it begins with anything else", async () => {
+    expect(await rawFrom(proxyAddress, gateway.url, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")).toBe("");
+    expect(await rawFrom(proxyAddress, gateway.url, "PROXY TCP4 1.2.3.4 nonsense 1 2\r\nGET / HTTP/1.1\r\n\r\n")).toBe(
+      "",
+    );
+  });
+
+  it("is closed when no whole header comes in time", async () => {
+    const before = performance.now();
+    expect(await rawFrom(proxyAddress, gateway.url, "PROXY TCP4 1.2.3.4")).toBe("");
+    expect(performance.now() - before).toBeLessThan(10_000);
+  });
+
+  it("is the proxy's own when it says so", async () => {
+    for (const header of ["PROXY UNKNOWN\r\n", "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"]) {
+      const answer = await rawFrom(proxyAddress, gateway.url, `${header}GET / HTTP/1.0\r\nHost: x\r\n\r\n`);
+      expect(answer).toMatch(/^HTTP\/1\.[01] 200 OK\r\n/);
+    }
+  });
+});
