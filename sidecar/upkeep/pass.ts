@@ -29,8 +29,8 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<Pa
   const { version } = resolution;
   // At the start nothing is said or done before the version had its chance to be told, by the node itself first.
   if (!observer.hasHeardNode() || (version === undefined && !observer.hasLooked())) return { wakeInMs: lookAgainMs };
-  tellVersion(resolution, memory, parts);
-  const moved = await place.follow(version);
+  const { moved, doubt: doubtOfPlace } = await place.follow(version);
+  tellVersion(resolution, doubtOfPlace, memory, parts);
   const { configPath } = place.layout();
   const acted = authorityOf(settings.upkeep.mode, state) === "acts";
   if (!memory.passed && acted) await tidy(parts);
@@ -47,7 +47,7 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<Pa
   memory.mayTellVersion =
     version === undefined && document !== undefined && isRightForSomeVersion(document, desired.monitor);
   const pruneInfo = observer.pruneInfo();
-  const { doubt } = resolution;
+  const doubt = resolution.doubt ?? doubtOfPlace;
   const planned = plan({ document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() }, desired);
   const means = { prunes: settings.prune.enabled && parts.nodeCli !== undefined, restarts: parts.driver !== undefined };
   tellAdopted(showPlan(planned, pruneInfo, means), memory, parts);

@@ -1,8 +1,13 @@
 import type { VersionResolution } from "./observe/version-resolution.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
-/** Says which version the node has, when it became another one, and whether all that tell it agree. */
-export function tellVersion(resolution: VersionResolution, memory: UpkeepMemory, { board, events }: UpkeepParts): void {
+/** Says which version the node has, when it became another one, and whether all that tell it agree, the node's place included. */
+export function tellVersion(
+  resolution: VersionResolution,
+  doubtOfPlace: string | undefined,
+  memory: UpkeepMemory,
+  { board, events }: UpkeepParts,
+): void {
   const type = "VersionAgreed";
   if (resolution.version === undefined) {
     board.set({ type, status: "False", reason: "VersionUnknown", message: unknownVersion(resolution) });
@@ -15,7 +20,9 @@ export function tellVersion(resolution: VersionResolution, memory: UpkeepMemory,
     events.add("version", `The node's version is ${version.text} now, was ${before}.`, `${source} says so`);
   }
   const base = `The node's version is ${version.text} (${source}).`;
-  if (disagreements.length === 0) board.set({ type, status: "True", reason: "Agreed", message: base });
+  if (doubtOfPlace !== undefined) {
+    board.set({ type, status: "False", reason: "Disagreement", message: `${base} But ${doubtOfPlace}.` });
+  } else if (disagreements.length === 0) board.set({ type, status: "True", reason: "Agreed", message: base });
   else {
     const message = `${base} But ${disagreements.join(", and ")}; correct node.version or finish the upgrade.`;
     board.set({ type, status: "False", reason: "Disagreement", message });

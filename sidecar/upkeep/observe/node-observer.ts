@@ -1,7 +1,7 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../../clock.ts";
 import { hasBeenAsked, type NodeHealth } from "../../health/node-health.ts";
-import { poll } from "../../poll.ts";
+import { pause, poll } from "../../poll.ts";
 import type { ConditionBoard } from "../../tell/condition-board.ts";
 import type { ConditionReport } from "../../tell/condition.ts";
 import type { NodeCli, NodeCliResult } from "./node-cli.ts";
@@ -74,8 +74,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
       return;
     }
     nodeAnswered = answersNow(health());
-    const told = await nodeCli.version(signal);
-    if (told.ok) cliVersion = told.value;
+    cliVersion = await believedVersion(nodeCli, cliVersion, signal);
     noteVersion();
     const asked = await nodeCli.pruneInfo(signal);
     hasLooked = true;
@@ -119,6 +118,25 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   const beganMs = clock.monotonicMs();
   const hasHeardNode = () => hasBeenAsked(health()) || clock.monotonicMs() - beganMs > firstWordMs;
   return { version, pruneInfo: () => pruneInfo, look, hasLooked: () => hasLooked, hasHeardNode, done };
+}
+
+/** Time between two questions for a version that is another than before. */
+const askedAgainMs = 250;
+
+/**
+ * What the tool prints for its version. The version decides where node.conf is and how its keys are named, so another answer than before
+ * counts once the tool has given it twice in a row: one odd answer is as if it had not been given.
+ */
+async function believedVersion(
+  nodeCli: NodeCli,
+  before: string | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const told = await nodeCli.version(signal);
+  if (!told.ok || told.value === before) return before;
+  await pause(askedAgainMs, signal);
+  const again = await nodeCli.version(signal);
+  return again.ok && again.value === told.value ? told.value : before;
 }
 
 function isAnotherVersion(printed: string | undefined, before: string | undefined): boolean {
