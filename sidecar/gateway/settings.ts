@@ -13,6 +13,7 @@ import { networks, proxySettings } from "#daemon/proxies/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import { section } from "#daemon/settings.ts";
 import { policyShape, tierName } from "./policy/settings.ts";
+import { webSocketSection } from "./websocket/settings.ts";
 
 const yesOrNo = z.boolean().meta({ expected: "true or false" });
 
@@ -107,7 +108,15 @@ const rateStoreSection = section({
 
 const upstreamSection = section({
   connections: positiveInteger.default(64).describe("Most keep-alive connections to the node"),
+  heldConnections: positiveInteger
+    .default(16)
+    .describe(
+      "Connections to the node whose answers may wait for clients to take them; with one more, the caller with the most loses the one that has waited longest",
+    ),
   queuedCalls: positiveInteger.default(4_096).describe("Calls that may wait for a connection to the node"),
+  queuedCallsPerCaller: positiveInteger
+    .default(1_024)
+    .describe("Calls of one caller that may wait for a connection to the node; callers are served by turns"),
   connectTimeoutMs: milliseconds.default(2_000).describe("How long connecting to the node may take"),
   idleTimeoutMs: milliseconds
     .default(4_000)
@@ -135,31 +144,6 @@ const cacheSection = section({
   coalesce: yesOrNo.default(true).describe("Whether identical reads in flight become one call to the node"),
   totalBytes: bytes.default(67_108_864).describe("Most bytes of cached answers"),
   entryBytes: bytes.default(262_144).describe("Largest answer that is cached or shared between identical reads"),
-});
-
-const webSocketSection = section({
-  clients: positiveInteger.default(10_000).describe("Most WebSocket clients of one listener"),
-  callsInFlight: positiveInteger.default(64).describe("Calls of one WebSocket client that may be under way"),
-  queueBytes: bytes
-    .default(4_194_304)
-    .describe("Unsent bytes, beside answers, from which a slow WebSocket client is dropped, and its calls wait"),
-  pingIntervalMs: milliseconds.default(30_000).describe("Time between two pings; a client that misses one is dropped"),
-  reconnectMs: milliseconds
-    .default(500)
-    .describe("Time to the second attempt to reach the node's WebSocket; doubled with each that fails"),
-  reconnectMaxMs: milliseconds
-    .default(30_000)
-    .describe("Longest time between two attempts to reach the node's WebSocket"),
-  bridgeMs: nonNegativeInteger
-    .max(600_000)
-    .default(10_000)
-    .describe(
-      "Time in which a lost connection to the node may come back and subscribers be told what they missed; 0: never",
-    ),
-  bridgeBlocks: positiveInteger
-    .max(1_000)
-    .default(64)
-    .describe("Most blocks that subscribers are told after the connection came back; beyond them they are closed"),
 });
 
 const listenerSection = section({

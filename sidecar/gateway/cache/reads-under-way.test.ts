@@ -14,6 +14,8 @@ function readOf(key: string): SharedRead {
       httpUrl: "http://127.0.0.1:1",
       connections: 1,
       queuedCalls: 1,
+      queuedCallsPerCaller: 1,
+      heldConnections: 1,
       connectTimeoutMs: 1,
       idleTimeoutMs: 1,
       responseBytes: () => 1,
@@ -22,7 +24,7 @@ function readOf(key: string): SharedRead {
   );
   const owner = { pool, limitBytes: 1, closed: () => undefined, result: () => undefined, alone: () => finishedFlow };
   return new SharedRead(
-    { method, params: "[]", key, traceContext: undefined },
+    { method, caller: "a", params: "[]", key, traceContext: undefined },
     { scope: "head", generation: 1, epoch: 1 },
     { first: { id: "1", sink: discardedAnswer, done: () => undefined }, owner },
   );

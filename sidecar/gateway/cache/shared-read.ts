@@ -55,9 +55,10 @@ export class SharedRead implements AnswerFlow, CollectedTaker {
 
   /** Asks the node; to be called once, when others may join. */
   start(): void {
-    const { method, params, traceContext } = this.read;
+    const { method, caller, params, traceContext } = this.read;
     const { pool, limitBytes } = this.#owner;
     this.#flow = pool.send({
+      caller,
       id: this.#first.id,
       body: callText(this.#first.id, method.name, params),
       timeoutMs: method.timeoutMs,

@@ -29,7 +29,11 @@ export function readOne(work: Work, method: Method, params: string, key: string)
   if (refusal === "overload") {
     return limited(work, "too much load; try again later", overload.retryAfterSeconds, "overload");
   }
-  return reads.read({ method, params, key, traceContext: traceContextOf(context) }, new AdmittedRead(work, method));
+  const caller = context.caller.key;
+  return reads.read(
+    { method, caller, params, key, traceContext: traceContextOf(context) },
+    new AdmittedRead(work, method),
+  );
 }
 
 /** A caller's part in a read that was let to the node. */
@@ -104,7 +108,7 @@ export function readInPieces(work: Work, method: Method, pieces: readonly string
   }
   return readSplit(
     { method, pieces, parallel: ranges.splitParallel, limitBytes: limits.batchResponseBytes },
-    { id: work.id, sink: work.sink, reads, traceContext: traceContextOf(work.context) },
+    { id: work.id, caller: key, sink: work.sink, reads, traceContext: traceContextOf(work.context) },
     (outcome) => {
       gate.leave(key, method.costUnits, overload);
       ended(work, outcome);

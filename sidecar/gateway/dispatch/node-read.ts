@@ -4,6 +4,8 @@ import type { TraceContext } from "../observe/trace-context.ts";
 /** A call that the node has to answer, after every check. */
 export type NodeRead = Readonly<{
   method: Method;
+  /** Key of the caller who asks. */
+  caller: string;
   /** JSON text of an array. */
   params: string;
   /** The `callKey` of the two. */

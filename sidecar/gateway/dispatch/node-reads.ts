@@ -49,10 +49,11 @@ export function makeNodeReads(
   const underWay = makeReadsUnderWay();
 
   const isCached = (method: Method) => options.cache && method.cache.kind !== "none";
-  const alone = ({ method, params, traceContext }: NodeRead, reader: Reader): AnswerFlow => {
+  const alone = ({ method, caller, params, traceContext }: NodeRead, reader: Reader): AnswerFlow => {
     const plain = plainId.test(reader.id);
     const id = plain ? reader.id : carriedId;
     const flow = pool.send({
+      caller,
       id,
       body: callText(id, method.name, params),
       timeoutMs: method.timeoutMs,

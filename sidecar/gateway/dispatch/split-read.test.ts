@@ -32,6 +32,7 @@ function startSplit(total: number, options: { parallel?: number; limitBytes?: nu
     { method, pieces, parallel: options.parallel ?? 3, limitBytes: options.limitBytes ?? 10_000_000 },
     {
       id: "7",
+      caller: "a",
       sink,
       traceContext: undefined,
       reads: {

@@ -20,7 +20,14 @@ export type SplitOptions = Readonly<{
   limitBytes: number;
 }>;
 
-type Asking = Readonly<{ id: string; sink: AnswerSink; reads: NodeReads; traceContext: TraceContext | undefined }>;
+type Asking = Readonly<{
+  id: string;
+  /** Key of the caller who asks. */
+  caller: string;
+  sink: AnswerSink;
+  reads: NodeReads;
+  traceContext: TraceContext | undefined;
+}>;
 
 const pieceId = "1";
 
@@ -31,7 +38,7 @@ const pieceId = "1";
  */
 export function readSplit(
   { method, pieces, parallel, limitBytes }: SplitOptions,
-  { id, sink, reads, traceContext }: Asking,
+  { id, caller, sink, reads, traceContext }: Asking,
   done: (outcome: "node" | "failed" | "cancelled") => void,
 ): AnswerFlow {
   const writer = makeJoinedWriter(pieces.length, id, { sink, ending: () => finish("node") });
@@ -66,7 +73,7 @@ export function readSplit(
       if (!state.isOver) take(place, answer);
     });
     const params = pieces[place] ?? "[]";
-    const read = { method, params, key: callKey(method.name, params), traceContext };
+    const read = { method, caller, params, key: callKey(method.name, params), traceContext };
     const cached = reads.cached(method, read.key);
     if (cached !== undefined) {
       take(place, { text: resultText(pieceId, cached), source: "cache", retryAfterSeconds: undefined });

@@ -35,6 +35,7 @@ const tier = z.strictObject({
 /** One tier's limits. */
 export type Tier = Readonly<z.output<typeof tier>>;
 
+/** Callers of the public and the private listener may have fewer calls under way than `upstream.connections`: none holds them all. */
 const tiers = z
   .record(tierName, tier)
   .default({
@@ -43,7 +44,7 @@ const tiers = z
       requestBurst: 1_500,
       computeUnitsPerSecond: 6_000,
       computeUnitBurst: 60_000,
-      concurrency: 128,
+      concurrency: 48,
       webSockets: 16,
       subscriptions: 64,
     },
@@ -52,7 +53,7 @@ const tiers = z
       requestBurst: 9_000,
       computeUnitsPerSecond: 60_000,
       computeUnitBurst: 240_000,
-      concurrency: 512,
+      concurrency: 56,
       splitBlocks: 2_000,
       webSockets: 64,
       subscriptions: 256,

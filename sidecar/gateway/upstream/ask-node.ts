@@ -6,6 +6,9 @@ import type { NodePool } from "./node-pool.ts";
 /** Longest answer to a question of the gateway's own. */
 const answerBytes = 8_388_608;
 
+/** Whose the gateway's own questions are, among callers; no listener has this name. */
+const ownCaller = "gateway";
+
 /** Asks the node something for the gateway itself; undefined when it does not answer or answers with an error. */
 export function askNode(
   pool: Pick<NodePool, "send">,
@@ -18,6 +21,7 @@ export function askNode(
       resolve(answer?.kind === "result" ? answer.json : undefined);
     };
     pool.send({
+      caller: ownCaller,
       id: "1",
       body: callText("1", question.method, question.params),
       timeoutMs: question.timeoutMs,

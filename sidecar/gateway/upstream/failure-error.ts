@@ -9,8 +9,10 @@ export function failureError(failure: NodeFailure): RpcError {
     case "tooLarge":
       return rpcErrors.responseTooLarge;
     case "unavailable":
-    case "queueFull":
+    case "slowReader":
       return rpcErrors.nodeUnavailable;
+    case "queueFull":
+      return rpcErrors.queueFull;
     case "badAnswer":
       return { code: -32_603, message: "the node's answer is no JSON-RPC; try again later" };
   }

@@ -20,7 +20,11 @@ export function subscribeToHeads(
   const subscribe = async () => {
     if (!state.isTaken) {
       state.isTaken = true;
-      const { kind } = await hub.subscribe('["newHeads"]', { notify: ({ result }) => notify(result), lost });
+      const { kind } = await hub.subscribe('["newHeads"]', {
+        caller: undefined,
+        notify: ({ result }) => notify(result),
+        lost,
+      });
       state.isTaken = kind === "subscribed";
     }
     state.isThere = state.isTaken && state.isOpen;

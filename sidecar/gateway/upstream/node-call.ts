@@ -1,7 +1,7 @@
 import type { TraceContext } from "../observe/trace-context.ts";
 
-/** Why a call to the node came to nothing. */
-export type NodeFailure = "unavailable" | "timeout" | "tooLarge" | "badAnswer" | "queueFull";
+/** Why a call to the node came to nothing; `slowReader`: the client did not take its answer, and others need the connection. */
+export type NodeFailure = "unavailable" | "timeout" | "tooLarge" | "badAnswer" | "queueFull" | "slowReader";
 
 /** Takes what the node answers to one call; see `AnswerSink` for the order of calls. */
 export type NodeSink = Readonly<{
@@ -17,6 +17,8 @@ export type NodeSink = Readonly<{
 
 /** One call to the node. */
 export type NodeCall = Readonly<{
+  /** Who asks: callers are served by turns. */
+  caller: string;
   /** JSON text of the id in the body. */
   id: string;
   /** JSON-RPC request as a binary string. */

@@ -21,6 +21,8 @@ export type ConnectionDependencies = Readonly<{
   closed: (connection: NodeConnection) => void;
   /** A call that got no byte of an answer because the node had closed the kept-alive connection. */
   again: (ticket: NodeTicket) => void;
+  /** The answer waits for its reader, or does no more. */
+  held: (connection: NodeConnection, isHeld: boolean) => void;
 }>;
 
 type Limits = Readonly<{
@@ -80,9 +82,18 @@ export class NodeConnection implements Disposable {
 
   resume(ticket: NodeTicket): void {
     if (this.#ticket !== ticket || !this.#paused) return;
-    this.#paused = false;
     this.#deadline = this.#limits.deadlineIn(ticket.call.timeoutMs);
-    this.#socket.resume();
+    this.#goOn();
+  }
+
+  /** Who has the call that is under way. */
+  get caller(): string {
+    return this.#ticket?.call.caller ?? "";
+  }
+
+  /** Ends a call whose reader does not take its answer while others need the connection. */
+  cut(): void {
+    this.#fail("slowReader");
   }
 
   /** Gives a call up. Its answer would still come on this connection, so the connection goes with it. */
@@ -182,6 +193,14 @@ export class NodeConnection implements Disposable {
     if (sink.chunk(bytes) || this.#paused || this.#ticket !== ticket) return;
     this.#paused = true;
     this.#socket.pause();
+    this.#dependencies.held(this, true);
+  }
+
+  #goOn(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#socket.resume();
+    this.#dependencies.held(this, false);
   }
 
   #finish(head: ResponseHead, tell: () => void): void {
@@ -190,10 +209,7 @@ export class NodeConnection implements Disposable {
     this.#sink = undefined;
     this.#chunks = undefined;
     this.#served += 1;
-    if (this.#paused) {
-      this.#paused = false;
-      this.#socket.resume();
-    }
+    this.#goOn();
     tell();
     if (!head.keepAlive) this.#socket.destroy();
     else if (!this.#socket.destroyed) this.#dependencies.idle(this);

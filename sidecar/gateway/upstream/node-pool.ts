@@ -1,14 +1,19 @@
 import type { NodeCall, NodeFlow } from "./node-call.ts";
 import { nodeAddress, type NodeAddress } from "./node-address.ts";
 import { makeOutbox } from "../wire/outbox.ts";
+import { HeldConnections } from "./held-connections.ts";
 import { NodeConnection } from "./node-connection.ts";
 import { NodeTicket } from "./node-ticket.ts";
+import { WaitingTurns } from "./waiting-turns.ts";
 
 /** Bounds of the pool. */
 export type NodePoolOptions = Readonly<{
   httpUrl: string;
   connections: number;
   queuedCalls: number;
+  queuedCallsPerCaller: number;
+  /** Connections whose answers may wait for clients to take them. */
+  heldConnections: number;
   connectTimeoutMs: number;
   idleTimeoutMs: number;
   responseBytes: () => number;
@@ -19,14 +24,15 @@ const sweepMs = 50;
 /** The same while no call is under way, when only idle connections grow old: a process at rest is not woken for nothing. */
 const restingSweepMs = 1_000;
 
-/** Keep-alive connections to the node. Calls beyond them wait in a bounded queue, first come, first served. */
+/** Keep-alive connections to the node. Calls beyond them wait in a bounded queue, which is served by turns of callers. */
 export class NodePool implements Disposable {
   readonly #options: NodePoolOptions;
   readonly #address: NodeAddress;
   readonly #now: () => number;
   readonly #idle: NodeConnection[] = [];
   readonly #all = new Set<NodeConnection>();
-  readonly #waiting = new Set<NodeTicket>();
+  readonly #waiting = new WaitingTurns<NodeTicket>();
+  readonly #held: HeldConnections<NodeConnection>;
   readonly #outbox = makeOutbox();
   #sweep: NodeJS.Timeout | undefined;
   #sweepEveryMs = sweepMs;
@@ -40,6 +46,7 @@ export class NodePool implements Disposable {
   constructor(options: NodePoolOptions, { now }: Readonly<{ now: () => number }>) {
     this.#options = options;
     this.#address = nodeAddress(options.httpUrl);
+    this.#held = new HeldConnections(options.heldConnections);
     this.#now = now;
     this.#sweptAt = now();
     this.#sweep = this.#sweepEach(sweepMs);
@@ -56,7 +63,7 @@ export class NodePool implements Disposable {
     const ticket = new NodeTicket(call, this.#waiting);
     const connection = this.#idle.pop() ?? this.#connect();
     if (connection !== undefined) this.#start(ticket, connection);
-    else if (this.#waiting.size >= this.#options.queuedCalls) call.sink.fail("queueFull");
+    else if (this.#isFull(call.caller)) call.sink.fail("queueFull");
     else {
       ticket.waitsUntil = this.#deadlineIn(call.timeoutMs);
       this.#waiting.add(ticket);
@@ -85,6 +92,10 @@ export class NodePool implements Disposable {
         idle: (free) => this.#freed(free),
         closed: (gone) => this.#gone(gone),
         again: (ticket) => this.#again(ticket),
+        held: (waiting, isHeld) => {
+          if (isHeld) this.#held.add(waiting);
+          else this.#held.delete(waiting);
+        },
       },
     );
     this.#all.add(connection);
@@ -92,7 +103,7 @@ export class NodePool implements Disposable {
   }
 
   #freed(connection: NodeConnection): void {
-    const next = this.#nextWaiting();
+    const next = this.#waiting.next();
     if (next !== undefined) {
       this.#start(next, connection);
       return;
@@ -103,11 +114,12 @@ export class NodePool implements Disposable {
 
   #gone(connection: NodeConnection): void {
     this.#all.delete(connection);
+    this.#held.delete(connection);
     const at = this.#idle.indexOf(connection);
     if (at !== -1) this.#idle.splice(at, 1);
     if (this.#waiting.size === 0) return;
     const fresh = this.#connect();
-    const next = fresh === undefined ? undefined : this.#nextWaiting();
+    const next = fresh === undefined ? undefined : this.#waiting.next();
     if (fresh !== undefined && next !== undefined) this.#start(next, fresh);
   }
 
@@ -117,10 +129,9 @@ export class NodePool implements Disposable {
     else this.#start(ticket, connection);
   }
 
-  #nextWaiting(): NodeTicket | undefined {
-    const [next] = this.#waiting;
-    if (next !== undefined) this.#waiting.delete(next);
-    return next;
+  #isFull(caller: string): boolean {
+    const { queuedCalls, queuedCallsPerCaller } = this.#options;
+    return this.#waiting.size >= queuedCalls || this.#waiting.sizeOf(caller) >= queuedCallsPerCaller;
   }
 
   /** Never early, and late by two sweeps at most. */

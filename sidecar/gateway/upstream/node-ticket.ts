@@ -1,4 +1,5 @@
 import type { NodeCall, NodeFlow } from "./node-call.ts";
+import type { WaitingTurns } from "./waiting-turns.ts";
 
 /** What a ticket needs of the connection that it is on. */
 type TicketConnection = Readonly<{ resume: (ticket: NodeTicket) => void; cancel: (ticket: NodeTicket) => void }>;
@@ -9,9 +10,9 @@ export class NodeTicket implements NodeFlow {
   /** In the pool's clock. */
   waitsUntil = 0;
   connection: TicketConnection | undefined;
-  readonly #queue: Set<NodeTicket>;
+  readonly #queue: WaitingTurns<NodeTicket>;
 
-  constructor(call: NodeCall, queue: Set<NodeTicket>) {
+  constructor(call: NodeCall, queue: WaitingTurns<NodeTicket>) {
     this.call = call;
     this.#queue = queue;
   }

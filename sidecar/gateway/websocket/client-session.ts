@@ -52,6 +52,7 @@ export function serveClient(
     () => dropped("slow"),
   );
   const subscriptions = makeClientSubscriptions({
+    caller: caller.key,
     hub,
     send: sendNews,
     limit: () => (policy().tiers.get(caller.tierName) ?? goneTier).subscriptions,

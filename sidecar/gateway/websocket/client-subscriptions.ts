@@ -19,6 +19,8 @@ const heldNotifications = 1_000;
 
 /** What a client's subscriptions need. */
 export type ClientSubscriptionDependencies = Readonly<{
+  /** Key of the caller. */
+  caller: string;
   hub: SubscriptionHub;
   /** Sends a notification, after the bytes that name its subscription; called only after the subscription's reply was sent. */
   send: (start: Buffer, news: News) => void;
@@ -50,8 +52,13 @@ export function makeClientSubscriptions(dependencies: ClientSubscriptionDependen
       else dependencies.lost();
     };
     state.pending += 1;
-    const subscribed = await dependencies.hub.subscribe(canonical.json, { notify, lost: dependencies.lost });
+    const { caller, lost } = dependencies;
+    const subscribed = await dependencies.hub.subscribe(canonical.json, { caller, notify, lost });
     state.pending -= 1;
+    if (subscribed.kind === "refused") {
+      dependencies.limited();
+      return error(limitExceeded(subscribed.message));
+    }
     if (subscribed.kind === "error") return { kind: "nodeError", json: subscribed.json };
     if (state.isOver) subscribed.unsubscribe();
     else ends.set(id, subscribed.unsubscribe);

@@ -4,6 +4,8 @@ import type { SentLogs } from "./sent-logs.ts";
 
 /** Who gets the notifications of a subscription. */
 export type Subscriber = Readonly<{
+  /** Key of the caller; undefined: the gateway itself. */
+  caller: string | undefined;
   notify: (news: News) => void;
   /** The node's connection is lost: notifications may have been missed. */
   lost: () => void;
@@ -13,6 +15,8 @@ export type Subscriber = Readonly<{
 export type SharedSubscription = {
   /** JSON text of eth_subscribe's parameters in canonical form. */
   readonly params: string;
+  /** Key of the caller who began it and whose place at the node it takes; undefined: the gateway itself. */
+  readonly beganBy: string | undefined;
   readonly subscribers: Set<Subscriber>;
   /** What was told of a `logs` subscription; undefined for `newHeads`. */
   readonly sent: SentLogs | undefined;

@@ -4,15 +4,21 @@ import { readMissedNews, type AskForNews } from "./missed-news.ts";
 import { makeNews } from "./news.ts";
 import { makeNodeSubscriptions, type NodeSubscriptions } from "./node-subscriptions.ts";
 import type { SharedSubscription, Subscriber } from "./shared-subscription.ts";
+import {
+  makeSubscriptionPlaces,
+  type SubscriptionPlaces,
+  type SubscriptionPlacesOptions,
+} from "./subscription-places.ts";
 import { makeToldNews, type ToldNews } from "./told-news.ts";
 
 /** How gaps in the node's connection are bridged. */
-export type HubOptions = Readonly<{
-  /** Time in which the connection has to come back for subscribers to be told what they missed; 0: they are closed at once. */
-  bridgeMs: number;
-  /** Most blocks that are told after a gap. */
-  bridgeBlocks: number;
-}>;
+export type HubOptions = SubscriptionPlacesOptions &
+  Readonly<{
+    /** Time in which the connection has to come back for subscribers to be told what they missed; 0: they are closed at once. */
+    bridgeMs: number;
+    /** Most blocks that are told after a gap. */
+    bridgeBlocks: number;
+  }>;
 
 /** What the hub reaches the node by, and whom it tells how a gap ended. */
 export type HubDependencies = Readonly<{
@@ -21,10 +27,11 @@ export type HubDependencies = Readonly<{
   gapEnded: (outcome: "bridged" | "closed") => void;
 }>;
 
-/** What a subscription comes to: the right to end it, or the node's error as JSON text. */
+/** What a subscription comes to: the right to end it, the node's error as JSON text, or why the node is not asked. */
 export type Subscribed =
   | Readonly<{ kind: "subscribed"; unsubscribe: () => void }>
-  | Readonly<{ kind: "error"; json: string }>;
+  | Readonly<{ kind: "error"; json: string }>
+  | Readonly<{ kind: "refused"; message: string }>;
 
 /** Most notifications of a subscription that wait for what came before them. */
 const heldNotifications = 10_000;
@@ -39,6 +46,7 @@ export class SubscriptionHub implements Disposable {
   readonly #byParams = new Map<string, SharedSubscription>();
   readonly #atNode: NodeSubscriptions;
   readonly #told: ToldNews;
+  readonly #places: SubscriptionPlaces;
   /** Counts losses: what was begun on one connection ends with it. */
   #losses = 0;
   #isGap = false;
@@ -48,6 +56,7 @@ export class SubscriptionHub implements Disposable {
   constructor(options: HubOptions, dependencies: HubDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
+    this.#places = makeSubscriptionPlaces(options);
     this.#told = makeToldNews(options.bridgeBlocks);
     this.#atNode = makeNodeSubscriptions({
       link: dependencies.link,
@@ -60,12 +69,13 @@ export class SubscriptionHub implements Disposable {
   async subscribe(params: string, subscriber: Subscriber): Promise<Subscribed> {
     await this.#bridging;
     if (this.#isGap) return { kind: "error", json: unanswered.json };
-    const shared = this.#byParams.get(params) ?? this.#begin(params);
+    const shared = this.#byParams.get(params) ?? this.#begin(params, subscriber.caller);
+    if (typeof shared === "string") return { kind: "refused", message: shared };
     shared.subscribers.add(subscriber);
     const answer = await shared.asked;
     if (answer.kind === "error") {
       shared.subscribers.delete(subscriber);
-      if (this.#byParams.get(params) === shared) this.#byParams.delete(params);
+      this.#remove(shared);
       return { kind: "error", json: answer.json };
     }
     return { kind: "subscribed", unsubscribe: () => this.#leave(shared, subscriber) };
@@ -105,9 +115,13 @@ export class SubscriptionHub implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  #begin(params: string): SharedSubscription {
+  /** Or tells why not. */
+  #begin(params: string, caller: string | undefined): SharedSubscription | string {
+    const refusal = caller === undefined ? undefined : this.#places.take(caller);
+    if (refusal !== undefined) return refusal;
     const shared: SharedSubscription = {
       params,
+      beganBy: caller,
       subscribers: new Set(),
       sent: params.startsWith('["logs"') ? this.#told.logs() : undefined,
       since: this.#told.blocks.blocks().at(-1)?.number,
@@ -127,8 +141,14 @@ export class SubscriptionHub implements Disposable {
 
   #forget(shared: SharedSubscription): void {
     shared.sent?.clear();
-    if (this.#byParams.get(shared.params) === shared) this.#byParams.delete(shared.params);
+    this.#remove(shared);
     this.#atNode.end(shared);
+  }
+
+  #remove(shared: SharedSubscription): void {
+    if (this.#byParams.get(shared.params) !== shared) return;
+    this.#byParams.delete(shared.params);
+    if (shared.beganBy !== undefined) this.#places.give(shared.beganBy);
   }
 
   #take(shared: SharedSubscription, result: string): void {

@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { WaitingTurns } from "./waiting-turns.ts";
+
+const ticket = (caller: string, at: number) => ({ call: { caller }, at });
+
+/** Takes out all that wait, as `caller` and place. */
+function drain(turns: WaitingTurns<ReturnType<typeof ticket>>): string[] {
+  const order: string[] = [];
+  for (let next = turns.next(); next !== undefined; next = turns.next()) {
+    order.push(`${next.call.caller}${next.at}`);
+  }
+  return order;
+}
+
+it("serves callers by turns and each one's calls in their order", () => {
+  const turns = new WaitingTurns<ReturnType<typeof ticket>>();
+  for (let at = 0; at < 1_000; at += 1) turns.add(ticket("a", at));
+  for (let at = 0; at < 2; at += 1) turns.add(ticket("b", at));
+  turns.add(ticket("c", 0));
+  expect([turns.size, turns.sizeOf("a"), turns.sizeOf("b"), turns.sizeOf("d")]).toEqual([1_003, 1_000, 2, 0]);
+  const order = drain(turns);
+  expect(order.slice(0, 6)).toEqual(["a0", "b0", "c0", "a1", "b1", "a2"]);
+  expect(order).toHaveLength(1_003);
+  expect(turns.size).toBe(0);
+});
+
+it("forgets what is given up, once", () => {
+  const turns = new WaitingTurns<ReturnType<typeof ticket>>();
+  const gone = ticket("a", 0);
+  turns.add(gone);
+  turns.add(ticket("a", 1));
+  turns.delete(gone);
+  turns.delete(gone);
+  expect([turns.size, [...turns].map(({ at }) => at)]).toEqual([1, [1]]);
+  expect(drain(turns)).toEqual(["a1"]);
+});

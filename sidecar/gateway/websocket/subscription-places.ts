@@ -1,0 +1,41 @@
+/** Bounds of the subscriptions that the node has for the gateway. */
+export type SubscriptionPlacesOptions = Readonly<{
+  upstreamSubscriptions: number;
+  /** Of those, how many one caller may have begun. */
+  upstreamSubscriptionsPerCaller: number;
+}>;
+
+/** Places for subscriptions at the node, in all and by the caller who began them. */
+export type SubscriptionPlaces = Readonly<{
+  /** Takes a place; else tells why there is none. */
+  take: (caller: string) => string | undefined;
+  /** Gives a place back that was taken. */
+  give: (caller: string) => void;
+}>;
+
+/** Makes places of which none is taken. */
+export function makeSubscriptionPlaces({
+  upstreamSubscriptions,
+  upstreamSubscriptionsPerCaller,
+}: SubscriptionPlacesOptions): SubscriptionPlaces {
+  const byCaller = new Map<string, number>();
+  let all = 0;
+  return {
+    take: (caller) => {
+      const own = byCaller.get(caller) ?? 0;
+      if (own >= upstreamSubscriptionsPerCaller) {
+        return `more than ${upstreamSubscriptionsPerCaller} different subscriptions of one caller; end one first`;
+      }
+      if (all >= upstreamSubscriptions) return "too many different subscriptions; try again later";
+      byCaller.set(caller, own + 1);
+      all += 1;
+      return undefined;
+    },
+    give: (caller) => {
+      const left = (byCaller.get(caller) ?? 1) - 1;
+      if (left === 0) byCaller.delete(caller);
+      else byCaller.set(caller, left);
+      all -= 1;
+    },
+  };
+}
