@@ -1,6 +1,7 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
+import { beginListening } from "./begin-listening.ts";
 import { StartupError } from "./startup-error.ts";
 import { urlAuthority } from "./url-authority.ts";
 
@@ -41,9 +42,8 @@ export async function listenHttp(
 
 /** Starts any `node:http` server at the address that the options name; see {@link listenHttp}. */
 export async function listen(server: Server, options: Omit<ListenOptions, "requestTimeoutMs">): Promise<HttpListener> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => reject(listenFailure(error, options)));
-    server.listen(options.port, options.host, () => resolve());
+  await beginListening(server, { host: options.host, port: options.port }).catch((error: unknown) => {
+    throw listenFailure(error as NodeJS.ErrnoException, options);
   });
   const { port } = server.address() as AddressInfo;
   return {

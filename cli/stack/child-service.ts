@@ -1,5 +1,4 @@
 import { fork, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { closeSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { within } from "#daemon/deadline.ts";
@@ -49,7 +48,7 @@ export async function startChildService(spec: ChildServiceSpec, options: ChildSe
   const startedAt = performance.now();
   const logPath = join(options.logDirectory, `${spec.name}.log`);
   const child = forkService(spec, options.program, logPath);
-  const trimming = setInterval(trimLogFile, logTrimIntervalMs, logPath).unref();
+  const trimming = setInterval(trimLater, logTrimIntervalMs, logPath).unref();
   const exited = exit(child).finally(() => clearInterval(trimming));
   try {
     const started = Promise.race([ready(child), endedEarly(spec.name, exited, logPath), cutOff(options.signal)]);
@@ -68,6 +67,15 @@ export async function startChildService(spec: ChildServiceSpec, options: ChildSe
   }
 }
 
+/** A log that can't be trimmed now, because the disk is full or no descriptor is left, is trimmed at a later look. */
+function trimLater(logPath: string): void {
+  try {
+    trimLogFile(logPath);
+  } catch (error) {
+    process.stderr.write(`${logPath} can't be kept small for now: ${String(error)}\n`);
+  }
+}
+
 function forkService({ name, env }: ChildServiceSpec, program: string, logPath: string): ChildProcess {
   const log = openLogFile(logPath);
   try {
@@ -78,9 +86,15 @@ function forkService({ name, env }: ChildServiceSpec, program: string, logPath: 
   }
 }
 
+/** Resolves with how it ended, or why it never ran. */
 async function exit(child: ChildProcess): Promise<string> {
-  const [status, signal] = (await once(child, "exit")) as [number | null, string | null];
-  return signal === null ? `status ${status}` : signal;
+  const { promise, resolve } = Promise.withResolvers<string>();
+  child.once("exit", (status, signal) => resolve(signal ?? `status ${status}`));
+  child.on("error", (error: NodeJS.ErrnoException) => {
+    // What happens to a child that runs, such as a message that can't be sent, is seen when it ends.
+    if (child.pid === undefined) resolve(`${error.code ?? error.message}, before it ran`);
+  });
+  return promise;
 }
 
 type ReadyMessage = Readonly<{ type: "ready"; urls: Record<string, string> }>;
@@ -105,7 +119,7 @@ async function cutOff(signal: AbortSignal): Promise<never> {
 }
 
 async function stop(child: ChildProcess, exited: Promise<string>, deadlineMs: number): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   child.kill("SIGTERM");
   const timer = setTimeout(() => child.kill("SIGKILL"), deadlineMs);
   await exited;

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { spawned } from "#daemon/spawned.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 
 /** How `ops` is run. */
@@ -21,16 +22,20 @@ export async function runOps(args: readonly string[], { directory, deadlineMs, s
     stdio: ["ignore", "pipe", "pipe"],
     signal: stop,
   });
-  let said = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(-outputKeptCharacters)));
-  }
   const what = `./ops ${args.join(" ")} in ${directory}`;
+  const ended = once(child, "close");
+  let said = "";
   try {
-    const [status] = (await once(child, "close")) as [number | null];
+    // Both from the start: a signal may end it in the tick in which it begins.
+    await Promise.race([spawned(child), ended]);
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(-outputKeptCharacters)));
+    }
+    const [status] = (await ended) as [number | null];
     if (status !== 0) throw new StartupError(`${what} failed: ${said.trim() || `status ${status}`}`);
   } catch (cause) {
     if (cause instanceof StartupError) throw cause;
-    throw new StartupError(`${what} did not end within ${deadlineMs} ms: ${said.trim() || String(cause)}`, { cause });
+    const how = stop.aborted ? `did not end within ${deadlineMs} ms` : "can't be run";
+    throw new StartupError(`${what} ${how}: ${said.trim() || String(cause)}`, { cause });
   }
 }

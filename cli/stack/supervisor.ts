@@ -27,8 +27,8 @@ export async function supervise(
   let current: ChildService | undefined = first;
   const watch = async (): Promise<void> => {
     const restarts: number[] = [];
-    while (current !== undefined) {
-      const how = await current.exited;
+    let how = await first.exited;
+    for (;;) {
       current = undefined;
       if (signal.aborted) return;
       const now = performance.now();
@@ -42,8 +42,15 @@ export async function supervise(
       announce(`${spec.name} ended with ${how}; starting it again`);
       await sleep(options.pauseMs);
       if (signal.aborted) return;
-      current = await startChildService(spec, { ...options, signal });
+      try {
+        current = await startChildService(spec, { ...options, signal });
+      } catch (error) {
+        if (signal.aborted) return;
+        how = `a start that failed: ${error instanceof Error ? error.message : String(error)}`;
+        continue;
+      }
       announce(`${spec.name} is ready again after ${current.readyAfterMs} ms`);
+      how = await current.exited;
     }
   };
   const watching = watch().catch((error: unknown) => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { within } from "#daemon/deadline.ts";
 import type { Logger } from "#daemon/log.ts";
+import { spawned } from "#daemon/spawned.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { guardedByParent } from "../parent-guard.ts";
 import { findAnvil } from "./anvil-binary.ts";
@@ -44,6 +45,9 @@ export async function startAnvilProcess(
   endOrphan(options.directory, log);
   const [program, ...args] = guardedByParent([findAnvil(), ...anvilArguments(options)]);
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+  await spawned(child).catch((cause: unknown) => {
+    throw new StartupError(`anvil can't be run: ${String(cause)}`, { cause });
+  });
   const output = keepEnd(child.stdout);
   const errors = keepEnd(child.stderr);
   const exited = new Promise<string>((resolve) => {

@@ -6,6 +6,7 @@ import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { DeadlineError, within } from "#daemon/deadline.ts";
+import { spawned } from "#daemon/spawned.ts";
 import { runningNode } from "../node/running-node.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
 import { CommandError } from "./command-error.ts";
@@ -35,6 +36,9 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
     );
   }
   const child = spawnNode([workspace, configPath, "3"], join(runDirectory, "node.err"));
+  await spawned(child).catch((cause: unknown) => {
+    throw new CommandError(`the node's process can't be started: ${String(cause)}`, 1, { cause });
+  });
   try {
     if (readParameters(join(workspace, "devnet.json")).profile === "strict") {
       await Promise.race([endedEarly(child, runDirectory), sleep(strictLookMs)]);

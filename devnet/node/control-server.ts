@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
+import { beginListening } from "#daemon/begin-listening.ts";
 import { controlAddress } from "./control-socket.ts";
 import type { Pruning } from "./pruning.ts";
 
@@ -21,10 +22,7 @@ export async function startControlServer(runDirectory: string, pruning: Pruning)
   // The workspace's lock is held: a socket that is there was left behind by a killed node.
   await rm(join(runDirectory, "control.sock"), { force: true });
   const address = await controlAddress(runDirectory);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(address.path, resolve);
-  });
+  await beginListening(server, { path: address.path });
   return {
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { listen } from "#daemon/http-listener.ts";
+import { spawned } from "#daemon/spawned.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { urlAuthority } from "#daemon/url-authority.ts";
 import { guardedByParent } from "../parent-guard.ts";
@@ -45,6 +46,9 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
   ]);
   await requireFreePort(options);
   const child = spawn(command, args, { stdio: ["ignore", "inherit", "inherit"] });
+  await spawned(child).catch((cause: unknown) => {
+    throw new StartupError(`${program} can't be run: ${String(cause)}`, { cause });
+  });
   let state: "running" | "stopping" | "gone" = "running";
   const exited = once(child, "exit");
   const { promise: ended, resolve: tellEnded } = Promise.withResolvers<string>();

@@ -42,6 +42,8 @@ export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocke
     response.end("this port speaks WebSocket; send an upgrade request\n");
   });
   const sockets = new WebSocketServer({ server, maxPayload: bodyBytesMax, perMessageDeflate: false });
+  // It passes on the errors of the HTTP server, which are seen to where that listens.
+  sockets.on("error", (error) => parts.log.debug({ err: error }, "the WebSocket listener could not take a connection"));
   const clients = new Map<WebSocket, Client>();
   sockets.on("connection", (socket) => {
     if (clients.size >= connectionsMax) return socket.close(closeCode.tryAgainLater, "too many connections");

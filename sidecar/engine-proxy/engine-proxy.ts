@@ -6,7 +6,9 @@ import {
   type Server,
   type ServerResponse,
 } from "node:http";
+import { pipeline } from "node:stream/promises";
 import { Counter, type Registry } from "prom-client";
+import { beginListening } from "#daemon/begin-listening.ts";
 import type { Logger } from "#daemon/log.ts";
 import { showAnswer } from "./engine-answer.ts";
 import { decideEngineCall, type EngineCall } from "./engine-call.ts";
@@ -64,7 +66,7 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
   });
   const { socketPath } = settings.listen;
   if (existsSync(socketPath)) rmSync(socketPath);
-  await listenOn(server, socketPath);
+  await beginListening(server, { path: socketPath });
   chmodSync(socketPath, 0o660);
   return { socketPath, [Symbol.asyncDispose]: () => close(server) };
 }
@@ -111,7 +113,7 @@ async function forward(proxy: Proxy, call: EngineCall, response: ServerResponse)
     const type = answer.headers["content-type"];
     response.writeHead(status, type === undefined ? {} : { "Content-Type": type });
     response.flushHeaders();
-    answer.pipe(response);
+    await pipeline(answer, response);
     return;
   }
   const text = await readBody(answer, answerLimitBytes);
@@ -171,13 +173,6 @@ function refuse(response: ServerResponse, status: number, message: string): void
   }
   response.writeHead(status, { "Content-Type": "application/json", Connection: "close" });
   response.end(`${JSON.stringify({ message: `gatehouse engine-proxy: ${message}` })}\n`);
-}
-
-async function listenOn(server: Server, socketPath: string): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(socketPath, () => resolve());
-  });
 }
 
 async function close(server: Server): Promise<void> {

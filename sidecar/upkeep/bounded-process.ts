@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
+import { spawned } from "#daemon/spawned.ts";
 
 /** A program to run: no shell, an argument array, with limits on its time and output. */
 export type ProcessOptions = Readonly<{
@@ -50,6 +51,11 @@ const pipeGraceMs = 100;
 export async function runProcess(options: ProcessOptions): Promise<ProcessResult> {
   const [file, ...args] = options.command;
   const child = spawn(file, args, { cwd: options.directory, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  try {
+    await spawned(child);
+  } catch (error) {
+    return spawnFailure(file, options.directory, error as NodeJS.ErrnoException);
+  }
   return new Promise((resolve) => {
     let output = "";
     let errors = "";
@@ -64,8 +70,8 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
       resolve(result);
     };
     const end = (reason: ProcessFailureReason, message: string) => {
-      killGroup(child);
-      finish({ ok: false, reason, message: `${file} ${message}` });
+      const left = killGroup(child);
+      finish({ ok: false, reason, message: `${file} ${message}${left}` });
     };
     const stop = () => end("Failed", "was ended because the sidecar stops.");
     const timer = setTimeout(() => {
@@ -84,7 +90,6 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
       errors = (errors + chunk).slice(0, options.outputLimitBytes);
     });
-    child.once("error", (error) => finish(spawnFailure(file, options.directory, error)));
     const exited = (code: number | null, signal: string | null) =>
       finish(exitResult(file, code, signal, output, errors));
     child.once("close", exited);
@@ -106,13 +111,17 @@ function exitResult(
   return { ok: false, reason: "Failed", message, said, ...(code === null ? {} : { exitStatus: code }) };
 }
 
-function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined || child.exitCode !== null) return;
+/** Says what is left of the group, where it can't be killed: this runs in timers, where nothing would catch an error. */
+function killGroup(child: ChildProcess): string {
+  if (child.pid === undefined || child.exitCode !== null) return "";
   try {
     process.kill(-child.pid, "SIGKILL");
+    return "";
   } catch (error) {
-    // ESRCH: the group ended by itself in the same instant.
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    // It ended by itself in the same instant.
+    if (code === "ESRCH") return "";
+    return ` It could not be killed (${code ?? String(error)}); end process ${child.pid} by hand.`;
   }
 }
 
@@ -130,6 +139,11 @@ function spawnFailure(file: string, directory: string, error: NodeJS.ErrnoExcept
       reason: "NotExecutable",
       message: `${file} can't be executed (${error.code}); run chmod +x on it.`,
     };
+  }
+  if (error.code === "EMFILE" || error.code === "ENFILE") {
+    const whose = error.code === "EMFILE" ? "this process has" : "this machine has";
+    const message = `${file} can't be run: ${whose} no file descriptor left (${error.code}); it is tried again. Raise the limit (ulimit -n, LimitNOFILE=, --ulimit nofile).`;
+    return { ok: false, reason: "Failed", message };
   }
   return { ok: false, reason: "Failed", message: `${file} can't be run (${error.code ?? error.message}).` };
 }

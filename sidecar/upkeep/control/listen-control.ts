@@ -2,10 +2,11 @@ import type { Server } from "node:http";
 import { chmod } from "node:fs/promises";
 import { createAdaptorServer } from "@hono/node-server";
 import { Registry } from "prom-client";
+import { beginListening } from "#daemon/begin-listening.ts";
 import { createApp } from "#daemon/http-app.ts";
 import type { Logger } from "#daemon/log.ts";
 import { controlRoutes } from "./control-routes.ts";
-import { prepareSocket, socketPath, socketPlace, type SocketPath } from "./control-socket.ts";
+import { prepareSocket, socketPath, socketPlace } from "./control-socket.ts";
 import type { UpkeepControl } from "./upkeep-control.ts";
 
 /** Bodies that the control takes: one digest. */
@@ -33,7 +34,7 @@ export async function listenControl(
   try {
     await prepareSocket(stateDirectory);
     const socket = resources.use(await socketPath(stateDirectory));
-    await bind(server, socket);
+    await beginListening(server, { path: socket.path });
     resources.defer(() => close(server));
     await chmod(place, 0o600);
   } catch (error) {
@@ -42,16 +43,6 @@ export async function listenControl(
     log.warn({ err: error, place }, `gatehouse resume and adopt can't reach this sidecar by its socket: ${remedy}`);
   }
   return resources;
-}
-
-async function bind(server: Server, { path }: SocketPath): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(path, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
 }
 
 async function close(server: Server): Promise<void> {
