@@ -10,10 +10,17 @@ export type AllowedHosts = Readonly<{ host: string; allowedHosts: readonly strin
  * name does, until some are listed.
  */
 export function allowedHost({ host, allowedHosts }: AllowedHosts): (header: string | undefined) => boolean {
-  const names = new Set(["localhost", ...allowedHosts.map((name) => name.toLowerCase())]);
   if (allowedHosts.length === 0 && !isLoopback(host)) return () => true;
-  return (header) => {
-    const name = header?.replace(/:\d{1,5}$/, "").toLowerCase() ?? "";
-    return names.has(name) || isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
-  };
+  const isNamed = namedHost(["localhost", ...allowedHosts]);
+  return (header) => isNamed(header) || isIP(hostName(header).replace(/^\[(.*)\]$/, "$1")) !== 0;
+}
+
+/** Whether a Host header, with or without a port, names one of these hosts. */
+export function namedHost(hosts: readonly string[]): (header: string | undefined) => boolean {
+  const names = new Set(hosts.map((name) => name.toLowerCase()));
+  return (header) => names.has(hostName(header));
+}
+
+function hostName(header: string | undefined): string {
+  return header?.replace(/:\d{1,5}$/, "").toLowerCase() ?? "";
 }

@@ -2,6 +2,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { beginListening } from "./begin-listening.ts";
+import { takeProxyHeaders } from "./proxies/proxied-connections.ts";
 import { StartupError } from "./startup-error.ts";
 import { urlAuthority } from "./url-authority.ts";
 
@@ -14,6 +15,8 @@ export type ListenOptions = Readonly<{
   setting: string;
   /** How long a client may take to send a whole request. */
   requestTimeoutMs: number;
+  /** Tells the proxies whose connections begin with a header of the PROXY protocol; absent: nobody's do. */
+  isTrustedProxy?: (remoteAddress: string) => boolean;
 }>;
 
 /** A listening HTTP server. Disposing of it ends idle connections, lets requests under way finish, and then closes. */
@@ -37,6 +40,7 @@ export async function listenHttp(
       connectionsCheckingInterval: Math.min(5_000, options.requestTimeoutMs),
     },
   }) as Server;
+  if (options.isTrustedProxy !== undefined) takeProxyHeaders(server, options.isTrustedProxy);
   return listen(server, options);
 }
 

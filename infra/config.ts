@@ -7,6 +7,7 @@ import { nodeKeyProblems } from "./spec/node-keys.ts";
 import { nodeVersionProblems } from "./spec/node-version.ts";
 import { pushgatewayProblems } from "./spec/push-target.ts";
 import { replicationProblems } from "./spec/replication.ts";
+import { trustedProxiesProblems } from "./spec/trusted-proxies.ts";
 import { ConfigError, type ConfigProblem } from "./spec/config-problem.ts";
 
 /**
@@ -95,6 +96,7 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
     ...pushgatewayProblems(config),
     ...nodeKeyProblems(config),
     ...publicWayProblems(config),
+    ...trustedProxiesProblems(config),
     ...replicationProblems(config),
     ...ownDatabaseProblems(config),
   );

@@ -28,6 +28,8 @@ type PodSpec = Readonly<{
   volumes: readonly unknown[];
 }>;
 
+type Container = Readonly<{ env: readonly Readonly<{ name: string; value?: string }>[] }>;
+
 let recorded: readonly Recorded[] = [];
 const manifests = () => manifestsOf(recorded);
 const find = (kind: string, name: string) => manifestNamed(manifests(), kind, name);
@@ -103,6 +105,24 @@ describe("the stack on Kubernetes", () => {
         ],
       },
     ]);
+  });
+
+  it("tells both public services whose word of a client's address they may take", () => {
+    const { initContainers } = podOf("StatefulSet", "node") as unknown as { initContainers: readonly Container[] };
+    const { containers } = podOf("Deployment", "resource-server") as unknown as { containers: readonly Container[] };
+    const proxies = '["10.0.0.0/8","172.16.0.0/12","192.168.0.0/16","100.64.0.0/10","fc00::/7"]';
+    expect(initContainers.at(-1)?.env).toEqual(
+      expect.arrayContaining([
+        { name: "GATEHOUSE_SIDECAR_GATEWAY_CALLERS_TRUSTED_PROXIES", value: proxies },
+        { name: "GATEHOUSE_SIDECAR_GATEWAY_CALLERS_FORWARDED_HOPS", value: "1" },
+      ]),
+    );
+    expect(containers[0]?.env).toEqual(
+      expect.arrayContaining([
+        { name: "GATEHOUSE_RESOURCE_SERVER_LISTEN_TRUSTED_PROXIES", value: proxies },
+        { name: "GATEHOUSE_RESOURCE_SERVER_LISTEN_FORWARDED_HOPS", value: "1" },
+      ]),
+    );
   });
 
   it("delivers secrets as files that the service owns", () => {

@@ -8,6 +8,14 @@ const shared = {
   gatewayHost: hostName,
   resourceServerHost: hostName,
   annotations: z.record(z.string(), z.string()).default({}),
+  /** Addresses of the controller's pods, whose X-Forwarded-For is believed; default: private networks, for one hop. */
+  trustedProxies: z
+    .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], "expected an address or a CIDR range"), {
+      error: "expected a list of addresses and CIDR ranges",
+    })
+    .min(1, "expected one address or CIDR range or more, or the key left out")
+    .max(64)
+    .optional(),
 };
 
 /** The public way in through an ingress controller. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { forwardedHeaders, soldHeaders } from "./forwarded-headers.ts";
 
-const origin = { remoteAddress: "192.0.2.7", protocol: "https", host: "shop.test", requestId: "r-1" } as const;
+const origin = { clientAddress: "192.0.2.7", protocol: "https", host: "shop.test", requestId: "r-1" } as const;
 
 describe("forwardedHeaders", () => {
   it("hands on what the client means for the resource, and says where the request came from", () => {

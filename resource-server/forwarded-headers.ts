@@ -1,6 +1,6 @@
 /** Where a request came from, for the upstream. */
 export type RequestOrigin = Readonly<{
-  remoteAddress: string;
+  clientAddress: string;
   protocol: "http" | "https";
   host: string;
   requestId: string;
@@ -50,7 +50,7 @@ export function forwardedHeaders(received: Headers, origin: RequestOrigin): Head
     headers.append(name, value);
   }
   headers.set("Accept-Encoding", "identity");
-  headers.set("X-Forwarded-For", origin.remoteAddress);
+  headers.set("X-Forwarded-For", origin.clientAddress);
   headers.set("X-Forwarded-Host", origin.host);
   headers.set("X-Forwarded-Proto", origin.protocol);
   headers.set("X-Request-Id", origin.requestId);

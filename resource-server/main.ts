@@ -1,6 +1,7 @@
 import { createApp } from "#daemon/http-app.ts";
 import { listenHttp } from "#daemon/http-listener.ts";
 import { listenForOperations } from "#daemon/operations-listener.ts";
+import { clientAddress } from "#daemon/proxies/client-address.ts";
 import { readinessOf, type ReadinessCheck } from "#daemon/readiness.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { environmentName } from "#daemon/settings-leaf.ts";
@@ -67,12 +68,13 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     ),
   );
 
+  const client = clientAddress(settings.listen);
   const app = createApp({ bodyLimitBytes: settings.listen.bodyLimitBytes }, { log, metrics: registry });
   app.get("/health", (c) => c.json({ status: "ok" }));
   if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
   paidRoutes(
     app,
-    { routes, publicUrl: settings.publicUrl, deliveryTimeoutMs: settings.payment.deliveryTimeoutMs },
+    { routes, publicUrl: settings.publicUrl, deliveryTimeoutMs: settings.payment.deliveryTimeoutMs, client },
     {
       sell: boundedSale(
         settings.payment.inFlightMax,
@@ -83,9 +85,11 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
       log,
     },
   );
-  const { host, port, requestTimeoutMs } = settings.listen;
-  const setting = settingName("listen", "port");
-  const listener = resources.use(await listenHttp(app, { host, port, setting, requestTimeoutMs }));
+  const { host, port, requestTimeoutMs, proxyProtocol } = settings.listen;
+  const listenOptions = { host, port, setting: settingName("listen", "port"), requestTimeoutMs };
+  const listener = resources.use(
+    await listenHttp(app, proxyProtocol ? { ...listenOptions, isTrustedProxy: client.isTrusted } : listenOptions),
+  );
   resources.use(
     resumeSettlements(
       { intervalMs: settings.payment.resumeIntervalMs, retentionMs: settings.ledger.retentionSeconds * 1_000 },

@@ -4,6 +4,8 @@ import type { Context } from "hono";
 import { within } from "#daemon/deadline.ts";
 import type { App, AppVariables } from "#daemon/http-app.ts";
 import type { Logger } from "#daemon/log.ts";
+import type { ClientAddress } from "#daemon/proxies/client-address.ts";
+import { forwardedBy } from "#daemon/proxies/forwarded-hops.ts";
 import { paymentRequired, saleAnswer } from "./payment-answers.ts";
 import { acceptedOffer, readPayment } from "./payment.ts";
 import type { PaymentMetrics } from "./payment-metrics.ts";
@@ -28,6 +30,8 @@ export type PaidRoutesOptions = Readonly<{
   publicUrl: string | undefined;
   /** How long a client may take to receive a response that it bought. */
   deliveryTimeoutMs: number;
+  /** Whose address requests come from. */
+  client: ClientAddress;
 }>;
 
 /** The parts of `node:http` that the listener hands to each request. */
@@ -38,24 +42,30 @@ type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerRespon
  * route; the upstream is reached from here alone, so that no other spelling of a path gets around the payment.
  */
 export function paidRoutes(app: App, options: PaidRoutesOptions, dependencies: PaidRoutesDependencies): void {
-  const { deliveryTimeoutMs } = options;
+  const { deliveryTimeoutMs, client } = options;
   for (const route of options.routes) {
     app.on(route.method, route.path, async (c) => {
       const { incoming } = bindingsOf(c);
       const target = incoming.url ?? "";
       if (incoming.method !== route.method || target.split("?", 1)[0] !== route.path) return c.notFound();
       const url = new URL(target, options.publicUrl ?? c.req.url).href;
-      const response = await serve(c, { route, target, url, deliveryTimeoutMs }, dependencies);
+      const response = await serve(c, { route, target, url, deliveryTimeoutMs, client }, dependencies);
       return response;
     });
   }
 }
 
-type Ordered = Readonly<{ route: Route; target: string; url: string; deliveryTimeoutMs: number }>;
+type Ordered = Readonly<{
+  route: Route;
+  target: string;
+  url: string;
+  deliveryTimeoutMs: number;
+  client: ClientAddress;
+}>;
 
 async function serve(
   c: Context<AppVariables>,
-  { route, target, url, deliveryTimeoutMs }: Ordered,
+  { route, target, url, deliveryTimeoutMs, client }: Ordered,
   dependencies: PaidRoutesDependencies,
 ): Promise<Response> {
   const { sell, work, metrics, log } = dependencies;
@@ -70,7 +80,7 @@ async function serve(
 
   const body = route.method === "GET" ? undefined : new Uint8Array(await c.req.arrayBuffer());
   const origin = {
-    remoteAddress: bindingsOf(c).incoming.socket.remoteAddress ?? "unknown",
+    clientAddress: clientAddressOf(bindingsOf(c).incoming, client),
     protocol: new URL(url).protocol === "https:" ? ("https" as const) : ("http" as const),
     host: new URL(url).host,
     requestId: c.get("requestId"),
@@ -133,6 +143,11 @@ function logOutcome(log: Logger, payer: string, outcome: SaleOutcome): void {
     default:
       return log.debug({ payer, outcome: outcome.kind }, "payment not taken");
   }
+}
+
+function clientAddressOf({ socket, headers }: IncomingMessage, client: ClientAddress): string {
+  if (socket.remoteAddress === undefined) return "unknown";
+  return client.of(socket.remoteAddress, client.told(forwardedBy(headers)));
 }
 
 function bindingsOf(c: Context): NodeBindings {

@@ -1,5 +1,6 @@
 import { defineSettings, section } from "#daemon/settings.ts";
 import { postgresSettings } from "#daemon/postgres-settings.ts";
+import { proxySettings } from "#daemon/proxies/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
   address,
@@ -27,6 +28,7 @@ export const resourceServerSettings = defineSettings("resource-server", {
     port: port.default(4021).describe("Port that the resource server listens on"),
     requestTimeoutMs: milliseconds.default(30_000).describe("How long a client may take to send a whole request"),
     bodyLimitBytes: bytes.default(1_048_576).describe("Largest request body that is read and forwarded"),
+    ...proxySettings,
   }),
   operations: section({
     host: host.default("127.0.0.1").describe("Address of the health and metrics listener; nothing is sold there"),

@@ -29,7 +29,7 @@ function paidRequest(change: Partial<PaidRequest> = {}): PaidRequest {
     target: "/data",
     headers: new Headers(),
     body: undefined,
-    origin: { remoteAddress: "192.0.2.7", protocol: "https", host: "shop.test", requestId: "r-1" },
+    origin: { clientAddress: "192.0.2.7", protocol: "https", host: "shop.test", requestId: "r-1" },
     ...change,
   };
 }

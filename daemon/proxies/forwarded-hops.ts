@@ -1,7 +1,17 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { parse } from "forwarded-parse";
 
 /** What a request says about the way that it came; each header joined by commas where it was sent several times. */
 export type ForwardedBy = Readonly<{ forwardedFor: string | undefined; forwarded: string | undefined }>;
+
+/** What the headers that node:http has read say of the way. */
+export function forwardedBy(headers: IncomingHttpHeaders): ForwardedBy {
+  return { forwardedFor: joined(headers["x-forwarded-for"]), forwarded: joined(headers["forwarded"]) };
+}
+
+function joined(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === "object" ? value.join(",") : value;
+}
 
 /**
  * The nodes that a header names, the nearest last: X-Forwarded-For, or `for` of RFC 7239's Forwarded, empty where an element has none. A

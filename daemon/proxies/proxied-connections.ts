@@ -4,8 +4,8 @@ import { putBefore, type ServeConnection } from "../put-before.ts";
 import { takeReads } from "../socket-reads.ts";
 import { readProxyHeader } from "./proxy-header.ts";
 
-/** Whose connections begin with a header, and how long it may take to come. */
-export type ProxiedConnections = Readonly<{ isTrusted: (remoteAddress: string) => boolean; timeoutMs: number }>;
+/** Time in which a proxy has to send the whole header. */
+const timeoutMs = 5_000;
 
 /**
  * Puts the PROXY protocol before whoever serves a server's connections: one from a trusted proxy begins with a header, and its
@@ -13,14 +13,14 @@ export type ProxiedConnections = Readonly<{ isTrusted: (remoteAddress: string) =
  * is for. All others are served as they come, and a header of theirs is no HTTP request. To be called before the server listens, after what
  * is to see the client's address.
  */
-export function takeProxyHeaders(server: Server, { isTrusted, timeoutMs }: ProxiedConnections): void {
+export function takeProxyHeaders(server: Server, isTrusted: (remoteAddress: string) => boolean): void {
   putBefore(server, (behind) => (socket) => {
-    if (isTrusted(socket.remoteAddress ?? "")) awaitHeader(socket, timeoutMs, behind);
+    if (isTrusted(socket.remoteAddress ?? "")) awaitHeader(socket, behind);
     else behind(socket);
   });
 }
 
-function awaitHeader(socket: Socket, timeoutMs: number, behind: ServeConnection): void {
+function awaitHeader(socket: Socket, behind: ServeConnection): void {
   let read: Buffer = Buffer.alloc(0);
   const close = () => socket.destroy();
   const timer = setTimeout(close, timeoutMs);

@@ -6,6 +6,7 @@ import { devAccounts } from "../spec/dev-accounts.ts";
 import { peerWarning } from "../spec/peers.ts";
 import { pushgatewayImageOf } from "../spec/push-target.ts";
 import { KubernetesNamespace } from "./kubernetes-namespace.ts";
+import { trustedProxiesWarning } from "../spec/trusted-proxies.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
 /** What a stack's configuration says of its namespace. */
@@ -48,8 +49,9 @@ export function kubernetesNamespaceOf(config: StackConfig, prefix: string): Kube
     enableConfigMapMutable: true,
     enableSecretMutable: true,
   });
-  const warning = peerWarning(config);
-  if (warning !== undefined) void log.warn(warning);
+  for (const warning of [peerWarning(config), trustedProxiesWarning(config)]) {
+    if (warning !== undefined) void log.warn(warning);
+  }
   const { protectData } = config;
   return new KubernetesNamespace(`${prefix}-namespace`, {
     ...kubernetesOptions(config, prefix),

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isLoopback } from "#daemon/loopback.ts";
 import type { StackConfig } from "../config-schema.ts";
 import type { Addresses } from "./addresses.ts";
 import type { ConfigProblem } from "./config-problem.ts";
@@ -48,14 +49,17 @@ export function pushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: StackC
     const message = `found more than a host and a port; the node pushes to those two alone, without a path or a password. ${correct}`;
     problems.push({ key: "pushgatewayUrl", message });
   }
-  if (loopback.test(placeOf(pushgatewayUrl).host)) {
+  if (isOwnHost(placeOf(pushgatewayUrl).host)) {
     const message = `found ${pushgatewayUrl}, which inside the node's container is the container itself; name the address of the machine that the Pushgateway runs on. ${correct}`;
     problems.push({ key: "pushgatewayUrl", message });
   }
   return problems;
 }
 
-const loopback = /^(localhost|127\..*|::1|0\.0\.0\.0|::)$/;
+/** Whether a connection to this host stays in the container that makes it; that to no address in particular does, too. */
+function isOwnHost(host: string): boolean {
+  return isLoopback(host) || host === "0.0.0.0" || host === "::";
+}
 
 const httpPort = 80;
 

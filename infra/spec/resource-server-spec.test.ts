@@ -12,6 +12,7 @@ function built(routes: Readonly<Record<string, unknown>>, version = "2") {
     facilitatorUrl: "http://facilitator:3000",
     routes,
     publicUrl: undefined,
+    publicProxies: undefined,
     limits: undefined,
     settings: undefined,
   });

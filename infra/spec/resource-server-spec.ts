@@ -6,6 +6,7 @@ import type { DeploymentSecret } from "./deployment-secret.ts";
 import { ledgerParts, type Database } from "./replication.ts";
 import { filesDirectory, type Replicas } from "./service-spec.ts";
 import type { Token } from "./token.ts";
+import type { PublicProxies } from "./trusted-proxies.ts";
 import { upstreamEdges } from "./upstream-edges.ts";
 
 /** Routes that are sold, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
@@ -37,6 +38,8 @@ export type ResourceServerArgs = CommonArgs &
     routes: Routes;
     /** URL under which clients reach the server, where it is not what they asked for. */
     publicUrl: string | undefined;
+    /** The proxies before the server; absent where clients reach it themselves. */
+    publicProxies: PublicProxies | undefined;
   }>;
 
 /** Port of the resource server's HTTP listener (specification, Limits): what is sold, and nothing else. */
@@ -57,7 +60,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
       image: "gatehouse",
       definition: resourceServerSettings,
       tree: {
-        listen: { host: "0.0.0.0", port: resourceServerPort },
+        listen: { host: "0.0.0.0", port: resourceServerPort, ...args.publicProxies },
         operations: { host: "0.0.0.0", port: resourceServerOperationsPort },
         publicUrl: args.publicUrl,
         routesPath: `${filesDirectory}/${routesFile}`,

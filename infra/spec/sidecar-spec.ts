@@ -15,6 +15,7 @@ import type { PushTarget } from "./push-target.ts";
 import type { AccessTokens } from "./resource-server-spec.ts";
 import { stateDirectory, type ServiceSpec } from "./service-spec.ts";
 import type { SettingsTree } from "./settings-tree.ts";
+import type { PublicProxies } from "./trusted-proxies.ts";
 
 /** How the sidecar restarts the node: through the engine proxy's socket, or through the Kubernetes API. */
 export type RestartRoute = Readonly<{
@@ -47,6 +48,8 @@ export type SidecarArgs = CommonArgs &
     accessTokens?: Omit<AccessTokens, "privateKey">;
     /** How the node's volume grows, on Kubernetes; absent where it does not. */
     volumeGrowth: VolumeGrowth | undefined;
+    /** The proxies before the gateway; absent where callers reach it themselves. */
+    publicProxies: PublicProxies | undefined;
   }>;
 
 /** When the node's volume grows, by how much and how far. */
@@ -125,7 +128,11 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
 function sidecarTree(args: SidecarArgs): SettingsTree {
   return {
     listen: { host: "0.0.0.0", port: sidecarStatusPort },
-    gateway: { public: { host: "0.0.0.0", port: gatewayPort }, ...tokenTree(args.accessTokens) },
+    gateway: {
+      public: { host: "0.0.0.0", port: gatewayPort },
+      callers: { ...args.publicProxies },
+      ...tokenTree(args.accessTokens),
+    },
     node: {
       workspace: workspaceDirectory,
       // A real node's programs are in its own container alone, and its node.conf apart from them.

@@ -21,6 +21,7 @@ import type { RestoreArgs } from "./restore-spec.ts";
 import { databaseOf } from "./replication.ts";
 import type { ResourceServerArgs, Routes } from "./resource-server-spec.ts";
 import { valueAt } from "./settings-tree.ts";
+import { publicProxiesOf } from "./trusted-proxies.ts";
 import type { RestartRoute, SidecarArgs } from "./sidecar-spec.ts";
 import type { CommonArgs } from "./built-service.ts";
 import type { Token } from "./token.ts";
@@ -67,6 +68,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const push = pushTargetOf(config, addresses);
   const database = databaseOf(config, context);
   const tokens = accessTokensOf(signer, context);
+  const publicProxies = publicProxiesOf(config);
   const sample = Object.keys(config.routes).length === 0;
   const routes = sample ? sampleRoutes(config, addresses, payTo) : config.routes;
   return {
@@ -83,6 +85,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       restart: context.restart,
       accessTokens: tokens,
       volumeGrowth: config.volumeGrowth,
+      publicProxies,
       ...common(config, "sidecar"),
     },
     restore: config.restore && { ...config.restore, imageUser, ...common(config, "restore") },
@@ -107,6 +110,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       accessTokens: tokens,
       routes,
       publicUrl: publicUrlOf(config),
+      publicProxies,
       database,
       replicas: config.resourceServerReplicas,
       ...common(config, "resource-server"),

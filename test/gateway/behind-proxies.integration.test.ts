@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { request, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,8 +9,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#sidecar/gateway/testing/fake-node.ts";
 import { connectTestClient } from "#sidecar/gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#sidecar/gateway/testing/test-gateway.ts";
-import { start, startNginx, type BenchProcess } from "../bench/gateway/proxies.ts";
+import type { BenchProcess } from "../bench/gateway/proxies.ts";
 import { freePorts } from "../support/free-ports.ts";
+import { haproxyWith, nginxWith, type StartProxy } from "../support/real-proxy.ts";
 
 const tier = {
   requestsPerSecond: 0.01,
@@ -50,29 +51,8 @@ async function rawFrom(localAddress: string, url: string, bytes: string): Promis
   return text(socket);
 }
 
-type Place = Readonly<{ folder: string; port: number; gatewayPort: string }>;
-
-const nginxWith = (headers: string) => (place: Place) =>
-  startNginx(
-    place.folder,
-    place.port,
-    `map $http_upgrade $kept { default upgrade; '' ''; }
-     server { listen 127.0.0.1:${place.port}; location / { proxy_pass http://127.0.0.1:${place.gatewayPort}; proxy_http_version 1.1;
-       proxy_set_header Connection $kept; proxy_set_header Upgrade $http_upgrade; ${headers} } }`,
-  );
-
-const haproxyWith = (mode: string, server: string) => (place: Place) => {
-  const config = join(place.folder, `haproxy-${place.port}.cfg`);
-  writeFileSync(
-    config,
-    `global\n  nbthread 1\ndefaults\n  timeout connect 2s\n  timeout client 60s\n  timeout server 60s\n  timeout tunnel 60s\n` +
-      `listen front\n  bind 127.0.0.1:${place.port}\n  ${mode}\n  server gateway 127.0.0.1:${place.gatewayPort} ${server}\n`,
-  );
-  return start("haproxy", ["-db", "-f", config], place.port);
-};
-
 /** Ways of telling the client's address: the proxy, the gateway's settings beside trustedProxies, and how the proxy is started. */
-const ways: readonly (readonly [string, object, (place: Place) => Promise<BenchProcess>])[] = [
+const ways: readonly (readonly [string, object, StartProxy])[] = [
   ["nginx with X-Forwarded-For", {}, nginxWith("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")],
   [
     "nginx with Forwarded",
@@ -109,7 +89,7 @@ describe.each(ways)("the gateway behind %s", (_, callers, startProxy) => {
         callers: { trustedProxies: [proxyAddress], ...callers },
       });
       const [port = 0] = await freePorts(1);
-      proxy = await startProxy({ folder, port, gatewayPort: new URL(gateway.url).port });
+      proxy = await startProxy({ folder, port, behindPort: new URL(gateway.url).port });
     });
     afterAll(async () => {
       await proxy?.[Symbol.asyncDispose]();

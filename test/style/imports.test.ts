@@ -22,7 +22,8 @@ const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
     /^sidecar\/upkeep\/control-places\.ts$/,
   ],
   infra: [
-    /^daemon\/(settings[a-z-]*|setting-types|url-authority|version)\.ts$/,
+    // loopback: what can't be reached from a container is told as the services tell it.
+    /^daemon\/(settings[a-z-]*|setting-types|url-authority|version|loopback)\.ts$/,
     /^(sidecar|sidecar\/engine-proxy|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/settings\.ts$/,
     /^resource-server\/route-problems\.ts$/,
     // What an image's tag says of the version is read as the sidecar reads it.

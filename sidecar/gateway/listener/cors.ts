@@ -14,10 +14,3 @@ export function corsHeaders(allowedOrigins: readonly string[]): (origin: string)
     ];
   };
 }
-
-/** Whether a Host header, with or without port, names one of these hosts; no hosts means that all are allowed. */
-export function allowedHost(hosts: readonly string[]): (host: string | undefined) => boolean {
-  if (hosts.length === 0) return () => true;
-  const names = new Set(hosts.map((host) => host.toLowerCase()));
-  return (host) => host !== undefined && names.has(host.replace(/:\d{1,5}$/, "").toLowerCase());
-}

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { listen } from "#daemon/http-listener.ts";
-import { takeProxyHeaders, type ProxiedConnections } from "#daemon/proxies/proxied-connections.ts";
+import { takeProxyHeaders } from "#daemon/proxies/proxied-connections.ts";
 import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { Meter } from "../observe/meter.ts";
@@ -29,8 +29,8 @@ export type ListenerOptions = Readonly<{
   fastPath: boolean;
   /** Who may connect; absent: all may. */
   peers?: AdmittedPeers;
-  /** Proxies that tell the client's address with the connection; absent: none does. */
-  proxies?: ProxiedConnections;
+  /** Tells the proxies whose connections begin with a header of the PROXY protocol; absent: nobody's do. */
+  isTrustedProxy?: (remoteAddress: string) => boolean;
   webSocket: Readonly<{ clients: number; callsInFlight: number; queueBytes: number; pingIntervalMs: number }>;
 }>;
 
@@ -101,7 +101,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
   };
   const fast = options.fastPath ? serveFastConnections(server, options, { ...dependencies, isDraining }) : undefined;
   if (options.peers !== undefined) admitPeers(server, options.peers);
-  if (options.proxies !== undefined) takeProxyHeaders(server, options.proxies);
+  if (options.isTrustedProxy !== undefined) takeProxyHeaders(server, options.isTrustedProxy);
   const listening = await listen(server, options);
   return {
     url: listening.url,

@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import { namedHost } from "#daemon/allowed-host.ts";
 import type { Logger } from "#daemon/log.ts";
 import { isLoopback } from "#daemon/loopback.ts";
 import { clientAddress } from "#daemon/proxies/client-address.ts";
@@ -17,7 +18,7 @@ import type { SettingNames } from "../setting-names.ts";
 import type { GatewaySettings } from "../settings.ts";
 import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
 import { headAgeHeaders } from "./answer-head.ts";
-import { allowedHost, corsHeaders } from "./cors.ts";
+import { corsHeaders } from "./cors.ts";
 import { startListener, type Listener } from "./listener.ts";
 
 /** What the listeners share. */
@@ -32,9 +33,6 @@ export type ListenersDependencies = Readonly<{
   settingNames: SettingNames;
   log: Logger;
 }>;
-
-/** Time in which a proxy has to send the header that its connection begins with. */
-const proxyHeaderMs = 5_000;
 
 /** The listeners that settings ask for. */
 export type Listeners = AsyncDisposable &
@@ -65,9 +63,7 @@ export async function startListeners(
         setting: settingNames.variable(`${name}.port`),
         webSocket: settings.webSocket,
         // Nobody stands before the internal listener.
-        ...(settings.callers.proxyProtocol && !isInternal
-          ? { proxies: { isTrusted: client.isTrusted, timeoutMs: proxyHeaderMs } }
-          : {}),
+        ...(settings.callers.proxyProtocol && !isInternal ? { isTrustedProxy: client.isTrusted } : {}),
         ...(isInternal
           ? {
               peers: {
@@ -86,7 +82,7 @@ export async function startListeners(
         limited,
         ageHeaders: () => headAgeHeaders(blockAgeMs(), settings.head.tellAgeAfterMs),
         corsHeaders: corsHeaders(isInternal ? [] : originsFor(host, settings)),
-        isAllowedHost: allowedHost(isInternal ? settings.internal.allowedHosts : []),
+        isAllowedHost: hostsFor(isInternal ? settings.internal.allowedHosts : []),
       },
     );
     byName.set(name, starting.use(listener));
@@ -111,6 +107,11 @@ export async function startListeners(
     subscriptions: () => sum((listener) => listener.subscriptions()),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** Whether a Host header may be served; without names all are. */
+function hostsFor(names: readonly string[]): (header: string | undefined) => boolean {
+  return names.length === 0 ? () => true : namedHost(names);
 }
 
 /** What listens on loopback is for this machine's programs: a page from anywhere that its browser shows is none of them. */

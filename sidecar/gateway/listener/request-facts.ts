@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { ForwardedBy } from "#daemon/proxies/forwarded-hops.ts";
+import { forwardedBy, type ForwardedBy } from "#daemon/proxies/forwarded-hops.ts";
 import { readTraceContext, type TraceContext } from "../observe/trace-context.ts";
 
 /** What is known of a request before its body: whom it comes from, and what it says about itself. */
@@ -28,8 +28,7 @@ export function factsOf({ headers, socket }: IncomingMessage): RequestFacts {
   return {
     remoteAddress: socket.remoteAddress ?? "",
     authorization: headers.authorization,
-    forwardedFor: single(headers["x-forwarded-for"]),
-    forwarded: single(headers["forwarded"]),
+    ...forwardedBy(headers),
     traceContext: readTraceContext(single(headers["traceparent"]), single(headers["tracestate"])),
     requestId: typeof requestId === "string" ? validRequestId(requestId) : undefined,
   };
