@@ -74,6 +74,7 @@ export const conditionReasons = {
       "Contested",
       "Held",
       "NoDriver",
+      "ConfigUnusable",
       "Observing",
       "WaitingForAdopt",
     ],

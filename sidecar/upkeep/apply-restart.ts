@@ -1,9 +1,12 @@
+import { keepHealthy } from "./keep-healthy.ts";
 import { authorityOf } from "./authority.ts";
 import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
 import { decideRestart, type DueRestart, type RestartDecision } from "./apply/restart-decision.ts";
-import { runRestart } from "./apply/restart-incident.ts";
+import { runRestart, type RestartIncident, type RestartIncidentDependencies } from "./apply/restart-incident.ts";
+import { rollBack } from "./apply/roll-back.ts";
 import { DriverError, incarnationOf, startOf, type NodeStart } from "./drivers/driver.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
+import { isUselessToNode } from "./observe/config-problem.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { ConditionReport } from "../tell/condition.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
@@ -35,6 +38,7 @@ export async function applyRestart(
       stage: memory.restartStage,
       startingUntilMs: memory.startingUntilMs,
       canRestart: parts.driver !== undefined,
+      isUnusable: !reading.ok && isUselessToNode(reading.problem.reason),
       // node_cli talks to the running node: a restart would cut it off.
       settledForMs: memory.pruning === undefined ? clock.monotonicMs() - memory.contentSinceMs : 0,
       settleMs: settings.restart.settleMs,
@@ -125,6 +129,12 @@ async function dueRestart(planned: Plan, memory: UpkeepMemory, parts: UpkeepPart
     // The budget was charged when it began. A sidecar that is killed at each attempt does not get one for nothing each time.
     return { cause, reason, urgent: true, isCharged: !isFinishing };
   }
+  const retry = parts.state.retry.get();
+  if (retry !== undefined && memory.restart === undefined) {
+    const reason = `${retry.why}, so what failed is tried again: ${retry.reason}`;
+    // A person's word, or another wish, is no storm that the budget has to end.
+    return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged: true };
+  }
   const sick = (await unwell(memory, parts)) ?? (await hung(memory, parts));
   if (sick !== undefined) return { cause: "unwell", reason: sick, urgent: true };
   const restart = planned.actions.find((action) => action.kind === "restart");
@@ -139,6 +149,7 @@ function begin(due: DueRestart, desired: HeldState, memory: UpkeepMemory, parts:
   if (driver === undefined) return;
   const incident = {
     reason: due.reason,
+    firstReason: due.firstReason ?? due.reason,
     isMade: due.cause === "unverified",
     isFinishing: due.cause === "interrupted",
     desired,
@@ -155,14 +166,16 @@ function begin(due: DueRestart, desired: HeldState, memory: UpkeepMemory, parts:
     memory.restartStage = stage;
     parts.wake();
   };
-  memory.restart = runRestart(incident, {
+  const dependencies = {
     ...parts,
     lock: place.lock(),
     driver,
     look: health.look,
     startedAt,
     waitsFor,
-  })
+    rememberHealthy: (bytes: Uint8Array) => keepHealthy(bytes, parts),
+  };
+  memory.restart = restartOrGoBack(incident, dependencies)
     .catch((error: unknown) => log.error({ err: error }, "the restart of the node failed"))
     .finally(() => {
       memory.restart = undefined;
@@ -175,6 +188,11 @@ function begin(due: DueRestart, desired: HeldState, memory: UpkeepMemory, parts:
   memory.restart
     .then(() => parts.observer.look(parts.signal))
     .catch((error: unknown) => log.error({ err: error }, "asking node_cli after a restart failed"));
+}
+
+async function restartOrGoBack(incident: RestartIncident, dependencies: RestartIncidentDependencies): Promise<void> {
+  const { failure } = await runRestart(incident, dependencies);
+  if (failure !== undefined) await rollBack(incident, failure, dependencies);
 }
 
 function restartSettled(decision: RestartDecision): ConditionReport {

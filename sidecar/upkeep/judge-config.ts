@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { parseConfig } from "./observe/config-document.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
-import type { ConfigProblemReason } from "./observe/config-problem.ts";
+import { isUselessToNode, type ConfigProblemReason } from "./observe/config-problem.ts";
 import { writeConfig } from "./apply/config-writer.ts";
 import { restorable } from "./apply/restorable.ts";
 import { authorityOf } from "./authority.ts";
@@ -10,17 +10,6 @@ import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 /** What came of it: `again` when the file is another one now, `wakeInMs` when it is to be judged again by then. */
 export type Judgement = Readonly<{ again: boolean; wakeInMs?: number }>;
 
-/** Problems that the last good content mends; one that is unreadable or too large to keep a copy of is left to who owns it. */
-const mendable: ReadonlySet<ConfigProblemReason> = new Set([
-  "Vanished",
-  "Empty",
-  "NotText",
-  "TooDeep",
-  "HalfWritten",
-  "NotAnObject",
-  "NoChain",
-]);
-
 /** Problems of a content that no node can have started with. */
 const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["Vanished", "Empty", "NotText", "HalfWritten"]);
 
@@ -28,7 +17,8 @@ const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["Vanished", 
  * Says whether node.conf can be used. While it can't, the last good one stays in force; when it has not changed for
  * `upkeep.restoreAfterMs`, that one is written back, and the unusable content is kept among the versions: a node that starts by itself
  * meanwhile, after a crash say, would not come back with what stands there. A person who is at work on the file has that long after
- * each save, and is told when it ends.
+ * each save, and is told when it ends. A node that the sidecar itself left down, because it was killed in the middle of a restart, does not wait
+ * for that.
  */
 export async function judgeConfig(
   reading: ConfigReading,
@@ -52,31 +42,38 @@ export async function judgeConfig(
   }
   const { reason, message } = reading.problem;
   const said = { type, status: "False", reason } as const;
-  const good = mendable.has(reason) ? await lastGood(parts) : undefined;
+  const isOwedStart = memory.restart === undefined && owesStart(parts);
+  const good = isUselessToNode(reason) ? await lastGood(isOwedStart, parts) : undefined;
   if (good === undefined || !good.ok) {
     const stays = good === undefined ? "The last good one stays in force." : notRestored(good.why, parts);
     board.set({ ...said, message: `${message} ${stays}` });
     return { again: false };
   }
-  const waitMs = settings.upkeep.restoreAfterMs - (nowMs - memory.contentSinceMs);
+  const standsForMs = Math.max(nowMs - memory.contentSinceMs, clock.wallMs() - (reading.changedAtMs ?? Infinity));
+  const waitMs = isOwedStart ? 0 : settings.upkeep.restoreAfterMs - standsForMs;
   const at = new Date(clock.wallMs() + Math.max(0, waitMs)).toISOString();
   const then = `The last good one stays in force, and is written back at ${at} unless the file changes before.`;
   board.set({ ...said, message: `${message} ${then}` });
   return waitMs > 0 ? { again: false, wakeInMs: waitMs } : writeBack(reading, good.content, parts);
 }
 
+/** Whether the node is down by the sidecar's own doing, and has to be started. */
+function owesStart({ state }: UpkeepParts): boolean {
+  return state.restartInFlight.get()?.phase === "commanded" || state.retry.get() !== undefined;
+}
+
 /** What may be written back, if the sidecar is to act; or why it may not, because it is not this node's. */
-async function lastGood({
-  settings,
-  state,
-  versions,
-  place,
-}: UpkeepParts): Promise<Readonly<{ ok: true; content: Uint8Array } | { ok: false; why: string }> | undefined> {
+async function lastGood(
+  isOwedStart: boolean,
+  { settings, state, versions, place }: UpkeepParts,
+): Promise<Readonly<{ ok: true; content: Uint8Array } | { ok: false; why: string }> | undefined> {
   const { mode, restoreAfterMs } = settings.upkeep;
-  if (authorityOf(mode, state) !== "acts" || restoreAfterMs === 0 || state.hold.get() !== undefined) return undefined;
-  const content = await versions.recall("last-good");
+  if (authorityOf(mode, state) !== "acts" || restoreAfterMs === 0) return undefined;
+  // A hold keeps from beginning anything, not from ending a restart that left the node down.
+  if (state.hold.get() !== undefined && !isOwedStart) return undefined;
+  const content = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
   if (content === undefined || !parseConfig(content).ok) return undefined;
-  const judged = restorable(content, place.layout().configPath, undefined, state);
+  const judged = restorable(content, place.layout().configPath, {}, state);
   return judged.ok ? { ok: true, content } : judged;
 }
 

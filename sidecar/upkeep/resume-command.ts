@@ -3,12 +3,12 @@ import { askControl, ControlError, type ControlTarget } from "./control/ask-cont
 import { resumeAnswer } from "./control/control-answers.ts";
 
 /**
- * Has a running sidecar lift the hold that it set when the node did not come back. Returns the exit status: 0 when that sidecar said that
+ * Has a running sidecar lift the hold that it set when the node did not come back, and try again what failed. Returns the exit status: 0 when that sidecar said that
  * the hold is lifted, or that none is in force; 1 when no sidecar said so.
  */
 export async function resumeCommand(target: ControlTarget, output: CommandOutput): Promise<number> {
   try {
-    const { result, hold, node } = await askControl(target, { path: "/resume", answer: resumeAnswer });
+    const { result, hold, next, node } = await askControl(target, { path: "/resume", answer: resumeAnswer });
     const since = hold === undefined ? "" : new Date(hold.sinceMs).toISOString();
     if (result === "busy") {
       output.error(
@@ -19,7 +19,7 @@ export async function resumeCommand(target: ControlTarget, output: CommandOutput
     output.out(
       result === "none"
         ? `No hold is in force on ${node.words}.\n`
-        : `The hold since ${since} on ${node.words} is lifted. It was: ${hold?.message ?? ""}\n`,
+        : `The hold since ${since} on ${node.words} is lifted. It was: ${hold?.message ?? ""}\n${next ?? ""}\n`,
     );
     return exitStatus.clean;
   } catch (error) {

@@ -11,6 +11,7 @@ const situation: RestartSituation = {
   held: false,
   running: false,
   canRestart: true,
+  isUnusable: false,
   settledForMs: 1_000,
   settleMs: 200,
   contested: false,
@@ -29,6 +30,7 @@ describe("a restart that is due", () => {
     [{ authority: "waits" }, "WaitingForAdopt"],
     [{ held: true }, "Held"],
     [{ canRestart: false }, "NoDriver"],
+    [{ isUnusable: true }, "ConfigUnusable"],
     [{ contested: true }, "Contested"],
     [{ settledForMs: 50 }, "Settling"],
   ])("waits: %o is %s", (change, reason) => {

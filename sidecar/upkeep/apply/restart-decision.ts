@@ -5,11 +5,13 @@ import type { RestartBudget } from "../state/restart-budget.ts";
 /** A restart that is due. */
 export type DueRestart = Readonly<{
   /** `unverified`: the restart was made, and only its proof is missing. */
-  cause: "configuration" | "unwell" | "interrupted" | "unverified";
+  cause: "configuration" | "unwell" | "interrupted" | "unverified" | "retried";
   reason: string;
+  /** The reason of the first try, where this one tries again what failed. */
+  firstReason?: string;
   /** Urgent ones do not wait for a maintenance window. */
   urgent: boolean;
-  /** Whether the budget was charged for it already. */
+  /** Whether the budget was charged for it already, or does not bound it. */
   isCharged?: boolean;
 }>;
 
@@ -24,6 +26,8 @@ export type RestartSituation = Readonly<{
   /** Until when a silent node may still be starting (wall clock). */
   startingUntilMs?: number | undefined;
   canRestart: boolean;
+  /** Whether no node can start with what node.conf holds. */
+  isUnusable: boolean;
   /** Time since node.conf last changed. */
   settledForMs: number;
   settleMs: number;
@@ -45,6 +49,7 @@ type RestartWait =
   | "WaitingForAdopt"
   | "Held"
   | "NoDriver"
+  | "ConfigUnusable"
   | "Contested"
   | "Settling"
   | "WaitingForWindow"
@@ -71,6 +76,10 @@ export function decideRestart(
   if (due.cause === "unverified") return { go: true, due };
   // A hold keeps from beginning a restart, not from ending one that left the node down.
   if (situation.held && due.cause !== "interrupted") return wait("Held", `${why}; the hold has to be lifted first.`);
+  if (situation.isUnusable) {
+    const message = `${why}; the node can't start with node.conf as it is, so that is put right first. ConfigValid says how.`;
+    return wait("ConfigUnusable", message);
+  }
   if (situation.contested && due.cause === "configuration") {
     return wait("Contested", `${why}; it waits until node.conf is no longer changed by two writers.`, askAgainMs / 10);
   }

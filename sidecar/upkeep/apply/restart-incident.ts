@@ -5,20 +5,22 @@ import { pause } from "../../poll.ts";
 import type { EventLog } from "../../tell/event-log.ts";
 import type { NodeDriver, RestartReport } from "../drivers/driver.ts";
 import { DriverError, incarnationOf, StartFailed } from "../drivers/driver.ts";
-import { contentHashOf, readConfigFile } from "../observe/config-file.ts";
+import { readConfigFile, type ConfigReading } from "../observe/config-file.ts";
+import { isUselessToNode } from "../observe/config-problem.ts";
 import type { CommandWords } from "../command-words.ts";
 import { tiesOf } from "../state/config-ties.ts";
 import type { RestartBudget } from "../state/restart-budget.ts";
 import type { HeldState, RestartInFlight, UpkeepState } from "../state/upkeep-state.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import { writeConfig } from "./config-writer.ts";
-import { restorable } from "./restorable.ts";
 import { restartAndVerify, type Verification, type VerificationDependencies } from "./restart-verification.ts";
 import type { WriterLock } from "./writer-lock.ts";
 
-/** One restart, from the command to the proof, with its roll-back. */
+/** One restart, from the command to the proof. */
 export type RestartIncident = Readonly<{
   reason: string;
+  /** The reason of the first try, where this one tries again what failed. */
+  firstReason: string;
   /** Whether an earlier sidecar made the restart, so that only its proof is missing. */
   isMade: boolean;
   /** Whether an earlier sidecar began it and may have left the node down. */
@@ -44,80 +46,155 @@ export type RestartIncidentDependencies = VerificationDependencies &
     clock: Clock;
     command: CommandWords;
     log: Logger;
+    /** Keeps what the node was proved to have started with. */
+    rememberHealthy: (bytes: Uint8Array) => Promise<void>;
   }>;
+
+/** A node.conf that can be used. */
+type UsableReading = Extract<ConfigReading, { ok: true }>;
+
+/** What came of a try; `startedWith` is absent where node.conf changed while the node was restarted, so that nobody can tell. */
+export type RestartAttempt = Readonly<{ verified: Verification; startedWith?: UsableReading | undefined }>;
 
 /** How long a node that the start command could not start may take to answer, if somebody else started it. */
 const startedElsewhereMs = 5_000;
 const lookAgainMs = 250;
 
 /**
- * Restarts the node. If it does not come back, the last configuration that it was healthy with is restored, the node is
- * restarted once more, and a hold is set, whether that helped or not. Everything is on disk before it is done, so that a sidecar
- * killed at any point goes on where it was.
+ * Restarts the node and proves that it is back; tells what failed otherwise. Everything is on disk before it is done, so that a sidecar killed at
+ * any point goes on where it was. A node.conf that another writer left half written meanwhile is put back, and the node started with it.
  */
-export async function runRestart(incident: RestartIncident, dependencies: RestartIncidentDependencies): Promise<void> {
-  const { state, budget, events } = dependencies;
-  const before = await readConfigFile(incident.configPath, incident.configLimitBytes);
-  if (!incident.isMade) {
-    await enter("commanded", incident, dependencies);
-    budget.record(incident.reason);
-    state.nodeHas.set(before.ok ? meaningOf(before.document) : "unknown");
-    events.add("restart", `Restarting the node (${dependencies.driver.name}): ${incident.reason}.`);
-  }
-  const verified = await attempt(incident, incident.isMade, dependencies);
-  if (incident.signal.aborted) return;
-  if (verified.ok) {
-    // The proof is made: a state directory that can't be written must not have it made again and again.
-    state.restartInFlight.set(undefined);
-    if (before.ok) state.nodeTies.set(tiesOf(before.document, incident.configPath));
-    events.add("restart", `The node is back and advances after ${Math.round(verified.tookMs)} ms.`);
-    if (before.ok) await rememberHealthy(before.bytes, dependencies);
-    return;
-  }
-  await rollBack(incident, verified.message, dependencies);
-  if (incident.signal.aborted) return;
-  state.restartInFlight.set(undefined);
-}
-
-async function rememberHealthy(
-  bytes: Uint8Array,
-  { versions, events, log }: RestartIncidentDependencies,
-): Promise<void> {
-  try {
-    await versions.remember("healthy", bytes);
-  } catch (error) {
-    log.error({ err: error }, "the healthy configuration could not be kept; look at upkeep.stateDirectory");
-    const why = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
-    events.add(
-      "restart",
-      `The healthy configuration could not be kept (${why}): a roll-back would restore an earlier one. Make upkeep.stateDirectory writable.`,
-    );
-  }
-}
-
-async function enter(
-  phase: RestartInFlight["phase"],
-  { reason, isFinishing, signal }: RestartIncident,
-  { state, clock, driver }: RestartIncidentDependencies,
-): Promise<void> {
-  const incarnation = phase === "commanded" ? await incarnationOf(driver, signal) : undefined;
-  state.restartInFlight.set({ reason, beganMs: clock.wallMs(), phase, isFinishing, incarnation });
-}
-
-async function attempt(
+export async function runRestart(
   incident: RestartIncident,
-  isMade: boolean,
   dependencies: RestartIncidentDependencies,
-): Promise<Verification> {
+): Promise<Readonly<{ failure?: string }>> {
+  const { state, events } = dependencies;
+  const before = await read(incident);
+  // It changed since the pass that found the restart due: the next pass judges it.
+  if (!incident.isMade && !before.ok && isUselessToNode(before.problem.reason)) return {};
+  let tried = incident.isMade
+    ? await proveMade(incident, before, dependencies)
+    : await attemptRestart(incident, before, { purpose: "ordinary" }, dependencies);
+  if (incident.signal.aborted) return {};
+  if (!tried.verified.ok && before.ok && (await putBack(incident, before, dependencies))) {
+    tried = await attemptRestart(incident, before, { purpose: "roll-back" }, dependencies);
+    if (incident.signal.aborted) return {};
+  }
+  const { verified, startedWith } = tried;
+  if (!verified.ok) return { failure: verified.message };
+  // The proof is made: a state directory that can't be written must not have it made again and again.
+  state.atomically(() => {
+    state.restartInFlight.set(undefined);
+    if (startedWith !== undefined) noteStartedWith(startedWith, incident, dependencies);
+    events.add("restart", `The node is back and advances after ${Math.round(verified.tookMs)} ms.`);
+  });
+  if (startedWith !== undefined) await dependencies.rememberHealthy(startedWith.bytes);
+  return {};
+}
+
+function noteStartedWith(
+  { document }: UsableReading,
+  { configPath }: RestartIncident,
+  { state }: RestartIncidentDependencies,
+): void {
+  state.nodeTies.set(tiesOf(document, configPath));
+  state.startedWith.set(meaningOf(document));
+}
+
+function read({ configPath, configLimitBytes }: RestartIncident): Promise<ConfigReading> {
+  return readConfigFile(configPath, configLimitBytes);
+}
+
+/**
+ * Puts back what the node was to be started with, if another writer left node.conf unusable since: one that was killed at its work, say.
+ * Tells whether there was anything to put back.
+ */
+async function putBack(
+  { configPath, configLimitBytes }: RestartIncident,
+  before: UsableReading,
+  dependencies: RestartIncidentDependencies,
+): Promise<boolean> {
+  const now = await readConfigFile(configPath, configLimitBytes);
+  if (now.ok || !isUselessToNode(now.problem.reason)) return false;
+  const { contentHash: expectedHash, problem } = now;
+  const written = await writeConfig(
+    {
+      path: configPath,
+      limitBytes: configLimitBytes,
+      expectedHash,
+      expectedProblem: problem.reason,
+      content: before.bytes,
+    },
+    dependencies,
+  );
+  if (!written.ok) return false;
+  const message = "node.conf became unusable while the node was restarted: what it was to start with is put back.";
+  dependencies.events.add("write", message, problem.message);
+  return true;
+}
+
+/** Makes one restart, charged to the budget, and proves it. */
+export async function attemptRestart(
+  incident: RestartIncident,
+  before: ConfigReading,
+  { purpose }: Readonly<{ purpose: "ordinary" | "roll-back" }>,
+  dependencies: RestartIncidentDependencies,
+): Promise<RestartAttempt> {
+  const { state, budget, events, driver } = dependencies;
+  const incarnation = await incarnationOf(driver, incident.signal);
+  state.atomically(() => {
+    budget.record(purpose === "ordinary" ? incident.reason : purpose);
+    enter({ phase: "commanded", incarnation }, incident, dependencies);
+    state.retry.set(undefined);
+    state.startedWith.set(undefined);
+    state.nodeHas.set(before.ok ? meaningOf(before.document) : "unknown");
+    if (purpose === "ordinary") events.add("restart", `Restarting the node (${driver.name}): ${incident.reason}.`);
+  });
+  let startedWith: UsableReading | undefined;
   // The command is not ended when the sidecar stops: a node that was stopped would stay down. It has its own time limit.
   const neverAborts = new AbortController().signal;
   const restart = async () => {
-    const report = isMade ? {} : await restartNode(neverAborts, incident.signal, dependencies);
-    await enter("verifying", incident, dependencies);
+    const report = await restartNode(neverAborts, incident.signal, dependencies);
+    const after = await read(incident);
+    if (before.ok && before.contentHash === after.contentHash) startedWith = before;
+    state.atomically(() => {
+      enter({ phase: "verifying" }, incident, dependencies);
+      if (startedWith === undefined) state.nodeHas.set("unknown");
+    });
     return report;
   };
+  const verified = await prove(restart, { ...incident, isMade: false }, dependencies);
+  return { verified, startedWith };
+}
+
+/** Proves a restart that an earlier sidecar made. */
+async function proveMade(
+  incident: RestartIncident,
+  before: ConfigReading,
+  dependencies: RestartIncidentDependencies,
+): Promise<RestartAttempt> {
+  const { state } = dependencies;
+  const verified = await prove(() => Promise.resolve({}), incident, dependencies);
+  const isUnchanged = before.ok && state.nodeHas.get() === meaningOf(before.document);
+  return { verified, startedWith: isUnchanged ? before : undefined };
+}
+
+function enter(
+  { phase, incarnation }: Pick<RestartInFlight, "phase" | "incarnation">,
+  { reason, isFinishing }: RestartIncident,
+  { state, clock }: RestartIncidentDependencies,
+): void {
+  const ran = state.restartInFlight.get()?.ran ?? state.startedWith.get();
+  state.restartInFlight.set({ reason, beganMs: clock.wallMs(), phase, isFinishing, incarnation, ran });
+}
+
+async function prove(
+  restart: () => Promise<RestartReport>,
+  incident: RestartIncident,
+  dependencies: RestartIncidentDependencies,
+): Promise<Verification> {
   try {
-    return await restartAndVerify(restart, { ...incident, isMade }, dependencies);
+    return await restartAndVerify(restart, incident, dependencies);
   } catch (error) {
     if (error instanceof DriverError) return { ok: false, message: error.message };
     throw error;
@@ -153,56 +230,4 @@ async function answersSoon(signal: AbortSignal, { clock, look }: VerificationDep
     await pause(lookAgainMs, signal);
   }
   return false;
-}
-
-async function rollBack(
-  incident: RestartIncident,
-  failure: string,
-  dependencies: RestartIncidentDependencies,
-): Promise<void> {
-  const { state, budget, events, clock, log } = dependencies;
-  const hold = (message: string) => state.hold.set({ desired: incident.desired, message, sinceMs: clock.wallMs() });
-  log.error({ failure }, "the node did not come back after a restart");
-  hold(`The node did not come back after a restart: ${failure}.`);
-  const restored = await restoreHealthy(incident, dependencies);
-  events.add("roll-back", `The node did not come back: ${failure}. ${restored}`);
-  if (!budget.allows("roll-back")) {
-    hold(
-      `The node did not come back: ${failure}. ${restored} The restart budget is used up, so it was not restarted again.`,
-    );
-    return;
-  }
-  budget.record("roll-back");
-  await enter("commanded", incident, dependencies);
-  const again = await attempt(incident, false, dependencies);
-  if (incident.signal.aborted) return;
-  const end = again.ok ? "After one more restart it is back." : `One more restart did not help: ${again.message}.`;
-  hold(`The node did not come back after a restart: ${failure}. ${restored} ${end}`);
-  const resume = dependencies.command("resume");
-  events.add("hold", `Nothing more is done until the desired state changes or \`${resume}\` is run. ${end}`);
-}
-
-async function restoreHealthy(incident: RestartIncident, dependencies: RestartIncidentDependencies): Promise<string> {
-  const { versions, state } = dependencies;
-  const healthy = await versions.recall("healthy");
-  if (healthy === undefined) return "There is no earlier configuration to go back to.";
-  const now = await readConfigFile(incident.configPath, incident.configLimitBytes);
-  if (now.contentHash === contentHashOf(healthy)) return "Its configuration is the one that it was last healthy with.";
-  const judged = restorable(healthy, incident.configPath, now.ok ? now.document : undefined, state);
-  if (!judged.ok) {
-    return `The remembered configuration in ${state.directory} was not restored: ${judged.why}. Put node.conf right by hand.`;
-  }
-  const written = await writeConfig(
-    {
-      path: incident.configPath,
-      limitBytes: incident.configLimitBytes,
-      expectedHash: now.contentHash,
-      expectedProblem: now.ok ? undefined : now.problem.reason,
-      content: healthy,
-    },
-    dependencies,
-  );
-  if (!written.ok) return `Its last healthy configuration could not be restored: ${written.message}`;
-  state.nodeHas.set(meaningOf(judged.document));
-  return "Its last healthy configuration was restored.";
 }

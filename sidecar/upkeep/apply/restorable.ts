@@ -1,27 +1,42 @@
 import { parseConfig, type ConfigDocument } from "../observe/config-document.ts";
-import { ownershipDifference, tieDifference, tiesOf } from "../state/config-ties.ts";
+import { meaningOf } from "../plan/config-meaning.ts";
+import { namesOwner, ownershipDifference, tieDifference, tiesOf, type ConfigTies } from "../state/config-ties.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 
 /** Whether a remembered copy may stand in for node.conf, and if not, why. */
 export type Restorable = Readonly<{ ok: true; document: ConfigDocument } | { ok: false; why: string }>;
 
+/** Over what a copy is to be restored. */
+export type RestoreOver = Readonly<{
+  /** What stands there, where it can be read. */
+  standing?: ConfigDocument | undefined;
+  /** Meaning of the configuration that this node is known to have run with until now. */
+  ran?: string | undefined;
+}>;
+
 /**
- * Judges a remembered copy. Only one with the data, keys and ports of the node as it last ran is restored, and only over a node.conf with the
- * same data and keys, where that can be read: a node that starts with another's would write into another's chain data.
+ * Judges a remembered copy: a node that starts with another's would write into another's chain data. Only one with the data, keys and ports
+ * of the node as it last ran is restored. Unless the node is known to have run with this very copy until now, the copy has to name data or
+ * keys, and those of the node.conf that stands there have to be the same.
  */
 export function restorable(
   copy: Uint8Array,
   configPath: string,
-  standing: ConfigDocument | undefined,
+  { standing, ran }: RestoreOver,
   { nodeTies }: Pick<UpkeepState, "nodeTies">,
 ): Restorable {
   const parsed = parseConfig(copy);
   if (!parsed.ok) return { ok: false, why: "it can't be used itself" };
   const ties = tiesOf(parsed.document, configPath);
-  const ran = nodeTies.get();
-  if (ran === undefined) return { ok: false, why: "what the node runs with is not known yet" };
-  const another =
-    tieDifference(ties, ran) ??
-    (standing === undefined ? undefined : ownershipDifference(ties, tiesOf(standing, configPath)));
+  const lastRan = nodeTies.get();
+  const hasRun = ran !== undefined && ran === meaningOf(parsed.document);
+  if (lastRan === undefined) return { ok: false, why: "what the node runs with is not known yet" };
+  const another = tieDifference(ties, lastRan) ?? (hasRun ? undefined : strangeness(ties, configPath, standing));
   return another === undefined ? { ok: true, document: parsed.document } : { ok: false, why: another };
+}
+
+/** Why a copy that this node is not known to have run with may be another's. */
+function strangeness(copy: ConfigTies, configPath: string, standing: ConfigDocument | undefined): string | undefined {
+  if (!namesOwner(copy)) return "it names neither data nor keys, so nothing tells whether it is this node's";
+  return standing === undefined ? undefined : ownershipDifference(copy, tiesOf(standing, configPath));
 }

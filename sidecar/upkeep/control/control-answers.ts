@@ -25,6 +25,8 @@ export const resumeAnswer = z.object({
   result: z.enum(["lifted", "none", "busy"]),
   /** The hold that was lifted, or that is in force. */
   hold: hold.optional(),
+  /** What happens now that it is lifted: whether the restart that failed is tried again. */
+  next: z.string().optional(),
   node: controlView.shape.node,
 });
 

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { authorityOf } from "../authority.ts";
+import { endHold } from "../lift-hold.ts";
 import { identifyNode, identityWords } from "../state/node-identity.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 import type { AdoptAnswer, ControlView, ResumeAnswer } from "./control-answers.ts";
@@ -7,7 +8,7 @@ import type { AdoptAnswer, ControlView, ResumeAnswer } from "./control-answers.t
 /** What a person may ask of a running sidecar, and tell it. Each change is on disk when its call returns. */
 export type UpkeepControl = Readonly<{
   look: () => ControlView;
-  /** Lifts a hold. */
+  /** Lifts a hold, and has what failed tried again. */
   resume: () => ResumeAnswer;
   /** Lets the sidecar act on this node, if its plan is still the one with that digest. */
   adopt: (digest: string) => AdoptAnswer;
@@ -38,9 +39,9 @@ export function upkeepControl(memory: UpkeepMemory, parts: UpkeepParts): UpkeepC
     if (before.hold === undefined) return { result: "none", node: node() };
     // A roll-back sets its hold first and again at its end: one that is lifted in between would only seem to be.
     if (memory.restart !== undefined) return { result: "busy", ...before, node: node() };
-    state.hold.set(undefined);
+    const next = endHold("gatehouse resume was run", parts);
     wake();
-    return { result: "lifted", ...before, node: node() };
+    return { result: "lifted", ...before, next, node: node() };
   };
   const adopt = (digest: string): AdoptAnswer => {
     const authority = authorityOf(mode, state);

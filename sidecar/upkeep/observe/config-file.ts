@@ -6,8 +6,8 @@ import type { ConfigProblem } from "./config-problem.ts";
 /** One look at node.conf. */
 export type ConfigReading = Readonly<
   | { ok: true; document: ConfigDocument; bytes: Uint8Array; contentHash: string; changedAtMs: number }
-  /** `contentHash` is absent when there was no content to read. */
-  | { ok: false; problem: ConfigProblem; contentHash?: string; bytes?: Uint8Array }
+  /** What belongs to a content is absent when there was none to read. */
+  | { ok: false; problem: ConfigProblem; contentHash?: string; bytes?: Uint8Array; changedAtMs?: number }
 >;
 
 /** Hash of a file's bytes. */
@@ -34,6 +34,7 @@ export async function readConfigFile(path: string, limitBytes: number): Promise<
     problem: { ...parsed.problem, message: `${place} ${parsed.problem.message}` },
     contentHash,
     bytes,
+    changedAtMs,
   };
 }
 

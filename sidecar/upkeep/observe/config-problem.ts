@@ -10,6 +10,21 @@ export type ConfigProblemReason =
   | "NotAnObject"
   | "NoChain";
 
+const uselessToNode: ReadonlySet<ConfigProblemReason> = new Set([
+  "Vanished",
+  "Empty",
+  "NotText",
+  "TooDeep",
+  "HalfWritten",
+  "NotAnObject",
+  "NoChain",
+]);
+
+/** Whether no node can start with it, whoever reads it. What this user can't read, or is too large for the sidecar, may still be right. */
+export function isUselessToNode(reason: ConfigProblemReason): boolean {
+  return uselessToNode.has(reason);
+}
+
 /** What is wrong with a node.conf, where, and what to do; `message` stands alone. */
 export type ConfigProblem = Readonly<{
   reason: ConfigProblemReason;

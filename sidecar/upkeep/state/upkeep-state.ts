@@ -14,7 +14,12 @@ type Hold = Readonly<{
   desired: HeldState;
   message: string;
   sinceMs: number;
+  /** The restart that the node has not come back from, which is tried again when the hold is lifted; absent where it is back. */
+  failed?: FailedRestart | undefined;
 }>;
+
+/** A restart that failed, and the height that the node had answered last, so that one that was mended by hand is told. */
+export type FailedRestart = Readonly<{ reason: string; height?: number | undefined }>;
 
 /** A restart that was begun and whose end is not yet known. */
 export type RestartInFlight = Readonly<{
@@ -26,7 +31,12 @@ export type RestartInFlight = Readonly<{
   isFinishing: boolean;
   /** What the node was before the command, as its driver tells one start of it from the next; undefined where it can't. */
   incarnation?: string | undefined;
+  /** Meaning of the configuration that the node is known to have run with before; undefined where it was not. */
+  ran?: string | undefined;
 }>;
+
+/** Why a failed restart is tried again. */
+type RestartRetry = Readonly<{ reason: string; why: string }>;
 
 /** Why a sidecar may act on a node: a person said `gatehouse adopt`, the setting is `enforce`, or an earlier version acted already. */
 type Adoption = Readonly<{ by: "command" | "setting" | "earlier version"; atMs: number }>;
@@ -44,14 +54,23 @@ export type UpkeepState = Disposable &
     adopted: Fact<Adoption>;
     /** Meaning of the configuration that the node has read (`meaningOf`); `unknown` when it may have read another. */
     nodeHas: Fact<string>;
+    /**
+     * Meaning of the configuration that the running node is known to have started with: it was started with it by the sidecar, or the file
+     * had not changed since before its start. Absent where that is only taken to be so.
+     */
+    startedWith: Fact<string>;
     hold: Fact<Hold>;
     restartInFlight: Fact<RestartInFlight>;
+    /** A failed restart that is to be tried again, because the hold that it led to was lifted. */
+    retry: Fact<RestartRetry>;
     /** When the claim of the node's volume was last made to grow (wall clock). */
     volumeGrownAtMs: Fact<number>;
     /** What was seen of the disk that the node's data lie on. */
     diskHistory: Fact<DiskHistory>;
     /** For what keeps more than one value: events, restarts. */
     database: DatabaseSync;
+    /** Makes several changes (facts, events, restarts) one: after a kill all of them are on disk, or none. */
+    atomically: (change: () => void) => void;
   }>;
 
 /** One remembered value. */
@@ -80,13 +99,28 @@ export function openUpkeepState(directory: string): UpkeepState {
     nodeTies: fact(database, "nodeTies"),
     adopted: fact(database, "adopted"),
     nodeHas: fact(database, "nodeHas"),
+    startedWith: fact(database, "startedWith"),
     hold: fact(database, "hold"),
     restartInFlight: fact(database, "restartInFlight"),
+    retry: fact(database, "retry"),
     volumeGrownAtMs: fact(database, "volumeGrownAtMs"),
     diskHistory: fact(database, "diskHistory"),
     database,
+    atomically: (change) => atomically(database, change),
     [Symbol.dispose]: () => database.close(),
   };
+}
+
+function atomically(database: DatabaseSync, change: () => void): void {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    change();
+    database.exec("COMMIT");
+  } catch (error) {
+    // A full disk ends the transaction by itself.
+    if (database.isTransaction) database.exec("ROLLBACK");
+    throw error;
+  }
 }
 
 function fact<T>(database: DatabaseSync, name: string): Fact<T> {
