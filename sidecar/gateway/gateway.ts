@@ -20,6 +20,7 @@ import { openRpcTexts } from "./catalogue/openrpc-texts.ts";
 import { startLivePolicy } from "./policy/live-policy.ts";
 import type { SettingNames } from "./setting-names.ts";
 import type { GatewaySettings } from "./settings.ts";
+import { makeNodeBatches } from "./upstream/node-batches.ts";
 import type { NodeFitness } from "./upstream/node-fitness.ts";
 import { startNode, type Node } from "./upstream/node.ts";
 
@@ -80,9 +81,13 @@ export async function startGateway(
     openRpc: openRpcTexts(),
     now,
   });
+  const nodeBatches = makeNodeBatches(
+    { items: settings.upstream.batchItems, responseBytes: settings.upstream.batchResponseBytes },
+    { pool: upstream.pool, log, now },
+  );
   const listeners = await startListeners(settings, {
     policy,
-    handle: makeMessageHandler({ policy, handle, tracing, now }),
+    handle: makeMessageHandler({ policy, handle, gate, nodeBatches, tracing, now }),
     hub: upstream.hub,
     blockAgeMs: head.blockAgeMs,
     metrics,

@@ -121,6 +121,15 @@ const upstreamSection = section({
   idleTimeoutMs: milliseconds
     .default(4_000)
     .describe("Idle time after which a connection to the node is closed; keep it under the node's own"),
+  batchItems: positiveInteger
+    .max(1_000)
+    .default(100)
+    .describe("Reads of a client's batch that go to the node in one batch; 1: each goes alone"),
+  batchResponseBytes: bytes
+    .default(8_388_608)
+    .describe(
+      "Bytes of the node's answer to one batch that are read; reads that have no answer in them go to it alone",
+    ),
 });
 
 const headSection = section({

@@ -4,6 +4,7 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { againstAnvil } from "./gateway/anvil.ts";
+import { batchesAgainstAnvil } from "./gateway/batches.ts";
 import { costOfChecks } from "./gateway/cost.ts";
 import { memoryRun } from "./gateway/memory-run.ts";
 import { passThrough } from "./gateway/pass-through.ts";
@@ -20,7 +21,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "4" },
     rounds: { type: "string", default: "3" },
-    only: { type: "string", default: "small,large,anvil,stream,cost,websocket" },
+    only: { type: "string", default: "small,large,anvil,batch,stream,cost,websocket" },
     requests: { type: "string", default: "10000000" },
     clients: { type: "string", default: "5000" },
   },
@@ -31,6 +32,7 @@ const parts = new Map<string, () => Promise<void> | void>([
   ["small", () => passThrough("40 B", 42, surroundings)],
   ["large", () => passThrough("2 KB", 2_048, surroundings)],
   ["anvil", () => againstAnvil(surroundings)],
+  ["batch", () => batchesAgainstAnvil(surroundings)],
   ["stream", streamedAnswers],
   ["cost", costOfChecks],
   ["websocket", () => webSocketClients(Number(values.clients))],

@@ -55,9 +55,9 @@ export class SharedRead implements AnswerFlow, CollectedTaker {
 
   /** Asks the node; to be called once, when others may join. */
   start(): void {
-    const { method, caller, params, traceContext } = this.read;
     const { pool, limitBytes } = this.#owner;
-    this.#flow = pool.send({
+    const { method, caller, params, traceContext, sender = pool } = this.read;
+    this.#flow = sender.send({
       caller,
       id: this.#first.id,
       body: callText(this.#first.id, method.name, params),
@@ -103,7 +103,7 @@ export class SharedRead implements AnswerFlow, CollectedTaker {
 
   tooLong(sofar: readonly Buffer[], lengthBytes: number | undefined): NodeSink | undefined {
     const { first, joined } = this.#close();
-    for (const left of joined) left.own = this.#owner.alone(this.read, left.reader);
+    for (const left of joined) left.own = this.#owner.alone({ ...this.read, sender: undefined }, left.reader);
     if (first === undefined) {
       this.#flow?.cancel();
       return undefined;

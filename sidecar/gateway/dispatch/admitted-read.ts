@@ -1,7 +1,9 @@
 import type { Method } from "../catalogue/method.ts";
 import { resultText } from "../envelope/answer-text.ts";
 import { rpcErrors, type RpcError } from "../envelope/rpc-error.ts";
+import type { LoadGate } from "../limits/load-gate.ts";
 import type { CallOutcome } from "../observe/meter.ts";
+import type { PolicySettings } from "../policy/settings.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
 import { ended, labelOf, limited, unanswered } from "./call-end.ts";
 import type { CallContext, Work } from "./call-work.ts";
@@ -9,10 +11,13 @@ import type { NodeOutcome, Reader } from "./reader.ts";
 import { readSplit } from "./split-read.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
 
+type Overload = PolicySettings["overload"];
+
 /** Answers a checked call from the cache, or lets it to the node when there is room. `key` is the `callKey` of the two. */
 export function readOne(work: Work, method: Method, params: string, key: string): AnswerFlow {
   const { context, dependencies } = work;
-  const { reads, gate } = dependencies;
+  const { reads } = dependencies;
+  const { overload } = work.policy.settings;
   const unfit = whyUnfit(work, method);
   const cached = cachedAnswer(reads, { method, key, unfit });
   if (cached !== undefined) {
@@ -21,7 +26,8 @@ export function readOne(work: Work, method: Method, params: string, key: string)
     return finishedFlow;
   }
   if (unfit !== undefined) return unanswered(work, unfit);
-  const { overload } = work.policy.settings;
+  const batch = goesTogether(method, overload) ? context.batch : undefined;
+  const gate = batch?.gate ?? dependencies.gate;
   const refusal = gate.enter(context.caller.key, work.tier, method.costUnits, overload);
   if (refusal === "concurrency") {
     return limited(work, `more than ${work.tier.concurrency} calls at a time; try again later`, 1, "concurrency");
@@ -30,10 +36,16 @@ export function readOne(work: Work, method: Method, params: string, key: string)
     return limited(work, "too much load; try again later", overload.retryAfterSeconds, "overload");
   }
   const caller = context.caller.key;
-  return reads.read(
-    { method, caller, params, key, traceContext: traceContextOf(context) },
-    new AdmittedRead(work, method),
-  );
+  const read = { method, caller, params, key, traceContext: traceContextOf(context), sender: batch?.sender };
+  return reads.read(read, new AdmittedRead(work, method, gate));
+}
+
+/**
+ * Whether calls of a method go to the node in one batch with others of theirs: what may be asked twice and is not heavy. A node may answer
+ * a batch one call after the other; heavy calls would wait for each other.
+ */
+export function goesTogether({ repeatable, costUnits }: Method, { heavyCostUnits }: Overload): boolean {
+  return repeatable && costUnits < heavyCostUnits;
 }
 
 /** A caller's part in a read that was let to the node. */
@@ -42,14 +54,16 @@ class AdmittedRead implements Reader {
   readonly sink: AnswerSink;
   readonly #work: Work;
   readonly #method: Method;
+  readonly #gate: LoadGate;
   readonly #askedAt: number;
   #isDone = false;
 
-  constructor(work: Work, method: Method) {
+  constructor(work: Work, method: Method, gate: LoadGate) {
     this.id = work.id;
     this.sink = work.sink;
     this.#work = work;
     this.#method = method;
+    this.#gate = gate;
     this.#askedAt = work.dependencies.now();
   }
 
@@ -57,7 +71,7 @@ class AdmittedRead implements Reader {
     if (this.#isDone) return;
     this.#isDone = true;
     const { dependencies, context, policy } = this.#work;
-    dependencies.gate.leave(context.caller.key, this.#method.costUnits, policy.settings.overload);
+    this.#gate.leave(context.caller.key, this.#method.costUnits, policy.settings.overload);
     const endedAt = dependencies.now();
     // A reader that shared another's call has no time of the node's own, and one that went leaves it unknown.
     if (outcome !== "coalesced" && outcome !== "cancelled") {

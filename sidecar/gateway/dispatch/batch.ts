@@ -6,12 +6,19 @@ import { makeBatchWriter } from "./batch-writer.ts";
 import { textSink, type NoText, type TextAnswer } from "./text-sink.ts";
 
 /** Bounds of a batch under way. */
-export type BatchLimits = Readonly<{ parallel: number; responseBytes: number }>;
+export type BatchLimits = Readonly<{
+  /**
+   * How far ahead of the first unanswered call this one may start: a number of calls; `inTurn`: it starts when all before it are
+   * answered, and those after it start when it is.
+   */
+  ahead: (call: Call | BadCall) => number | "inTurn";
+  responseBytes: number;
+}>;
 
 /**
- * Answers the calls of a batch, in their order, with at most `parallel` of them under way; those that finish early wait for
- * their turn, and no call starts further ahead than that. Notifications are run and have no entry; when nothing has an entry
- * the answer is empty text. Answers beyond `responseBytes` are replaced by errors, as geth does it.
+ * Answers the calls of a batch, in their order; those that finish early wait for their turn, and no call starts further ahead than it may.
+ * Notifications are run and have no entry; when nothing has an entry the answer is empty text. Answers beyond
+ * `responseBytes` are replaced by errors, as geth does it.
  */
 export function runBatch(
   calls: readonly (Call | BadCall)[],
@@ -21,7 +28,7 @@ export function runBatch(
   const writer = makeBatchWriter(calls.length, limits.responseBytes, sink);
   const flows = new Map<number, AnswerFlow>();
   const settled = new Set<number>();
-  const state = { next: 0, isCancelled: false, isRunning: false };
+  const state = { next: 0, firstAfterTurn: 0, isCancelled: false, isRunning: false };
 
   const settle = (place: number, { id }: Call | BadCall, answer: TextAnswer | NoText) => {
     flows.delete(place);
@@ -38,14 +45,24 @@ export function runBatch(
       if (!settled.has(place)) flows.set(place, flow);
     }
   };
+  const mayStart = (call: Call | BadCall) => {
+    const turn = writer.turn();
+    if (turn < state.firstAfterTurn) return false;
+    const ahead = limits.ahead(call);
+    if (ahead !== "inTurn") return state.next < turn + ahead;
+    if (state.next !== turn) return false;
+    state.firstAfterTurn = turn + 1;
+    return true;
+  };
   const run = () => {
     // An answer that comes at once calls back into here; the loop sees what it changed.
     if (state.isRunning || state.isCancelled) return;
     state.isRunning = true;
-    while (writer.flush() && state.next < Math.min(calls.length, writer.turn() + limits.parallel)) {
+    while (writer.flush()) {
       const call = calls[state.next];
+      if (call === undefined || !mayStart(call)) break;
       state.next += 1;
-      if (call !== undefined) start(state.next - 1, call);
+      start(state.next - 1, call);
     }
     state.isRunning = false;
   };

@@ -9,6 +9,7 @@ import type { Meter } from "../observe/meter.ts";
 import type { CallTrace } from "../observe/tracing.ts";
 import type { Policy, PolicySource } from "../policy/policy.ts";
 import type { Tier } from "../policy/settings.ts";
+import type { NodeSender } from "../upstream/node-call.ts";
 import type { NodeFitness } from "../upstream/node-fitness.ts";
 import type { AnswerSink } from "./answer-sink.ts";
 import type { NodeReads } from "./node-reads.ts";
@@ -41,6 +42,8 @@ export type CallContext = Readonly<{
   trace?: CallTrace | undefined;
   /** Subscriptions of the caller's WebSocket; over HTTP there are none. */
   subscriptions?: Subscriptions | undefined;
+  /** The batch that the call came in, as far as it shares its way to the node with others of it. */
+  batch?: Readonly<{ sender: NodeSender; gate: LoadGate }> | undefined;
 }>;
 
 /** A call that is being answered, under the policy that was in force when it came. */

@@ -51,7 +51,9 @@ function startHandler() {
     openRpc: openRpcTexts(),
     now,
   });
-  const handleMessage = makeMessageHandler({ policy: () => policy, handle, tracing: undefined, now });
+  const nodeBatches = { items: () => 1, open: () => ({ send: () => finishedFlow }) };
+  const messages = { policy: () => policy, handle, gate, nodeBatches, tracing: undefined, now };
+  const handleMessage = makeMessageHandler(messages);
   const caller = { key: "a", listener: "public" as const, tierName: "public" };
   const ask = (body: Buffer) => {
     const texts: string[] = [];

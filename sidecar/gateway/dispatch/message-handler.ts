@@ -1,9 +1,12 @@
-import { goneTier, type Caller } from "../callers/caller.ts";
+import type { Caller } from "../callers/caller.ts";
 import { makeMessageReader } from "../envelope/known-messages.ts";
+import type { LoadGate } from "../limits/load-gate.ts";
 import { tracedFlow, tracedSink, type Tracing } from "../observe/tracing.ts";
-import type { Policy, PolicySource } from "../policy/policy.ts";
+import type { PolicySource } from "../policy/policy.ts";
+import type { NodeBatches } from "../upstream/node-batches.ts";
 import { discardedAnswer, finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
 import { runBatch } from "./batch.ts";
+import { batchWay } from "./batch-way.ts";
 import type { CallHandler } from "./call-handler.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
@@ -24,17 +27,15 @@ export type MessageHandler = (body: Buffer, context: MessageContext, sink: Answe
 export type MessageDependencies = Readonly<{
   policy: PolicySource;
   handle: CallHandler;
+  gate: LoadGate;
+  nodeBatches: NodeBatches;
   tracing: Tracing | undefined;
   now: () => number;
 }>;
 
-/** Calls of one batch at a time: never more than its caller may have under way, or a batch would refuse its own calls. */
-function parallelFor({ settings, tiers }: Policy, { tierName }: Caller): number {
-  return Math.min(settings.limits.batchParallel, (tiers.get(tierName) ?? goneTier).concurrency);
-}
-
 /** Makes the handler of messages: single calls, notifications and batches. */
-export function makeMessageHandler({ policy, handle, tracing, now }: MessageDependencies): MessageHandler {
+export function makeMessageHandler(dependencies: MessageDependencies): MessageHandler {
+  const { policy, handle, tracing, now } = dependencies;
   const readMessage = makeMessageReader();
   return (body, origin, sink) => {
     const { limits } = policy().settings;
@@ -43,10 +44,11 @@ export function makeMessageHandler({ policy, handle, tracing, now }: MessageDepe
     const message = readMessage(body, limits);
     if (message.kind === "batch") {
       const trace = tracing?.batch(origin, message.calls.length);
-      const context = { caller, startedAt, traceContext, requestId, trace: undefined, subscriptions };
+      const way = batchWay(policy(), caller, dependencies);
+      const context = { caller, startedAt, traceContext, requestId, trace: undefined, subscriptions, batch: way.batch };
       const flow = runBatch(
         message.calls,
-        { parallel: parallelFor(policy(), origin.caller), responseBytes: limits.batchResponseBytes },
+        { ahead: way.ahead, responseBytes: limits.batchResponseBytes },
         {
           handle: (call, itemSink) =>
             handle(call, trace === undefined ? context : { ...context, trace: trace.call() }, itemSink),

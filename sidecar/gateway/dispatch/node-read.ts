@@ -1,5 +1,6 @@
 import type { Method } from "../catalogue/method.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
+import type { NodeSender } from "../upstream/node-call.ts";
 
 /** A call that the node has to answer, after every check. */
 export type NodeRead = Readonly<{
@@ -11,4 +12,6 @@ export type NodeRead = Readonly<{
   /** The `callKey` of the two. */
   key: string;
   traceContext: TraceContext | undefined;
+  /** Sends it to the node with others of its batch; absent: it goes alone. */
+  sender?: NodeSender | undefined;
 }>;

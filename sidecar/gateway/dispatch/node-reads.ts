@@ -49,10 +49,10 @@ export function makeNodeReads(
   const underWay = makeReadsUnderWay();
 
   const isCached = (method: Method) => options.cache && method.cache.kind !== "none";
-  const alone = ({ method, caller, params, traceContext }: NodeRead, reader: Reader): AnswerFlow => {
+  const alone = ({ method, caller, params, traceContext, sender = pool }: NodeRead, reader: Reader): AnswerFlow => {
     const plain = plainId.test(reader.id);
     const id = plain ? reader.id : carriedId;
-    const flow = pool.send({
+    const flow = sender.send({
       caller,
       id,
       body: callText(id, method.name, params),

@@ -54,6 +54,7 @@ describe("the metrics of the gateway", () => {
     await using gateway = await startTestGateway(node, {
       tiers: { public: { ...tier, splitBlocks: 1_000 } },
       limits: { batchParallel: 1 },
+      upstream: { batchItems: 1 },
     });
     const waitMs = 60;
     node.answer(({ id }, response) => {

@@ -125,7 +125,12 @@ const ranges = section({
 const limits = section({
   bodyBytes: bytes.max(268_435_456).default(5_242_880).describe("Largest request body or WebSocket message"),
   batchItems: positiveInteger.default(1_000).describe("Most calls in one batch"),
-  batchParallel: positiveInteger.max(256).default(16).describe("Calls of one batch that are under way at a time"),
+  batchParallel: positiveInteger
+    .max(256)
+    .default(16)
+    .describe(
+      "Calls of one batch that are under way at a time, beside the reads that go together (upstream.batchItems)",
+    ),
   batchResponseBytes: bytes
     .default(26_214_400)
     .describe("Bytes of one batch's answers, and of one answer over WebSocket; calls beyond are refused"),

@@ -2,6 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
+import { elementsOf } from "../envelope/read-object.ts";
+import { batchTooLarge, gethLimits, joinAsGeth, readAsGeth, sendAsGeth, type HttpLimits } from "./geth-http.ts";
 
 /** A call as the fake node got it. */
 export type NodeRequest = Readonly<{ id: unknown; method: string; params: readonly unknown[]; raw: string }>;
@@ -12,13 +14,20 @@ export type NodeBehaviour = (request: NodeRequest, response: ServerResponse) => 
 /** The behaviour's word that it answers by itself. */
 export const byHand = Symbol("by hand");
 
-/** A node whose every answer a test decides. */
+/** What a node makes of a batch, other than to answer it in its order: from the entries, JSON texts, the body that it sends, or a status. */
+export type BatchHabit = (entries: readonly string[]) => string | number;
+
+/** A node whose every answer a test decides. It has geth's HTTP interface, with geth's limits. */
 export type FakeNode = AsyncDisposable &
   Readonly<{
     httpUrl: string;
     webSocketUrl: string;
     requests: NodeRequest[];
     answer: (behaviour: NodeBehaviour) => void;
+    /** Calls in each batch that came, whatever became of it. */
+    batches: number[];
+    /** How batches are answered from now on; undefined: as geth does. */
+    answerBatches: (habit: BatchHabit | undefined) => void;
     /** Makes a block the head, in place of those from its number on, and tells subscribers; by itself it bears no time. */
     newHead: (number: number, hash?: string, fields?: Readonly<{ timestamp: string }>) => void;
     /** Sends a notification of every `logs` subscription. */
@@ -34,9 +43,17 @@ export type FakeNode = AsyncDisposable &
     takeUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   }>;
 
+type State = {
+  head: ReturnType<typeof block>;
+  behaviour: NodeBehaviour;
+  batchHabit: BatchHabit | undefined;
+  isTaking: boolean;
+};
+
 /** Starts a fake node on free ports; its head is block 1000. */
-export async function startFakeNode(): Promise<FakeNode> {
-  const state = { head: block(1_000), behaviour: (() => "0x1") as NodeBehaviour, isTaking: true };
+export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<FakeNode> {
+  const httpLimits = { ...gethLimits, ...given };
+  const state: State = { head: block(1_000), behaviour: () => "0x1", batchHabit: undefined, isTaking: true };
   const chain = new Map([[1_000, state.head]]);
   const requests: NodeRequest[] = [];
   const builtIn = (method: string, params: readonly unknown[]) => {
@@ -45,18 +62,11 @@ export async function startFakeNode(): Promise<FakeNode> {
     if (params[0] === "finalized") return block(Number(state.head.number) - 64);
     return chain.get(Number(params[0]));
   };
+  const batches: number[] = [];
+  const answerTo = answersOf({ state, httpLimits, builtIn, requests, batches });
   const server = createServer((request, response) => {
-    if (!state.isTaking) return response.destroy();
-    const parts: Buffer[] = [];
-    request.on("data", (part: Buffer) => parts.push(part));
-    return request.on("end", () => {
-      const raw = Buffer.concat(parts).toString("utf8");
-      const call = { ...(JSON.parse(raw) as Omit<NodeRequest, "raw">), raw };
-      const own = builtIn(call.method, call.params);
-      if (own === undefined) requests.push(call);
-      const result = own ?? state.behaviour(call, response);
-      if (result !== byHand) answerCall(response, call, result);
-    });
+    if (!state.isTaking) return void response.destroy();
+    return void answerAsGeth(request, response, { httpLimits, answerTo });
   });
   const link = serveSubscriptions(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -67,6 +77,10 @@ export async function startFakeNode(): Promise<FakeNode> {
     requests,
     answer: (behaviour) => {
       state.behaviour = behaviour;
+    },
+    batches,
+    answerBatches: (habit) => {
+      state.batchHabit = habit;
     },
     newHead: (number, hash, fields) => {
       state.head = { ...block(number, hash, chain.get(number - 1)?.hash), ...fields };
@@ -90,11 +104,58 @@ export async function startFakeNode(): Promise<FakeNode> {
   };
 }
 
-function answerCall(response: ServerResponse, { raw }: NodeRequest, result: unknown): void {
-  const id = /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
-  const body = `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`;
-  response.writeHead(200, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) });
-  response.end(body);
+type Answering = Readonly<{
+  state: State;
+  httpLimits: HttpLimits;
+  /** What the node answers by itself. */
+  builtIn: (method: string, params: readonly unknown[]) => unknown;
+  requests: NodeRequest[];
+  batches: number[];
+}>;
+
+/** Answers a body with JSON text, or says that it is answered by hand. */
+type BodyAnswer = (raw: string, response: ServerResponse) => string | typeof byHand;
+
+function answersOf({ state, httpLimits, builtIn, requests, batches }: Answering): BodyAnswer {
+  const single: BodyAnswer = (raw, response) => {
+    const call = { ...(JSON.parse(raw) as Omit<NodeRequest, "raw">), raw };
+    const own = builtIn(call.method, call.params);
+    if (own === undefined) requests.push(call);
+    const result = own ?? state.behaviour(call, response);
+    return result === byHand ? byHand : `{"jsonrpc":"2.0","id":${idOf(raw)},"result":${JSON.stringify(result)}}`;
+  };
+  const batch = (raws: readonly string[], response: ServerResponse) => {
+    batches.push(raws.length);
+    if (raws.length > httpLimits.batchItems) return batchTooLarge(idOf(raws[0] ?? ""));
+    const answers: { id: string; text: string }[] = [];
+    for (const raw of raws) {
+      const text = single(raw, response);
+      // One answer by hand is the answer to the whole batch.
+      if (text === byHand) return byHand;
+      answers.push({ id: idOf(raw), text });
+    }
+    const made = state.batchHabit?.(answers.map(({ text }) => text)) ?? joinAsGeth(answers, httpLimits);
+    if (typeof made === "string") return made;
+    response.writeHead(made, { "Content-Type": "text/plain" }).end("no batches");
+    return byHand;
+  };
+  return (raw, response) => (raw.startsWith("[") ? batch(elementsOf(raw), response) : single(raw, response));
+}
+
+async function answerAsGeth(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { httpLimits, answerTo }: Readonly<{ httpLimits: HttpLimits; answerTo: BodyAnswer }>,
+): Promise<void> {
+  const raw = await readAsGeth(request, response, httpLimits);
+  if (raw === undefined) return;
+  const text = answerTo(raw, response);
+  if (text !== byHand) sendAsGeth(request, response, text);
+}
+
+/** The id of a call as it stands in it. */
+function idOf(raw: string): string {
+  return /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
 }
 
 function serveSubscriptions(server: Server) {

@@ -34,3 +34,6 @@ export type NodeCall = Readonly<{
 
 /** Steers a call under way. */
 export type NodeFlow = Readonly<{ resume: () => void; cancel: () => void }>;
+
+/** Takes calls to the node: the pool of connections, or what sends those of one client's batch together. */
+export type NodeSender = Readonly<{ send: (call: NodeCall) => NodeFlow }>;

@@ -33,7 +33,7 @@ describe("calls that wait for the node", () => {
     });
     gateway = await startTestGateway(node, {
       tiers: { public: limitlessTier },
-      upstream: { connections: 2, queuedCallsPerCaller: 4_096 },
+      upstream: { connections: 2, queuedCallsPerCaller: 4_096, batchItems: 1 },
       ...trusted,
     });
     const waiting = async () => Number(/calls_waiting (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);

@@ -1,0 +1,65 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
+
+/** Limits of a node's HTTP interface. The defaults are geth's (its `rpc` package and `node` defaults). */
+export type HttpLimits = Readonly<{
+  bodyBytes: number;
+  /** Calls of one batch. */
+  batchItems: number;
+  /** Bytes of the results of one batch. */
+  batchResponseBytes: number;
+}>;
+
+/** geth's own limits: `defaultBodyLimit`, `BatchRequestLimit`, `BatchResponseMaxSize`. */
+export const gethLimits: HttpLimits = { bodyBytes: 5_242_880, batchItems: 1_000, batchResponseBytes: 25_000_000 };
+
+/** Reads a request as geth's HTTP server does: what it refuses it has answered, and nothing comes of it. */
+export async function readAsGeth(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { bodyBytes }: HttpLimits,
+): Promise<string | undefined> {
+  const refuse = (status: number, text: string) => {
+    response.writeHead(status, { "Content-Type": "text/plain; charset=utf-8" }).end(`${text}\n`);
+    return undefined;
+  };
+  const body = await buffer(request).catch(() => undefined);
+  // Whoever asked is gone.
+  if (body === undefined) return undefined;
+  if (request.method !== "POST") return refuse(405, "method not allowed");
+  if (body.length > bodyBytes) return refuse(413, `content length too large (${body.length}>${bodyBytes})`);
+  const type = request.headers["content-type"]?.split(";", 1)[0];
+  if (type !== "application/json") return refuse(415, "invalid content type, only application/json is supported");
+  return body.toString("utf8");
+}
+
+/** Sends an answer as geth does: compressed for whoever says that it takes that. */
+export function sendAsGeth(request: IncomingMessage, response: ServerResponse, text: string): void {
+  const isCompressed = request.headers["accept-encoding"]?.includes("gzip") === true;
+  const body = isCompressed ? gzipSync(text) : Buffer.from(text);
+  const encoding = isCompressed ? { "Content-Encoding": "gzip" } : {};
+  response.writeHead(200, { "Content-Type": "application/json", ...encoding, "Content-Length": body.length });
+  response.end(body);
+}
+
+/** geth's answer to a batch of more calls than it takes: one error, under the id of the first. */
+export function batchTooLarge(firstId: string): string {
+  return `[{"jsonrpc":"2.0","id":${firstId},"error":{"code":-32600,"message":"batch too large"}}]`;
+}
+
+/** geth's answer to a batch: the calls after those whose results were too much get an error each. */
+export function joinAsGeth(
+  answers: readonly Readonly<{ id: string; text: string }>[],
+  { batchResponseBytes }: HttpLimits,
+): string {
+  let size = 0;
+  const entries = answers.map(({ id, text }) => {
+    if (size > batchResponseBytes) {
+      return `{"jsonrpc":"2.0","id":${id},"error":{"code":-32003,"message":"response too large"}}`;
+    }
+    size += text.length;
+    return text;
+  });
+  return `[${entries.join(",")}]`;
+}

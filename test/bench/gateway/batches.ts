@@ -1,0 +1,56 @@
+import { startAnvilAndGateway } from "./anvil.ts";
+import type { BenchProcess } from "./proxies.ts";
+import { inRounds, ratio } from "./rounds.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { print, verdict } from "./table.ts";
+import { drive, row, type LoadResult } from "./wrk.ts";
+
+const batchCalls = 100;
+
+/**
+ * A wrk script that sends batches of calls of which none comes twice, within a batch or later: balances, storage, and calls of the identity
+ * precompile with 32 to 256 bytes of data, so that answers have many lengths.
+ */
+const batchScript = `
+local headers = { ["Content-Type"] = "application/json" }
+local sent = math.random(1, 1000000) * 1000000
+local function call(id, method, params)
+  return string.format('{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}', id, method, params)
+end
+function request()
+  local calls = {}
+  for place = 1, ${batchCalls} do
+    sent = sent + 1
+    local kind = place % 3
+    if kind == 0 then
+      calls[place] = call(sent, "eth_getBalance", string.format('["0x%040x","latest"]', sent))
+    elseif kind == 1 then
+      calls[place] = call(sent, "eth_getStorageAt", string.format('["0x%040x","0x%x","latest"]', sent, place))
+    else
+      local data = string.rep(string.format("%064x", sent), 1 + sent % 8)
+      calls[place] = call(sent, "eth_call", string.format('[{"to":"0x%040x","data":"0x%s"},"latest"]', 4, data))
+    end
+  end
+  return wrk.format("POST", "/", headers, "[" .. table.concat(calls, ",") .. "]")
+end
+`;
+
+/** Measures batches of distinct calls, through the gateway and at bare anvil. */
+export async function batchesAgainstAnvil(surroundings: Surroundings): Promise<void> {
+  await using both = await startAnvilAndGateway();
+  const { anvil, gateway } = both;
+  const measured = async (around: Surroundings) => {
+    const batches = ({ url, pid }: BenchProcess) => drive({ url, pid, script: batchScript, ...around });
+    await batches(gateway);
+    const many = await inRounds(around.rounds, { bare: () => batches(anvil), fronted: () => batches(gateway) });
+    print(`batches of ${batchCalls} distinct calls, ${around.connections} connections`, [
+      ...many("bare").map((result) => row("bare anvil", result)),
+      ...many("fronted").map((result) => row("gateway in front of it", result)),
+      verdict("batches a second against bare anvil", ratio(many("fronted"), many("bare"), rate), { least: 0.8 }),
+    ]);
+  };
+  await measured(surroundings);
+  await measured({ ...surroundings, connections: 1 });
+}
+
+const rate = ({ requestsPerSecond }: LoadResult) => requestsPerSecond;
