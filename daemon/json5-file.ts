@@ -1,17 +1,19 @@
-import { readFileSync } from "node:fs";
 import JSON5 from "json5";
+import { readRegularText, unreadableWords } from "./regular-file.ts";
 
 /** A file's value and text, or one sentence that says what is wrong with the file and where (line and column). */
 export type Json5FileResult = Readonly<{ ok: true; value: unknown; text: string } | { ok: false; message: string }>;
 
-/** Reads a JSON5 file (JSON with comments and plain JSON are JSON5, too). */
+/** Largest JSON5 file that is read: more than twice as much as the 100,000 keys that a file of API keys may hold. */
+const json5Bytes = 33_554_432;
+
+/** Reads a JSON5 file, a regular one of at most 32 MiB (JSON with comments and plain JSON are JSON5, too). */
 export function readJson5File(path: string): Json5FileResult {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readRegularText(path, json5Bytes);
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? String(cause);
-    return { ok: false, message: `can't be read (${code}); name a readable JSON5 file.` };
+    return { ok: false, message: `can't be read (${unreadableWords(cause)}); name a readable JSON5 file.` };
   }
   try {
     return { ok: true, value: JSON5.parse(text), text };

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readRegularFile } from "./regular-file.ts";
+import { readRegularFile, readRegularText } from "./regular-file.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "gatehouse-regular-"));
 const pipe = join(directory, "pipe");
@@ -20,6 +20,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 test.each([file, join(directory, "link")])("reads %s up to its limit", async (path) => {
   const { bytes } = await readRegularFile(path, 10);
   expect(Buffer.from(bytes).toString()).toBe("0123456789");
+  expect(readRegularText(path, 10)).toBe("0123456789");
 });
 
 test.each([
@@ -31,4 +32,5 @@ test.each([
   ["a file that is longer than it says", "/proc/self/status", "it is larger than 9 bytes"],
 ])("refuses %s at once", async (_, path, message) => {
   await expect(readRegularFile(path, 9)).rejects.toThrow(message);
+  expect(() => readRegularText(path, 9)).toThrow(message);
 });

@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 
 /** The bytes of a regular file and when it last changed (`ctime`, milliseconds since 1970). */
@@ -30,8 +30,7 @@ export async function readRegularFile(path: string, limitBytes: number): Promise
 }
 
 async function readUpTo(file: FileHandle, size: number, limitBytes: number): Promise<Uint8Array> {
-  const tooLarge = () => new RegularFileError("too_large", `it is larger than ${limitBytes} bytes`);
-  if (size > limitBytes) throw tooLarge();
+  if (size > limitBytes) throw tooLarge(limitBytes);
   // One byte more than allowed, so that a file that grows while it is read is still noticed.
   const buffer = Buffer.alloc(limitBytes + 1);
   let length = 0;
@@ -39,6 +38,45 @@ async function readUpTo(file: FileHandle, size: number, limitBytes: number): Pro
     const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
     if (bytesRead === 0) return Uint8Array.from(buffer.subarray(0, length));
     length += bytesRead;
-    if (length > limitBytes) throw tooLarge();
+    if (length > limitBytes) throw tooLarge(limitBytes);
   }
+}
+
+/** Bytes that are read at a time where a file is read at once. */
+const pieceBytes = 65_536;
+
+/**
+ * Reads the text of a whole regular file at once, for what a start or a reload waits for; else as {@link readRegularFile}.
+ *
+ * @throws {RegularFileError} for anything else than a regular file, and for a larger one.
+ * @throws the file system's own error (`ENOENT`, `EACCES`, …).
+ */
+export function readRegularText(path: string, limitBytes: number): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile()) throw new RegularFileError("not_regular", "it is no regular file");
+    if (stats.size > limitBytes) throw tooLarge(limitBytes);
+    const pieces: Buffer[] = [];
+    for (let length = 0; ;) {
+      const piece = Buffer.allocUnsafe(pieceBytes);
+      const read = readSync(file, piece);
+      if (read === 0) return Buffer.concat(pieces).toString("utf8");
+      pieces.push(piece.subarray(0, read));
+      length += read;
+      if (length > limitBytes) throw tooLarge(limitBytes);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Why a file can't be read, in a few words for the middle of a sentence: the system's code, or what the file is. */
+export function unreadableWords(cause: unknown): string {
+  if (cause instanceof RegularFileError) return cause.message;
+  return (cause as NodeJS.ErrnoException).code ?? String(cause);
+}
+
+function tooLarge(limitBytes: number): RegularFileError {
+  return new RegularFileError("too_large", `it is larger than ${limitBytes} bytes`);
 }

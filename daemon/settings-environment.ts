@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import JSON5 from "json5";
+import { readRegularText, unreadableWords } from "./regular-file.ts";
 import { environmentName, type SettingsLeaf } from "./settings-leaf.ts";
 import type { SettingsProblem } from "./settings-problem.ts";
 import { isNear, nearestWord } from "./settings-suggestion.ts";
@@ -66,6 +66,9 @@ function misspeltService(name: string, prefix: string, known: readonly string[])
   return [{ name, message: `no such service as ${head}; did you mean ${meant}? Correct the name or remove it.` }];
 }
 
+/** Largest file of a secret that is read. */
+const secretBytes = 1_048_576;
+
 function environmentText(leaf: SettingsLeaf, env: Environment, problems: SettingsProblem[]): string | undefined {
   const direct = env[leaf.env];
   if (!leaf.secret) return direct === "" ? undefined : direct;
@@ -76,11 +79,11 @@ function environmentText(leaf: SettingsLeaf, env: Environment, problems: Setting
     return undefined;
   }
   try {
-    return readFileSync(path, "utf8").trim();
+    return readRegularText(path, secretBytes).trim();
   } catch (cause) {
     problems.push({
       name: `${leaf.env}_FILE`,
-      message: `can't read "${path}" (${(cause as NodeJS.ErrnoException).code ?? String(cause)}); name a readable file that holds ${leaf.expected}.`,
+      message: `can't read "${path}" (${unreadableWords(cause)}); name a readable file that holds ${leaf.expected}.`,
     });
     return undefined;
   }

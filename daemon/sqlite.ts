@@ -1,6 +1,7 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { keepPrivate } from "./private-file.ts";
 import { sqliteStartFailure } from "./sqlite-start-failure.ts";
 import { StartupError } from "./startup-error.ts";
 
@@ -34,8 +35,7 @@ export function openSqlite(path: string, migrations: Migrations, setting?: strin
 function makePrivate(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
-  const stats = statSync(path);
-  if (stats.isFile() && (stats.mode & 0o077) !== 0 && stats.uid === process.getuid?.()) chmodSync(path, 0o600);
+  keepPrivate(path);
 }
 
 function migrate(database: DatabaseSync, path: string, migrations: Migrations): void {

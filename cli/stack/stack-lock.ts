@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { keepPrivate } from "#daemon/private-file.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { StateDirectory } from "./state-directory.ts";
 
@@ -21,6 +22,7 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
   await mkdir(root, { recursive: true, mode: 0o700 });
   const lock = new DatabaseSync(path, { timeout: 0 });
   try {
+    keepPrivate(path);
     lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;");
   } catch (cause) {
     lock.close();

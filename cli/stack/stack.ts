@@ -110,7 +110,9 @@ async function startAndBuy(
   const clientKeyFile = await writeKeyFile(directory.keys, "client", accounts.client);
   const plan = planStack({ directory, accounts, signerKeyFile, env });
   await requireFreePorts(plan.ports);
-  await writeFile(directory.routes, routesFile(plan.chain.chainId, accounts.payee.address, plan.urls.upstream));
+  await writeFile(directory.routes, routesFile(plan.chain.chainId, accounts.payee.address, plan.urls.upstream), {
+    mode: 0o600,
+  });
   const { rows, configPath } = await startParts(plan, directory, resources, dependencies);
   stdout.write(`${readyTable(rows)}\n\n`);
   signal.throwIfAborted();

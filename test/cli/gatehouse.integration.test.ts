@@ -81,6 +81,44 @@ describe("a command that reads a node.conf", () => {
   });
 });
 
+describe("a service", () => {
+  it("refuses settings, policies, routes, keys and secrets that are no regular files, and waits for none", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "gatehouse-pipe-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const pipe = join(directory, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const guarded = {
+      GATEHOUSE_GATEWAY_NODE_HTTP_URL: "http://127.0.0.1:1",
+      GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1",
+      GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
+      GATEHOUSE_GATEWAY_PRIVATE_PORT: "0",
+      GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
+    };
+    const places: readonly (readonly [service: string, variable: string, more: Record<string, string>])[] = [
+      ["upstream", "GATEHOUSE_UPSTREAM_SETTINGS_PATH", {}],
+      ["gateway", "GATEHOUSE_GATEWAY_POLICY_PATH", guarded],
+      ["gateway", "GATEHOUSE_GATEWAY_CALLERS_KEYS_PATH", { ...guarded, GATEHOUSE_GATEWAY_PRIVATE_ENABLED: "true" }],
+      [
+        "resource-server",
+        "GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH",
+        { GATEHOUSE_RESOURCE_SERVER_PAY_TO: address, GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: address },
+      ],
+      ["facilitator", "GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE", {}],
+    ];
+    for (const [service, variable, more] of places) {
+      for (const path of [pipe, "/dev/zero"]) {
+        const { status, stderr } = await runGatehouse([service], { ...more, [variable]: path });
+        expect([service, variable, status, stderr]).toEqual([
+          service,
+          variable,
+          1,
+          expect.stringMatching(/can't (be read|read ".*") \(it is no regular file\)/),
+        ]);
+      }
+    }
+  });
+});
+
 describe("a command that has not asked for signals", () => {
   it.each([
     ["SIGTERM", 143],

@@ -68,7 +68,9 @@ export async function spawnStack(
 ): Promise<RunningStack> {
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-stack-"));
   const { ports, env: portsEnv } = await stackPorts();
-  const child = spawn(process.execPath, [program, "stack", "--state-dir", stateDirectory, ...args], {
+  const command = [process.execPath, program, "stack", "--state-dir", stateDirectory, ...args];
+  // The umask that systems come with: what a process leaves to it, everybody may read.
+  const child = spawn("sh", ["-c", 'umask 022; exec "$@"', "sh", ...command], {
     env: { ...process.env, ...portsEnv, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -32,11 +32,11 @@ test("one has it at a time; the other is told who", () => {
   expect(second.acquire()).toEqual({ ok: true });
 });
 
-test.skipIf(!isRoot)(
-  "a file of another user's locks nothing, and is not taken for a lock (skipped: needs root)",
-  () => {
+test.skipIf(!isRoot).each([0o644, 0o600])(
+  "a file of another user's, of mode %o, locks nothing, and is not taken for a lock (skipped: needs root)",
+  (mode) => {
     chmodSync(directory, 0o777);
-    writeFileSync(path, "", { mode: 0o644 });
+    writeFileSync(path, "", { mode });
     process.seteuid?.(nobody);
     using lock = processLock(path, "/data/bin/node.conf");
     expect(lock.acquire()).toEqual({

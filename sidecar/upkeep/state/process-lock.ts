@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:
 import { hostname } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
+import { keepPrivate } from "#daemon/private-file.ts";
 
 const lockHolder = z.object({ pid: z.int(), host: z.string(), since: z.string(), node: z.string() });
 
@@ -26,8 +27,9 @@ export type ProcessLock = Disposable &
     remove: () => void;
   }>;
 
-/** SQLite's result codes SQLITE_BUSY, SQLITE_READONLY and SQLITE_FULL; extended ones have theirs in the lowest byte. */
+/** SQLite's result codes SQLITE_BUSY, _READONLY, _FULL and _CANTOPEN; extended ones have theirs in the lowest byte. */
 const busy = 5;
+const cannotOpen = 14;
 const readOnly = 8;
 const full = 13;
 
@@ -52,6 +54,8 @@ export function processLock(lockPath: string, node: string): ProcessLock {
     let database: DatabaseSync | undefined;
     try {
       database = new DatabaseSync(lockPath, { timeout: 0 });
+      // Before SQLite makes the journal, which gets the same mode.
+      keepPrivate(lockPath);
       database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; PRAGMA user_version = 1");
       held = { database, inode: statSync(lockPath).ino };
     } catch (cause) {
@@ -76,7 +80,8 @@ export function holderWords({ pid, host, since }: LockHolder): string {
 function tellHolder(path: string, node: string): void {
   const holder: LockHolder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), node };
   try {
-    writeFileSync(path, JSON.stringify(holder), { mode: 0o644 });
+    writeFileSync(path, JSON.stringify(holder), { mode: 0o600 });
+    keepPrivate(path);
   } catch {
     // The lock counts, not who is said to have it: on a full disk others read of "another process".
   }
@@ -84,7 +89,8 @@ function tellHolder(path: string, node: string): void {
 
 function lockFailure(cause: Error & { errcode?: number }, lockPath: string, holderPath: string): ProcessLockResult {
   const code = (cause.errcode ?? 0) & 0xff;
-  if (code === readOnly) {
+  // Another user's, whether or not this one may read it.
+  if (code === readOnly || (code === cannotOpen && existsSync(lockPath))) {
     const user = process.geteuid === undefined ? "this user" : `user ${process.geteuid()}`;
     return {
       ok: false,
