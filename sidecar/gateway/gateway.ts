@@ -9,6 +9,8 @@ import { makeCallHandler } from "./dispatch/call-handler.ts";
 import { makeMessageHandler } from "./dispatch/message-handler.ts";
 import { makeNodeReads } from "./dispatch/node-reads.ts";
 import { makeLoadGate, type LoadGate } from "./limits/load-gate.ts";
+import { memoryBounds, memoryLimits } from "./memory/memory-bounds.ts";
+import { MemoryBudget } from "./memory/memory-budget.ts";
 import { rememberChecks } from "./limits/remembered-checks.ts";
 import { startRateLimiter } from "./limits/start-rate-limiter.ts";
 import { withAccessLog } from "./observe/access-log.ts";
@@ -57,6 +59,7 @@ export async function startGateway(
   const policy = starting.use(startLivePolicy(settings, { log, settingNames })).current;
   const head = makeHead(settings.head, { now, wallClock: Date.now });
   const cache = makeAnswerCache(settings.cache);
+  const memory = new MemoryBudget(memoryBounds(settings.memory, memoryLimits()), { cache });
   const upstream = starting.use(
     startNode(settings, { ...node, head, cache, policy, gapEnded: gapCounter(metrics), log, now }),
   );
@@ -89,6 +92,7 @@ export async function startGateway(
     policy,
     handle: makeMessageHandler({ policy, handle, gate, nodeBatches, tracing, now }),
     hub: upstream.hub,
+    memory,
     blockAgeMs: head.blockAgeMs,
     metrics,
     limited: meter.limited,
@@ -96,7 +100,7 @@ export async function startGateway(
     log,
   });
   starting.use(listeners);
-  showGauges(metrics, { gate, upstream, cache, listeners, head });
+  showGauges(metrics, { gate, memory, upstream, cache, listeners, head });
   const resources = starting.move();
   return {
     urls: listeners.urls,
@@ -108,12 +112,20 @@ export async function startGateway(
   };
 }
 
-type Shown = Readonly<{ gate: LoadGate; upstream: Node; cache: AnswerCache; listeners: Listeners; head: Head }>;
+type Shown = Readonly<{
+  gate: LoadGate;
+  memory: MemoryBudget;
+  upstream: Node;
+  cache: AnswerCache;
+  listeners: Listeners;
+  head: Head;
+}>;
 
-function showGauges(metrics: Registry, { gate, upstream, cache, listeners, head }: Shown): void {
+function showGauges(metrics: Registry, { gate, memory, upstream, cache, listeners, head }: Shown): void {
   registerGauges(metrics, {
     callsInFlight: gate.callsInFlight,
     callsWaiting: () => upstream.pool.waiting,
+    heldBytes: () => memory.bytes,
     cacheBytes: cache.bytes,
     cacheEntries: cache.entries,
     webSockets: listeners.webSockets,

@@ -12,6 +12,7 @@ import {
 import { networks, proxySettings } from "#daemon/proxies/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import { section } from "#daemon/settings.ts";
+import { memorySection } from "./memory/settings.ts";
 import { policyShape, tierName } from "./policy/settings.ts";
 import { webSocketSection } from "./websocket/settings.ts";
 
@@ -161,7 +162,9 @@ const listenerSection = section({
   idleTimeoutMs: milliseconds.default(65_000).describe("Idle time after which a client's connection is closed"),
   slowReaderTimeoutMs: milliseconds
     .default(15_000)
-    .describe("How long a client may take nothing of an answer that waits for it; then its connection is closed"),
+    .describe(
+      "How long a client may take nothing, or less than 64 KiB, of answers that wait for it; then its connection is closed",
+    ),
   fastPath: yesOrNo.default(true).describe("Whether common requests are read on the raw socket; off to rule it out"),
 });
 
@@ -212,6 +215,7 @@ export const gatewayShape = {
   upstream: upstreamSection,
   head: headSection,
   cache: cacheSection,
+  memory: memorySection,
   webSocket: webSocketSection,
   accessLog: logSection,
   tracing: tracingSection,

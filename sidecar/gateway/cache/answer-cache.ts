@@ -18,6 +18,8 @@ export type AnswerCache = Readonly<{
   /** Keeps a result that can't change, unless the cache was cleared since the epoch in which it was asked for. */
   putForEver: (key: string, json: string, askedIn: number) => void;
   clear: () => void;
+  /** Makes so many bytes free, if it has them. */
+  giveUp: (bytes: number) => void;
   bytes: () => number;
   entries: () => number;
 }>;
@@ -35,11 +37,17 @@ export function makeAnswerCache(options: AnswerCacheOptions): AnswerCache {
     headGeneration = generation;
     ofHead.clear();
   };
+  const giveUp = (count: number) => {
+    const [larger, smaller] = ofHead.bytes() > forEver.bytes() ? [ofHead, forEver] : [forEver, ofHead];
+    const rest = count - larger.bytes();
+    larger.giveUp(count);
+    if (rest > 0) smaller.giveUp(rest);
+  };
   const put = (store: SecondChanceStore, key: string, json: string) => {
     if (json.length > options.entryBytes) return;
     store.put(key, json);
     const excess = bytes() - options.totalBytes;
-    if (excess > 0) (ofHead.bytes() > forEver.bytes() ? ofHead : forEver).giveUp(excess);
+    if (excess > 0) giveUp(excess);
   };
   return {
     get: (key, generation) => {
@@ -60,6 +68,7 @@ export function makeAnswerCache(options: AnswerCacheOptions): AnswerCache {
       ofHead.clear();
       forEver.clear();
     },
+    giveUp,
     bytes,
     entries: () => ofHead.entries() + forEver.entries(),
   };

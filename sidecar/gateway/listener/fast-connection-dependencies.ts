@@ -1,9 +1,11 @@
 import type { Socket } from "node:net";
 import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
+import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import type { FastAnswerHeads } from "./fast-answer.ts";
 import type { FastRequestRules } from "./fast-requests.ts";
+import type { PeerFacts } from "./request-facts.ts";
 
 /** How long a fast connection waits for its client; `requestTimeoutMs` for the whole of a request. */
 export type FastConnectionWaits = Readonly<{
@@ -17,6 +19,9 @@ export type FastConnectionDependencies = FastRequestRules &
   Readonly<{
     heads: FastAnswerHeads;
     outbox: Outbox;
+    memory: MemoryBudget;
+    /** The address that a client's memory counts for. */
+    addressOf: (peer: PeerFacts) => string;
     identify: Identify;
     handle: MessageHandler;
     isDraining: () => boolean;

@@ -1,10 +1,14 @@
 import type { Socket } from "node:net";
 import type { CallerIdentity } from "../callers/caller.ts";
 import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
-import { ReceivedBytes } from "../wire/received-bytes.ts";
+import { ConnectionMemory } from "../memory/connection-memory.ts";
+import { ClientBacklog } from "../wire/client-backlog.ts";
+import { ReaderPace } from "../wire/reader-pace.ts";
 import type { FastConnectionDependencies } from "./fast-connection-dependencies.ts";
+import { peerOf } from "./request-facts.ts";
 import { readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
 import { makeFastSink } from "./fast-sink.ts";
+import { HeldRequests } from "./held-requests.ts";
 import { takeReads, type SocketReads } from "#daemon/socket-reads.ts";
 
 /** Bytes that may come while an answer is under way before the connection is no longer read. */
@@ -14,7 +18,7 @@ const firstBytesMs = 10_000;
 /** Time without progress after which a connection that is being closed is no longer waited for. */
 const closingMs = 1_000;
 
-/** What node:http answers to what is no request, or not all of one in time. */
+/** As node:http answers what is no request, or not all of one in time. */
 const badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 const requestTimeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 
@@ -33,15 +37,16 @@ export class FastConnection {
   #isBusy = false;
   #flow: AnswerFlow | undefined;
   /** What was read and is not answered: whole requests that came at once, or the start of one. */
-  readonly #unread = new ReceivedBytes();
+  readonly #unread: HeldRequests;
   /** When the first bytes came of a request that is not whole yet. */
   #begunAt: number | undefined;
   /** Of the request that is answered, for the head of its answer. */
   #extraHeaders = "";
   #isServing = false;
   #isGone = false;
-  /** Whether the socket's own timer watches a client that does not take what was written. */
-  #isWatched = false;
+  readonly #memory: ConnectionMemory;
+  readonly #backlog: ClientBacklog;
+  readonly #pace: ReaderPace;
   #activeAt: number;
   #patienceMs: number;
 
@@ -51,7 +56,12 @@ export class FastConnection {
     this.#dependencies = dependencies;
     this.#requests = readFastRequests(socket.remoteAddress ?? "", dependencies);
     const context = () => ({ extraHeaders: this.#extraHeaders, isLast: isDraining() });
-    this.#sink = makeFastSink(socket, { heads, outbox, context, finish: () => this.#finish() });
+    const address = () => dependencies.addressOf(this.#requests.facts() ?? peerOf(socket));
+    this.#memory = new ConnectionMemory(dependencies.memory, { address, cut: () => socket.destroy() });
+    this.#unread = new HeldRequests(this.#memory);
+    this.#backlog = new ClientBacklog(socket, this.#memory);
+    this.#pace = new ReaderPace(socket, waits);
+    this.#sink = makeFastSink(socket, { heads, outbox, backlog: this.#backlog, context, finish: () => this.#finish() });
     this.#activeAt = clock();
     this.#patienceMs = Math.min(firstBytesMs, waits.idleTimeoutMs);
     this.#listeners = [
@@ -69,21 +79,15 @@ export class FastConnection {
   /** Ends the connection, unless a request is under way; one that is not whole yet goes to node:http, which ends it when it was answered. */
   closeIfIdle(): void {
     if (this.#isBusy) return;
-    if (this.#begunAt === undefined) this.#leave();
+    if (this.#begunAt === undefined) this.#backlog.afterAll(() => this.#leave());
     else this.#handOver(this.#unread.bytes);
   }
 
-  /**
-   * Ends the connection when it has been idle for too long. A client that has to take what was written before it is served
-   * further gets the socket's own timer, which starts anew whenever some of it is taken.
-   */
+  /** Ends the connection when it has been idle for too long, or its client does not take what was written for it. */
   expire(now: number): void {
     if (this.#isGone) return;
-    if (this.#socket.writableNeedDrain) {
-      if (this.#isWatched) return;
-      this.#isWatched = true;
-      this.#socket.setTimeout(this.#dependencies.waits.slowReaderTimeoutMs);
-    } else if (this.#isBusy) return;
+    if (this.#pace.isTooSlow(now)) this.#socket.destroy();
+    else if (this.#isBusy || this.#backlog.isWaiting) return;
     else if (this.#begunAt !== undefined) {
       if (now - this.#begunAt > this.#dependencies.waits.requestTimeoutMs) this.#refuse(requestTimeout);
     } else if (now - this.#activeAt > this.#patienceMs) this.#socket.destroy();
@@ -94,8 +98,7 @@ export class FastConnection {
     if (this.#isGone) return false;
     this.#activeAt = this.#dependencies.clock();
     this.#unread.append(bytes);
-    // A read starts the socket's timer anew: whoever takes nothing may not send on to be waited for.
-    if (this.#socket.writableNeedDrain) return false;
+    if (this.#backlog.isWaiting) return false;
     if (!this.#isBusy) this.#serve();
     return this.#mayRead();
   }
@@ -109,10 +112,12 @@ export class FastConnection {
     this.#isServing = true;
     while (this.#unread.length > 0 && this.#mayServe() && this.#serveNext());
     this.#isServing = false;
+    // What may not be held is node:http's to refuse.
+    if (!this.#isGone && !this.#unread.count() && !this.#isBusy) this.#handOver(this.#unread.bytes);
   }
 
   #mayServe(): boolean {
-    return !this.#isBusy && !this.#isGone && !this.#socket.writableNeedDrain;
+    return !this.#isBusy && !this.#isGone && !this.#backlog.isWaiting;
   }
 
   /** Answers whether a request was whole. */
@@ -177,7 +182,7 @@ export class FastConnection {
     this.#isBusy = false;
     this.#flow = undefined;
     this.#activeAt = this.#dependencies.clock();
-    if (this.#dependencies.isDraining()) this.#leave();
+    if (this.#dependencies.isDraining()) this.#backlog.afterAll(() => this.#leave());
     else this.#goOn();
   }
 
@@ -189,7 +194,7 @@ export class FastConnection {
   /** Whether more may come: not while as much as may come early waits behind an answer, nor to a client that takes nothing. */
   #mayRead(): boolean {
     const hasRoom = !this.#isBusy || this.#unread.length <= earlyBytes;
-    return hasRoom && !this.#isGone && !this.#socket.writableNeedDrain;
+    return hasRoom && !this.#isGone && !this.#backlog.isWaiting;
   }
 
   /** Closes both sides when what was written is out: a client need not answer the end of a connection with its own. */
@@ -207,6 +212,7 @@ export class FastConnection {
     for (const [event, listener] of this.#listeners) socket.off(event, listener);
     socket.setTimeout(0);
     this.#reads.release();
+    this.#memory[Symbol.dispose]();
     this.#dependencies.closed();
     this.#dependencies.handOver(socket, unread);
   }
@@ -214,14 +220,8 @@ export class FastConnection {
   /** The client has sent its last: what is left of a request will never be whole. */
   #end(): void {
     this.#dependencies.outbox.flush();
-    if (this.#begunAt !== undefined) {
-      this.#refuse(badRequest);
-      return;
-    }
-    this.#socket.end();
-    // Nothing drains any more, so the client's own pace is watched from here on.
-    this.#isWatched = true;
-    this.#socket.setTimeout(this.#dependencies.waits.slowReaderTimeoutMs);
+    if (this.#begunAt !== undefined) this.#refuse(badRequest);
+    else this.#backlog.afterAll(() => this.#socket.end());
   }
 
   #refuse(answer: string): void {
@@ -232,15 +232,15 @@ export class FastConnection {
   }
 
   #drained(): void {
-    if (this.#isWatched && !this.#isGone) this.#socket.setTimeout(0);
-    this.#isWatched = false;
+    const mayCome = this.#backlog.drained();
     if (this.#isBusy) {
-      this.#flow?.resume();
+      if (mayCome) this.#flow?.resume();
       if (this.#mayRead()) this.#reads.resume();
-    } else this.#goOn();
+    } else if (!this.#isGone) this.#goOn();
   }
 
   #closed(): void {
+    this.#memory[Symbol.dispose]();
     this.#dependencies.closed();
     this.#flow?.cancel();
     this.#flow = undefined;

@@ -3,18 +3,22 @@ import type { Socket } from "node:net";
 import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
+import type { MemoryBudget } from "../memory/memory-budget.ts";
 import { makeOutbox } from "../wire/outbox.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { putBefore } from "#daemon/put-before.ts";
 import { makeFastAnswerHeads } from "./fast-answer.ts";
 import { FastConnection } from "./fast-connection.ts";
 import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";
+import type { PeerFacts } from "./request-facts.ts";
 
 /** What the fast path answers with. */
 export type FastPathDependencies = Readonly<{
   policy: PolicySource;
   identify: Identify;
   handle: MessageHandler;
+  memory: MemoryBudget;
+  addressOf: (peer: PeerFacts) => string;
   isAllowedHost: (host: string) => boolean;
   ageHeaders: () => AnswerHeaders;
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
@@ -34,7 +38,17 @@ export type FastConnections = Disposable & Readonly<{ closeIdle: () => void }>;
 export function serveFastConnections(
   server: Server,
   waits: FastConnectionWaits,
-  { policy, identify, handle, isAllowedHost, corsHeaders, ageHeaders, isDraining }: FastPathDependencies,
+  {
+    policy,
+    identify,
+    handle,
+    memory,
+    addressOf,
+    isAllowedHost,
+    corsHeaders,
+    ageHeaders,
+    isDraining,
+  }: FastPathDependencies,
 ): FastConnections {
   const connections = new Set<FastConnection>();
   let now = performance.now();
@@ -51,6 +65,8 @@ export function serveFastConnections(
     outbox: makeOutbox(),
     identify,
     handle,
+    memory,
+    addressOf,
     bodyBytes: () => policy().settings.limits.bodyBytes,
     isAllowedHost,
     corsHeaders,

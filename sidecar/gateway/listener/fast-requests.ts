@@ -25,6 +25,8 @@ export type FastReading = FastRequest | Readonly<{ kind: "partial" }> | Readonly
 export type FastRequests = Readonly<{
   /** Reads the request that these bytes begin with: the same as in the last call, or more, until it was whole. */
   next: (bytes: Buffer) => FastReading;
+  /** The facts of the request that is being read, or else of the last one; undefined before the first head. */
+  facts: () => RequestFacts | undefined;
 }>;
 
 /** A request whose head was read and whose body is not whole. */
@@ -67,6 +69,7 @@ export function readFastRequests(remoteAddress: string, rules: FastRequestRules)
     lengthBytes > rules.bodyBytes() ? odd : { ...origin, body: { startsAt, endsAt: startsAt + lengthBytes } };
 
   return {
+    facts: () => known?.facts,
     next: (bytes) => {
       const request = begun ?? begin(bytes);
       if ("kind" in request) return request;

@@ -1,15 +1,20 @@
 import type { Socket } from "node:net";
 import type { AnswerSink } from "../dispatch/answer-sink.ts";
+import type { ClientBacklog } from "../wire/client-backlog.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import type { FastAnswerContext, FastAnswerHeads } from "./fast-answer.ts";
 
 /** Longest body that is written as a text together with its head; longer ones are written as bytes. */
 const textBytes = 8_192;
 
+const chunkEnd = Buffer.from("\r\n");
+const lastChunk = Buffer.from("0\r\n\r\n");
+
 /** What a fast connection's answers are written with. */
 export type FastSinkDependencies = Readonly<{
   heads: FastAnswerHeads;
   outbox: Outbox;
+  backlog: ClientBacklog;
   /** Of the request that is being answered. */
   context: () => FastAnswerContext;
   /** Told when an answer is written to its end. */
@@ -17,11 +22,19 @@ export type FastSinkDependencies = Readonly<{
 }>;
 
 /** Writes one connection's answers, one after another, to the raw socket. */
-export function makeFastSink(socket: Socket, { heads, outbox, context, finish }: FastSinkDependencies): AnswerSink {
+export function makeFastSink(
+  socket: Socket,
+  { heads, outbox, backlog, context, finish }: FastSinkDependencies,
+): AnswerSink {
   let isChunked = false;
   return {
     text: (json, source) => {
-      outbox.write(socket, heads.whole(source, json.length, context()) + json);
+      const head = heads.whole(source, json.length, context());
+      if (json.length <= textBytes) outbox.write(socket, head + json);
+      else {
+        outbox.flush();
+        backlog.write(Buffer.from(head + json, "latin1"));
+      }
       finish();
     },
     bytes: (body, source) => {
@@ -29,7 +42,7 @@ export function makeFastSink(socket: Socket, { heads, outbox, context, finish }:
       if (body.length <= textBytes) outbox.write(socket, head + body.toString("latin1"));
       else {
         outbox.flush();
-        socket.write(joined(head, body));
+        backlog.write(joined(head, body));
       }
       finish();
     },
@@ -43,16 +56,16 @@ export function makeFastSink(socket: Socket, { heads, outbox, context, finish }:
       socket.write(heads.stream(source, lengthBytes, context()), "latin1");
     },
     chunk: (bytes) => {
-      if (!isChunked) return socket.write(bytes);
+      if (!isChunked) return backlog.write(bytes);
       socket.cork();
-      socket.write(`${bytes.length.toString(16)}\r\n`, "latin1");
-      socket.write(bytes);
-      const hasRoom = socket.write("\r\n", "latin1");
+      backlog.write(Buffer.from(`${bytes.length.toString(16)}\r\n`, "latin1"));
+      backlog.write(bytes);
+      const hasRoom = backlog.write(chunkEnd);
       socket.uncork();
       return hasRoom;
     },
     end: () => {
-      if (isChunked) socket.write("0\r\n\r\n", "latin1");
+      if (isChunked) backlog.write(lastChunk);
       finish();
     },
     broken: () => socket.destroy(),

@@ -1,40 +1,58 @@
 import type { ServerResponse } from "node:http";
 import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
+import type { ClientBacklog } from "../wire/client-backlog.ts";
 import { refusedHeaders, streamHeaders, wholeHeaders, type AnswerHeaders } from "./answer-head.ts";
 
 /** Headers before and after an answer's own. */
 export type HeadersAround = Readonly<{ before: AnswerHeaders; after: AnswerHeaders }>;
 
-/** Writes an answer to a node:http response. */
-export function httpSink(response: ServerResponse, { before, after }: HeadersAround): AnswerSink {
+/** Longest answer that is written with its end; a longer one may have to wait for its reader. */
+const smallBytes = 8_192;
+
+/** Writes an answer to a node:http response, through the backlog of that response. */
+export function httpSink(
+  response: ServerResponse,
+  backlog: ClientBacklog,
+  { before, after }: HeadersAround,
+): AnswerSink {
   const head = (status: number, headers: AnswerHeaders) => {
     response.writeHead(status, [...before, ...headers, ...after].flat());
   };
+  const end = () => backlog.afterAll(() => response.end());
   return {
     text: (json, source) => {
       head(200, wholeHeaders(source, json.length));
-      response.end(json, "latin1");
+      if (json.length <= smallBytes) {
+        response.end(json, "latin1");
+        return;
+      }
+      backlog.write(Buffer.from(json, "latin1"));
+      end();
     },
     bytes: (body, source) => {
       head(200, wholeHeaders(source, body.length));
-      response.end(Buffer.from(body));
+      backlog.write(Buffer.from(body));
+      end();
     },
     refused: (json, retryAfterSeconds) => {
       head(429, refusedHeaders(retryAfterSeconds, json.length));
       response.end(json, "latin1");
     },
     begin: (lengthBytes, source) => head(200, streamHeaders(source, lengthBytes)),
-    chunk: (bytes) => response.write(bytes),
-    end: () => response.end(),
+    chunk: (bytes) => backlog.write(bytes),
+    end,
     broken: () => response.destroy(),
   };
 }
 
 /** Lets the response's reader steer the flow: a slow one pauses it, one that goes ends it. */
-export function steer(response: ServerResponse, flow: AnswerFlow): void {
+export function steer(response: ServerResponse, backlog: ClientBacklog, flow: AnswerFlow): void {
   if (response.writableEnded) return;
-  response.on("drain", () => flow.resume());
+  response.on("drain", () => {
+    if (backlog.drained()) flow.resume();
+  });
   response.on("close", () => {
+    backlog[Symbol.dispose]();
     if (!response.writableEnded) flow.cancel();
   });
 }

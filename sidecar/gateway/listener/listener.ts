@@ -7,13 +7,16 @@ import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
+import type { MemoryBudget } from "../memory/memory-budget.ts";
+import { SlowReaders } from "../wire/slow-readers.ts";
 import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
 import { makeWebSocketClients, refuseUpgrade } from "../websocket/websocket-clients.ts";
 import { admitPeers, type AdmittedPeers } from "./admitted-peers.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { serveFastConnections } from "./fast-connections.ts";
+import { makeHttpConnections } from "./http-connections.ts";
 import { makeHttpHandler } from "./http-handler.ts";
-import { factsOf } from "./request-facts.ts";
+import { factsOf, type PeerFacts } from "./request-facts.ts";
 import { readTarget } from "./request-target.ts";
 
 /** How a listener listens, and what it may hold open. */
@@ -40,6 +43,9 @@ export type ListenerDependencies = Readonly<{
   identify: Identify;
   handle: MessageHandler;
   hub: SubscriptionHub;
+  memory: MemoryBudget;
+  /** The address that a client's memory counts for. */
+  addressOf: (peer: PeerFacts) => string;
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
   isAllowedHost: (host: string | undefined) => boolean;
   /** Headers that follow an answer's own. */
@@ -65,6 +71,7 @@ const closeGraceMs = 1_000;
 export async function startListener(options: ListenerOptions, dependencies: ListenerDependencies): Promise<Listener> {
   const draining = { now: false };
   const isDraining = () => draining.now;
+  const readers = new SlowReaders(options);
   const clients = makeWebSocketClients(options.webSocket, dependencies);
   const server = createServer(
     {
@@ -77,7 +84,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
       // Any other upgrade is ignored, as a server may (RFC 9110, section 7.8): Java's and curl's clients offer h2c with a plain POST.
       shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
     },
-    makeHttpHandler({ ...dependencies, isDraining }),
+    makeHttpHandler({ ...dependencies, connections: makeHttpConnections({ ...dependencies, readers }), isDraining }),
   );
   server.maxConnections = options.connections;
   server.on("upgrade", (request, socket: Duplex, head) => void upgrade(request, socket, head));
@@ -119,6 +126,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
       const late = setTimeout(() => clients[Symbol.dispose](), closeGraceMs);
       await closed;
       fast?.[Symbol.dispose]();
+      readers[Symbol.dispose]();
       clearTimeout(late);
       clients[Symbol.dispose]();
     },

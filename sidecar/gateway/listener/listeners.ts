@@ -16,7 +16,9 @@ import type { PolicySource } from "../policy/policy.ts";
 import { watchFile } from "../policy/watched-file.ts";
 import type { SettingNames } from "../setting-names.ts";
 import type { GatewaySettings } from "../settings.ts";
+import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
+import { peerAddress } from "./peer-address.ts";
 import { headAgeHeaders } from "./answer-head.ts";
 import { corsHeaders } from "./cors.ts";
 import { startListener, type Listener } from "./listener.ts";
@@ -26,6 +28,7 @@ export type ListenersDependencies = Readonly<{
   policy: PolicySource;
   handle: MessageHandler;
   hub: SubscriptionHub;
+  memory: MemoryBudget;
   /** Age of the node's latest block; undefined while it is not known. */
   blockAgeMs: () => number | undefined;
   metrics: Registry;
@@ -45,13 +48,14 @@ export type Listeners = AsyncDisposable &
  */
 export async function startListeners(
   settings: GatewaySettings,
-  { policy, handle, hub, blockAgeMs, metrics, limited, settingNames, log }: ListenersDependencies,
+  { policy, handle, hub, memory, blockAgeMs, metrics, limited, settingNames, log }: ListenersDependencies,
 ): Promise<Listeners> {
   await using starting = new AsyncDisposableStack();
   const client = clientAddress(settings.callers);
   const notice = logProxyNotices(settings.callers, { log, settingNames, now: () => performance.now() });
   const dropped = dropCounter(metrics);
   const byName = new Map<ListenerName, Listener>();
+  const direct = clientAddress({ ...settings.callers, trustedProxies: [] });
   const start = async (name: ListenerName, identify: Identify) => {
     const { host, port } = settings[name];
     const isInternal = name === "internal";
@@ -78,6 +82,8 @@ export async function startListeners(
         identify,
         handle,
         hub,
+        memory,
+        addressOf: peerAddress(isInternal ? direct : client),
         dropped,
         limited,
         ageHeaders: () => headAgeHeaders(blockAgeMs(), settings.head.tellAgeAfterMs),
@@ -96,7 +102,6 @@ export async function startListeners(
     await start("private", identifyByCredential({ apiKeys: keys.current, tokens, policy }));
   }
   if (settings.internal.enabled) {
-    const direct = clientAddress({ ...settings.callers, trustedProxies: [] });
     await start("internal", identifyByAddress("internal", settings.internal.tier, { client: direct }));
   }
   const sum = (count: (listener: Listener) => number) => byName.values().reduce((all, one) => all + count(one), 0);

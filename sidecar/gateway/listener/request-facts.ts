@@ -1,15 +1,23 @@
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { forwardedBy, type ForwardedBy } from "#daemon/proxies/forwarded-hops.ts";
 import { readTraceContext, type TraceContext } from "../observe/trace-context.ts";
 
+/** Whom a request comes from, as far as its head tells. */
+export type PeerFacts = ForwardedBy & Readonly<{ remoteAddress: string }>;
+
 /** What is known of a request before its body: whom it comes from, and what it says about itself. */
-export type RequestFacts = ForwardedBy &
+export type RequestFacts = PeerFacts &
   Readonly<{
-    remoteAddress: string;
     authorization: string | undefined;
     traceContext: TraceContext | undefined;
     requestId: string | undefined;
   }>;
+
+/** What is known of whoever is at the other end before any request's head was read. */
+export function peerOf({ remoteAddress = "" }: Socket): PeerFacts {
+  return { remoteAddress, forwardedFor: undefined, forwarded: undefined };
+}
 
 /** A client's own id of its request, when it is plain enough to stand in a log. */
 export function validRequestId(value: string | undefined): string | undefined {

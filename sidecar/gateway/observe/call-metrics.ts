@@ -89,6 +89,7 @@ function countReads(metrics: Registry, series: readonly CallSeries[]): void {
 export type GaugeSources = Readonly<{
   callsInFlight: () => number;
   callsWaiting: () => number;
+  heldBytes: () => number;
   cacheBytes: () => number;
   cacheEntries: () => number;
   webSockets: () => number;
@@ -114,6 +115,11 @@ export function registerGauges(metrics: Registry, sources: GaugeSources): void {
     });
   gauge("calls_in_flight", "Calls to the node under way.", sources.callsInFlight);
   gauge("calls_waiting", "Calls that wait for a connection to the node.", sources.callsWaiting);
+  gauge(
+    "held_bytes",
+    "Bytes held in memory for clients: requests that are not whole, calls under way, answers that wait to be taken.",
+    sources.heldBytes,
+  );
   gauge("cache_bytes", "Bytes of cached answers.", sources.cacheBytes);
   gauge("cache_entries", "Cached answers.", sources.cacheEntries);
   gauge("websocket_clients", "WebSocket clients of all listeners.", sources.webSockets);

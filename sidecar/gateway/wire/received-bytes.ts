@@ -15,6 +15,11 @@ export class ReceivedBytes {
     return this.#end - this.#start;
   }
 
+  /** Bytes of memory that it takes. */
+  get heldBytes(): number {
+    return this.#buffer.length;
+  }
+
   /** All that was received and not dropped. */
   get bytes(): Buffer {
     return this.#buffer.subarray(this.#start, this.#end);

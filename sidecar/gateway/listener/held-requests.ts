@@ -1,0 +1,26 @@
+import type { HeldBytes } from "../memory/connection-memory.ts";
+import { ReceivedBytes } from "../wire/received-bytes.ts";
+
+/** Bytes of a request that is not whole from which on they count: those of most requests never wait. */
+const smallBytes = 16_384;
+
+/** What was read of a connection and is not answered, counted as held for it. */
+export class HeldRequests extends ReceivedBytes {
+  readonly #memory: HeldBytes;
+  #counted = 0;
+
+  constructor(memory: HeldBytes) {
+    super();
+    this.#memory = memory;
+  }
+
+  /** Counts what waits now. False when so much may not be held. */
+  count(): boolean {
+    if (this.length <= smallBytes && this.#counted === 0) return true;
+    const more = (this.length > smallBytes ? this.heldBytes : 0) - this.#counted;
+    if (more > 0 && !this.#memory.take(more)) return false;
+    if (more < 0) this.#memory.give(-more);
+    this.#counted += more;
+    return true;
+  }
+}

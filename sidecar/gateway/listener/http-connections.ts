@@ -1,0 +1,45 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { ConnectionMemory } from "../memory/connection-memory.ts";
+import type { MemoryBudget } from "../memory/memory-budget.ts";
+import type { SlowReaders } from "../wire/slow-readers.ts";
+import { factsOf, type PeerFacts } from "./request-facts.ts";
+
+/** What is kept of node:http's connections. */
+export type HttpConnectionsDependencies = Readonly<{
+  memory: MemoryBudget;
+  readers: SlowReaders;
+  addressOf: (peer: PeerFacts) => string;
+}>;
+
+/** The memory of node:http's connections, each watched for how it takes its answers. */
+export type HttpConnections = Readonly<{ memoryOf: (request: IncomingMessage) => ConnectionMemory }>;
+
+type Known = { readonly memory: ConnectionMemory; facts: PeerFacts };
+
+/** Knows a connection from its first request to its end. */
+export function makeHttpConnections({ memory, readers, addressOf }: HttpConnectionsDependencies): HttpConnections {
+  const bySocket = new Map<Socket, Known>();
+  const begin = (socket: Socket, facts: PeerFacts): Known => {
+    const cut = () => socket.destroy();
+    const known: Known = {
+      memory: new ConnectionMemory(memory, { address: () => addressOf(known.facts), cut }),
+      facts,
+    };
+    readers.add(socket, cut);
+    socket.once("close", () => {
+      bySocket.delete(socket);
+      known.memory[Symbol.dispose]();
+    });
+    bySocket.set(socket, known);
+    return known;
+  };
+  return {
+    memoryOf: (request) => {
+      const facts = factsOf(request);
+      const known = bySocket.get(request.socket) ?? begin(request.socket, facts);
+      known.facts = facts;
+      return known.memory;
+    },
+  };
+}

@@ -1,0 +1,11 @@
+import { addressKey } from "#daemon/proxies/address-key.ts";
+import type { ClientAddress } from "#daemon/proxies/client-address.ts";
+import type { PeerFacts } from "./request-facts.ts";
+
+/** What a client's memory is counted by: its address as trusted proxies tell it, an IPv6 client's by its /64. */
+export function peerAddress(client: ClientAddress): (peer: PeerFacts) => string {
+  return (peer) => {
+    const told = client.isTrusted(peer.remoteAddress) ? client.told(peer) : undefined;
+    return addressKey(client.of(peer.remoteAddress, told));
+  };
+}

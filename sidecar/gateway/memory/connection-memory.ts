@@ -1,0 +1,70 @@
+import type { MemoryBudget, MemoryHolder } from "./memory-budget.ts";
+
+/** Whose bytes a connection holds, and how it is ended. */
+export type ConnectionMemoryOwner = Readonly<{
+  /** The address that its bytes count for: asked when it begins to hold some. */
+  address: () => string;
+  /** Ends the connection at once, because others need what it holds. */
+  cut: () => void;
+}>;
+
+/** What an answer or a call may hold bytes by. */
+export type HeldBytes = Pick<ConnectionMemory, "hold" | "take" | "give">;
+
+/** The bytes that are held for one connection. */
+export class ConnectionMemory implements MemoryHolder, Disposable {
+  readonly #budget: MemoryBudget;
+  readonly #owner: ConnectionMemoryOwner;
+  #address: string | undefined;
+  #bytes = 0;
+  #isOver = false;
+
+  constructor(budget: MemoryBudget, owner: ConnectionMemoryOwner) {
+    this.#budget = budget;
+    this.#owner = owner;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Holds bytes that are there already. False when more is held than may be: no more should come. */
+  hold(bytes: number): boolean {
+    this.#add(bytes);
+    const isWithin = this.#bytes <= this.#budget.options.connectionBytes;
+    return isWithin && this.#budget.hasRoom(this.#address ?? "", 0);
+  }
+
+  /** Holds bytes if they may be held. For their sake others that hold most and longest are cut off, not those of the same address. */
+  take(bytes: number): boolean {
+    if (this.#isOver || this.#bytes + bytes > this.#budget.options.connectionBytes) return false;
+    if (!this.#budget.makeRoom(this.#address ?? this.#owner.address(), bytes, this)) return false;
+    this.#add(bytes);
+    return true;
+  }
+
+  /** Holds so many bytes no more. */
+  give(bytes: number): void {
+    this.#add(-bytes);
+  }
+
+  /** Ends the connection. What it holds counts no more. */
+  cut(): void {
+    this[Symbol.dispose]();
+    this.#owner.cut();
+  }
+
+  /** The connection is gone. */
+  [Symbol.dispose](): void {
+    this.#add(-this.#bytes);
+    this.#isOver = true;
+  }
+
+  #add(bytes: number): void {
+    if (this.#isOver || bytes === 0) return;
+    this.#address ??= this.#owner.address();
+    this.#bytes += bytes;
+    this.#budget.add(this.#address, this, bytes);
+    if (this.#bytes === 0) this.#address = undefined;
+  }
+}

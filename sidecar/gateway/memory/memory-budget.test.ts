@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { ConnectionMemory } from "./connection-memory.ts";
+import { memoryBounds } from "./memory-bounds.ts";
+import { MemoryBudget } from "./memory-budget.ts";
+
+/** A budget of 100 bytes, 60 by address and 40 by connection, beside a cache of so many. */
+function startBudget(cachedBytes = 0) {
+  const state = { cachedBytes };
+  const cache = {
+    bytes: () => state.cachedBytes,
+    giveUp: (bytes: number) => {
+      state.cachedBytes = Math.max(0, state.cachedBytes - bytes);
+    },
+  };
+  const budget = new MemoryBudget({ totalBytes: 100, addressBytes: 60, connectionBytes: 40 }, { cache });
+  const cut: string[] = [];
+  const open = (address: string, name = address) =>
+    new ConnectionMemory(budget, { address: () => address, cut: () => cut.push(name) });
+  return { budget, cut, open, cachedBytes: () => state.cachedBytes };
+}
+
+const mebibyte = 1_048_576;
+const bounds = (processMiB: number, heapMiB: number) =>
+  memoryBounds({}, { processBytes: processMiB * mebibyte, heapBytes: heapMiB * mebibyte }).totalBytes / mebibyte;
+
+describe("memory held for clients", () => {
+  it("is bounded by connection and by address, and refused beyond", () => {
+    const { budget, cut, open } = startBudget();
+    const [first, second, other] = [open("a"), open("a"), open("b")];
+    expect([first.take(40), first.take(1)]).toEqual([true, false]);
+    expect([second.take(20), second.take(1)]).toEqual([true, false]);
+    expect(other.take(40)).toBe(true);
+    first.give(10);
+    expect(second.take(10)).toBe(true);
+    expect([budget.bytes, cut]).toEqual([100, []]);
+  });
+
+  it("is counted when it is there already, and whoever holds too much is told to take no more", () => {
+    const { budget, open } = startBudget();
+    const first = open("a");
+    expect([first.hold(40), first.hold(1)]).toEqual([true, false]);
+    const second = open("a");
+    expect([second.hold(19), second.hold(1)]).toEqual([true, false]);
+    first[Symbol.dispose]();
+    expect([budget.bytes, second.hold(0)]).toEqual([20, true]);
+  });
+
+  it("is taken in all from the cache first, then from who holds most and longest", () => {
+    const { budget, cut, open, cachedBytes } = startBudget(50);
+    for (const name of ["a1", "a2", "a3"]) open("a", name).hold(15);
+    open("b", "b1").hold(30);
+    const c = open("c", "c1");
+    expect(c.take(25)).toBe(true);
+    expect([cachedBytes(), cut]).toEqual([0, []]);
+    expect(c.take(10)).toBe(true);
+    expect([budget.bytes, cut]).toEqual([95, ["a1"]]);
+  });
+
+  it("counts for the address that is known when it begins to be held, and for nobody once the connection is gone", () => {
+    const { budget, open } = startBudget();
+    let address = "a";
+    const moving = new ConnectionMemory(budget, { address: () => address, cut: () => undefined });
+    moving.take(40);
+    address = "b";
+    moving.give(40);
+    expect(open("a").take(40)).toBe(true);
+    expect(moving.take(40)).toBe(true);
+    moving[Symbol.dispose]();
+    moving.give(40);
+    expect([moving.take(1), budget.bytes]).toEqual([false, 40]);
+  });
+});
+
+describe("the bounds by default", () => {
+  it("follow from the container's memory and from the heap, whichever is less", () => {
+    expect([bounds(512, 1_024), bounds(512, 192), bounds(65_536, 4_192)]).toEqual([128, 64, 1_024]);
+  });
+
+  it("give one address half and one connection a quarter, and yield to settings", () => {
+    const limits = { processBytes: 512 * mebibyte, heapBytes: 512 * mebibyte };
+    expect(memoryBounds({}, limits)).toEqual({
+      totalBytes: 128 * mebibyte,
+      addressBytes: 64 * mebibyte,
+      connectionBytes: 32 * mebibyte,
+    });
+    expect(memoryBounds({ totalBytes: 1_000, addressBytes: 900, connectionBytes: 800 }, limits)).toEqual({
+      totalBytes: 1_000,
+      addressBytes: 900,
+      connectionBytes: 800,
+    });
+  });
+});

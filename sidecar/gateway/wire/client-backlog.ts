@@ -1,0 +1,108 @@
+import type { HeldBytes } from "../memory/connection-memory.ts";
+
+/** What a client is written to by: its socket, or a node:http response. */
+type WrittenTo = Readonly<{
+  writableNeedDrain: boolean;
+  writableLength: number;
+  write: (bytes: Buffer) => boolean;
+}>;
+
+/** Most bytes of one write of what waits: what a slow client takes is seen in steps of it. */
+const pieceBytes = 65_536;
+/** Most bytes that are written as they are when nothing waits. */
+const directBytes = 81_920;
+/** Bytes that wait from which on no more are asked for again. */
+const enoughBytes = 262_144;
+
+/**
+ * What was written for a client and waits until it takes it. It is held within the connection's memory, so that the node's connection is
+ * free for others while a client reads slowly. Whoever owns it tells it when the target can take more.
+ */
+export class ClientBacklog implements Disposable {
+  readonly #target: WrittenTo;
+  readonly #memory: HeldBytes;
+  #queue: Buffer[] = [];
+  /** Where the first of the queue goes on. */
+  #at = 0;
+  /** Of the queue; a buffer counts until all of it is written. */
+  #bytes = 0;
+  /** What the target itself holds, as far as it is counted. */
+  #counted = 0;
+  #isFull = false;
+  #afterAll: (() => void)[] = [];
+
+  constructor(target: WrittenTo, memory: HeldBytes) {
+    this.#target = target;
+    this.#memory = memory;
+  }
+
+  /** Whether the client has to take something before it is served further. */
+  get isWaiting(): boolean {
+    return this.#queue.length > 0 || this.#target.writableNeedDrain;
+  }
+
+  /** Writes in the order of calls. False: no more should come until `drained` answers true. */
+  write(bytes: Buffer): boolean {
+    if (!this.isWaiting && bytes.length <= directBytes) {
+      if (!this.#target.write(bytes)) this.#count();
+      return true;
+    }
+    // A part of a larger buffer would keep all of it alive.
+    const own = bytes.buffer.byteLength > 2 * bytes.length ? Buffer.from(bytes) : bytes;
+    this.#queue.push(own);
+    this.#bytes += own.length;
+    if (!this.#memory.hold(own.length)) this.#isFull = true;
+    this.#pump();
+    return !this.#isFull;
+  }
+
+  /** Runs something once all is written: at once, when nothing waits here. */
+  afterAll(run: () => void): void {
+    if (this.#queue.length === 0) run();
+    else this.#afterAll.push(run);
+  }
+
+  /** The target can take more. Answers whether more may come. */
+  drained(): boolean {
+    this.#pump();
+    if (this.#bytes <= enoughBytes) this.#isFull = false;
+    return !this.#isFull;
+  }
+
+  /** The client is gone. */
+  [Symbol.dispose](): void {
+    this.#memory.give(this.#bytes + this.#counted);
+    this.#queue = [];
+    this.#bytes = 0;
+    this.#counted = 0;
+    this.#afterAll = [];
+  }
+
+  #pump(): void {
+    for (let [first] = this.#queue; first !== undefined && !this.#target.writableNeedDrain; [first] = this.#queue) {
+      const end = Math.min(first.length, this.#at + pieceBytes);
+      const piece = first.subarray(this.#at, end);
+      this.#at = end;
+      if (end === first.length) {
+        this.#at = 0;
+        this.#queue.shift();
+        this.#bytes -= first.length;
+        this.#memory.give(first.length);
+      }
+      this.#target.write(piece);
+    }
+    this.#count();
+    if (this.#queue.length > 0) return;
+    const then = this.#afterAll;
+    this.#afterAll = [];
+    for (const run of then) run();
+  }
+
+  /** Counts what the target itself holds, while the client does not take it. */
+  #count(): void {
+    const held = this.#target.writableNeedDrain ? this.#target.writableLength : 0;
+    if (held > this.#counted) this.#memory.hold(held - this.#counted);
+    else if (held < this.#counted) this.#memory.give(this.#counted - held);
+    this.#counted = held;
+  }
+}
