@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { makeAnswerCache } from "./answer-cache.ts";
+import { keyHash } from "./key-hash.ts";
 
 const json = "x".repeat(840);
 /** What one entry with a one-letter key counts. */
@@ -47,4 +48,19 @@ test("neither a flood of lasting results nor one of the head's drives the other 
   expect(cache.get("99", 0)).toBe(json);
   expect(cache.get("head 99", 0)).toBe(json);
   expect(cache.bytes()).toBeLessThanOrEqual(10 * entryBytes);
+});
+
+test("wants everything while it is nearly empty, and then what comes again", () => {
+  const cache = makeAnswerCache({ totalBytes: 1_600 * entryBytes, entryBytes: 10_000 });
+  const wanted = (name: string) => {
+    const isWanted = cache.admits(keyHash(name));
+    if (isWanted) cache.putForHead(name, json, 0);
+    return isWanted;
+  };
+  const names = Array.from({ length: 1_000 }, (_, index) => `key ${index}`);
+  expect(names.filter(wanted).length).toBeLessThan(120);
+  expect(wanted("another")).toBe(false);
+  expect(wanted("another")).toBe(true);
+  cache.get("another", 1);
+  expect(wanted("yet another")).toBe(true);
 });

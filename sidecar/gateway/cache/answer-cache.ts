@@ -1,4 +1,12 @@
+import { makeFrequencySketch } from "./frequency-sketch.ts";
 import { makeSecondChanceStore, type SecondChanceStore } from "./second-chance-store.ts";
+
+/**
+ * Entries, and the share of all bytes, below which everything is kept: what nobody asks for again costs nothing to speak of in a cache
+ * that is nearly empty.
+ */
+const roomyEntries = 1_024;
+const roomyShare = 1 / 16;
 
 /** Bounds of the cache. */
 export type AnswerCacheOptions = Readonly<{ totalBytes: number; entryBytes: number }>;
@@ -9,6 +17,11 @@ export type AnswerCacheOptions = Readonly<{ totalBytes: number; entryBytes: numb
  */
 export type AnswerCache = Readonly<{
   get: (key: string, generation: number) => string | undefined;
+  /**
+   * Counts a read that was not found, by the `keyHash` of its key. Answers whether its result is to be kept: when it is not the first one
+   * of late, or when there is plenty of room.
+   */
+  admits: (hash: number) => boolean;
   /** A result that was kept for ever. */
   getLasting: (key: string) => string | undefined;
   /** Keeps a result while the head's generation is this one. Generations only grow. */
@@ -28,6 +41,7 @@ export type AnswerCache = Readonly<{
 export function makeAnswerCache(options: AnswerCacheOptions): AnswerCache {
   const ofHead = makeSecondChanceStore();
   const forEver = makeSecondChanceStore();
+  const lately = makeFrequencySketch();
   let headGeneration = 0;
   let epoch = 0;
 
@@ -49,7 +63,10 @@ export function makeAnswerCache(options: AnswerCacheOptions): AnswerCache {
     const excess = bytes() - options.totalBytes;
     if (excess > 0) giveUp(excess);
   };
+  const entries = () => ofHead.entries() + forEver.entries();
+  const isRoomy = () => entries() < roomyEntries && bytes() < options.totalBytes * roomyShare;
   return {
+    admits: (hash) => lately.count(hash) > 0 || isRoomy(),
     get: (key, generation) => {
       moveTo(generation);
       return ofHead.get(key) ?? forEver.get(key);
@@ -70,6 +87,6 @@ export function makeAnswerCache(options: AnswerCacheOptions): AnswerCache {
     },
     giveUp,
     bytes,
-    entries: () => ofHead.entries() + forEver.entries(),
+    entries,
   };
 }

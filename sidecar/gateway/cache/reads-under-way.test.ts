@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { makeCatalogue } from "../catalogue/catalogue.ts";
 import { discardedAnswer, finishedFlow } from "../dispatch/answer-sink.ts";
 import { NodePool } from "../upstream/node-pool.ts";
-import { makeReadsUnderWay } from "./reads-under-way.ts";
+import { makeReadsUnderWay, type ReadsUnderWay } from "./reads-under-way.ts";
+import { keyHash } from "./key-hash.ts";
 import { SharedRead } from "./shared-read.ts";
 
 const method = makeCatalogue({}).get("eth_gasPrice")!;
@@ -25,23 +26,25 @@ function readOf(key: string): SharedRead {
   const owner = { pool, limitBytes: 1, closed: () => undefined, result: () => undefined, alone: () => finishedFlow };
   return new SharedRead(
     { method, caller: "a", params: "[]", key, traceContext: undefined },
-    { scope: "head", generation: 1, epoch: 1 },
+    { scope: "head", generation: 1, epoch: 1, hash: keyHash(key), isKept: true },
     { first: { id: "1", sink: discardedAnswer, done: () => undefined }, owner },
   );
 }
+
+const find = (underWay: ReadsUnderWay, key: string) => underWay.get(keyHash(key), key);
 
 describe("reads under way", () => {
   it("are found by their keys until they are removed", () => {
     const underWay = makeReadsUnderWay();
     const [a, b] = [readOf("a"), readOf("b")];
-    expect(underWay.get("a")).toBeUndefined();
+    expect(find(underWay, "a")).toBeUndefined();
     underWay.add(a);
     underWay.add(b);
-    expect([underWay.get("a"), underWay.get("b")]).toEqual([a, b]);
+    expect([find(underWay, "a"), find(underWay, "b")]).toEqual([a, b]);
     underWay.remove(a);
     underWay.remove(a);
-    expect(underWay.get("a")).toBeUndefined();
-    expect(underWay.get("b")).toBe(b);
+    expect(find(underWay, "a")).toBeUndefined();
+    expect(find(underWay, "b")).toBe(b);
   });
 
   it("are the latest of their key: the end of an older one leaves the newer one", () => {
@@ -49,11 +52,18 @@ describe("reads under way", () => {
     const [older, newer] = [readOf("a"), readOf("a")];
     underWay.add(older);
     underWay.add(newer);
-    expect(underWay.get("a")).toBe(newer);
+    expect(find(underWay, "a")).toBe(newer);
     underWay.remove(older);
-    expect(underWay.get("a")).toBe(newer);
+    expect(find(underWay, "a")).toBe(newer);
     underWay.remove(newer);
-    expect(underWay.get("a")).toBeUndefined();
+    expect(find(underWay, "a")).toBeUndefined();
+  });
+
+  it("are not taken for others that share their place", () => {
+    const underWay = makeReadsUnderWay();
+    const many = Array.from({ length: 20_000 }, (_, index) => `key ${index}`);
+    underWay.add(readOf("a"));
+    expect(many.filter((key) => find(underWay, key) !== undefined)).toEqual([]);
   });
 
   it("stay what they are when many others have come and gone", () => {
@@ -63,12 +73,12 @@ describe("reads under way", () => {
     for (let other = 0; other < 300; other += 1) {
       const read = readOf(`other ${other}`);
       underWay.add(read);
-      expect(underWay.get(`other ${other}`)).toBe(read);
+      expect(find(underWay, `other ${other}`)).toBe(read);
       underWay.remove(read);
-      expect(underWay.get(`other ${other}`)).toBeUndefined();
-      expect(underWay.get("stays")).toBe(stays);
+      expect(find(underWay, `other ${other}`)).toBeUndefined();
+      expect(find(underWay, "stays")).toBe(stays);
     }
     underWay.remove(stays);
-    expect(underWay.get("stays")).toBeUndefined();
+    expect(find(underWay, "stays")).toBeUndefined();
   });
 });

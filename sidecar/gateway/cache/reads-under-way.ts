@@ -1,36 +1,36 @@
 import type { SharedRead } from "./shared-read.ts";
 
-/**
- * Removals after which the map is made anew. V8's map gets a new table whenever enough was removed from it, and the old table points to
- * the new one: one that has grown old keeps everything alive that was ever under way after it, until all memory is looked
- * through. Each new map begins without a past.
- */
-const removalsOfMap = 64;
+/** Places for reads; a power of two, and several times the connections to the node. */
+const places = 4_096;
 
-/** Reads that equal ones may join, by key. */
+/** Reads that equal ones may join, by the hash of their key. */
 export type ReadsUnderWay = Readonly<{
-  get: (key: string) => SharedRead | undefined;
-  /** Adds a read, in the place of an earlier one with its key. */
+  get: (hash: number, key: string) => SharedRead | undefined;
+  /** Adds a read, in the place of an earlier one. */
   add: (shared: SharedRead) => void;
   /** Removes a read, unless another one has taken its place. */
   remove: (shared: SharedRead) => void;
 }>;
 
-/** Makes an empty set of reads. */
+/**
+ * Makes an empty set of reads. Each hash has one place, of which the latest read has hold: one that lost its place can't be joined any
+ * more, which is all that it loses. A map, with an entry made and removed by every read, would cost several times as much, and its
+ * abandoned tables keep alive what was ever in them.
+ */
 export function makeReadsUnderWay(): ReadsUnderWay {
-  let byKey = new Map<string, SharedRead>();
-  let removals = 0;
+  const reads: (SharedRead | undefined)[] = Array.from({ length: places });
+  const placeOf = (hash: number) => hash & (places - 1);
   return {
-    get: (key) => byKey.get(key),
-    add: (shared) => void byKey.set(shared.read.key, shared),
+    get: (hash, key) => {
+      const shared = reads[placeOf(hash)];
+      return shared?.read.key === key ? shared : undefined;
+    },
+    add: (shared) => {
+      reads[placeOf(shared.moment.hash)] = shared;
+    },
     remove: (shared) => {
-      const { key } = shared.read;
-      if (byKey.get(key) !== shared) return;
-      byKey.delete(key);
-      removals += 1;
-      if (removals < removalsOfMap) return;
-      removals = 0;
-      byKey = new Map(byKey);
+      const place = placeOf(shared.moment.hash);
+      if (reads[place] === shared) reads[place] = undefined;
     },
   };
 }

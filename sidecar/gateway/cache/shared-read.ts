@@ -10,8 +10,18 @@ import type { NodeFailure, NodeFlow, NodeSink } from "../upstream/node-call.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
 import type { CacheScope } from "./cache-scope.ts";
 
-/** For how long a read's answer may be used again, and what was known of the head and of the node when it was asked for. */
-export type ReadMoment = Readonly<{ scope: CacheScope; generation: number; epoch: number }>;
+/** For how long a read's answer may be used again, and what was known when it was asked for. */
+export type ReadMoment = Readonly<{
+  scope: CacheScope;
+  /** Of the head. */
+  generation: number;
+  /** Of the cache. */
+  epoch: number;
+  /** The `keyHash` of its key. */
+  hash: number;
+  /** Whether the cache wants the result. */
+  isKept: boolean;
+}>;
 
 /** What all shared reads need, and tell. */
 export type SharedReadOwner = Readonly<{
@@ -20,7 +30,7 @@ export type SharedReadOwner = Readonly<{
   limitBytes: number;
   /** Nobody can join any more. */
   closed: (shared: SharedRead) => void;
-  /** The node's result, for the cache. */
+  /** The node's result, which the cache wants. */
   result: (shared: SharedRead, json: string) => void;
   /** Serves a reader by a call of its own, because the answer is too long to be shared. */
   alone: (read: NodeRead, reader: Reader) => AnswerFlow;
@@ -87,11 +97,14 @@ export class SharedRead implements AnswerFlow, CollectedTaker {
     this.#endUnread();
   }
 
-  whole(text: string): void {
-    const answer = readAnswer(text, this.#first.id);
-    if (answer?.kind === "result") this.#owner.result(this, answer.json);
+  /** An answer that nobody else wants is not read at all. */
+  whole(body: Buffer): void {
+    const isRead = this.moment.isKept || (this.#joined?.size ?? 0) > 0;
+    const answer = isRead ? readAnswer(body.toString("latin1"), this.#first.id) : undefined;
+    if (this.moment.isKept && answer?.kind === "result") this.#owner.result(this, answer.json);
     const { first, joined } = this.#close();
-    if (first !== undefined) tell(first, text, "answered", "node");
+    first?.done("answered");
+    first?.sink.bytes(body, "node");
     for (const { reader } of joined) tell(reader, retold(answer, reader.id), "coalesced", "coalesced");
   }
 

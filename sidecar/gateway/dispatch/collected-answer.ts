@@ -2,8 +2,8 @@ import type { NodeFailure, NodeSink } from "../upstream/node-call.ts";
 
 /** Takes a collected answer. */
 export type CollectedTaker = Readonly<{
-  /** The whole answer as a binary string. */
-  whole: (text: string) => void;
+  /** The whole answer. The bytes hold until this returns: what is to stay is copied. */
+  whole: (body: Buffer) => void;
   fail: (failure: NodeFailure) => void;
   /** The answer is longer than may be collected: what has come so far, and its length when the node told it. */
   tooLong: (sofar: readonly Buffer[], lengthBytes: number | undefined) => NodeSink | undefined;
@@ -26,7 +26,7 @@ export class CollectedAnswer implements NodeSink {
   }
 
   whole(body: Buffer): void {
-    this.#taker.whole(body.toString("latin1"));
+    this.#taker.whole(body);
   }
 
   begin(lengthBytes: number | undefined): void {
@@ -45,7 +45,7 @@ export class CollectedAnswer implements NodeSink {
 
   end(): void {
     if (this.#isTooLong) this.#onward?.end();
-    else this.#taker.whole(Buffer.concat(this.#parts ?? []).toString("latin1"));
+    else this.#taker.whole(Buffer.concat(this.#parts ?? []));
   }
 
   fail(failure: NodeFailure): void {

@@ -1,5 +1,6 @@
 import type { AnswerCache } from "../cache/answer-cache.ts";
 import { cacheScope } from "../cache/cache-scope.ts";
+import { keyHash } from "../cache/key-hash.ts";
 import type { Head } from "../cache/head.ts";
 import { makeReadsUnderWay } from "../cache/reads-under-way.ts";
 import { SharedRead, type SharedReadOwner } from "../cache/shared-read.ts";
@@ -68,7 +69,7 @@ export function makeNodeReads(
     limitBytes: options.entryBytes,
     closed: underWay.remove,
     result: ({ read: { key }, moment: { scope, generation, epoch } }, json) => {
-      if (!options.cache || isEmptyResult(json)) return;
+      if (isEmptyResult(json)) return;
       if (scope === "ever") cache.putForEver(key, json, epoch);
       // A head that changed meanwhile leaves open which of the two the answer belongs to.
       else if (scope === "head" && head.generation() === generation) cache.putForHead(key, json, generation);
@@ -84,9 +85,12 @@ export function makeNodeReads(
         return alone(read, reader);
       }
       const generation = head.generation();
-      const running = underWay.get(read.key);
+      const hash = keyHash(read.key);
+      const running = underWay.get(hash, read.key);
       if (running !== undefined && running.moment.generation === generation) return running.join(reader);
-      const shared = new SharedRead(read, { scope, generation, epoch: cache.epoch() }, { first: reader, owner });
+      const isKept = options.cache && cache.admits(hash);
+      const moment = { scope, generation, epoch: cache.epoch(), hash, isKept };
+      const shared = new SharedRead(read, moment, { first: reader, owner });
       if (options.coalesce) underWay.add(shared);
       shared.start();
       return shared;
@@ -117,8 +121,8 @@ class LoneFlow implements AnswerFlow {
 /** Gives the answer back under the reader's own id. */
 function renamed(reader: Reader): CollectedTaker {
   return {
-    whole: (text) => {
-      const answer = readAnswer(text, carriedId);
+    whole: (body) => {
+      const answer = readAnswer(body.toString("latin1"), carriedId);
       reader.done(answer === undefined ? "badAnswer" : "answered");
       if (answer === undefined) reader.sink.text(errorText(reader.id, failureError("badAnswer")), "gateway");
       else if (answer.kind === "result") reader.sink.text(resultText(reader.id, answer.json), "node");

@@ -1,11 +1,8 @@
 import type { Socket } from "node:net";
 import type { AnswerSink } from "../dispatch/answer-sink.ts";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
-import type { Outbox } from "../wire/outbox.ts";
+import { outboxBytes, type Outbox } from "../wire/outbox.ts";
 import type { FastAnswerContext, FastAnswerHeads } from "./fast-answer.ts";
-
-/** Longest body that is written as a text together with its head; longer ones are written as bytes. */
-const textBytes = 8_192;
 
 const chunkEnd = Buffer.from("\r\n");
 const lastChunk = Buffer.from("0\r\n\r\n");
@@ -30,7 +27,7 @@ export function makeFastSink(
   return {
     text: (json, source) => {
       const head = heads.whole(source, json.length, context());
-      if (json.length <= textBytes) outbox.write(socket, head + json);
+      if (head.length + json.length <= outboxBytes) outbox.write(socket, head + json);
       else {
         outbox.flush();
         backlog.write(Buffer.from(head + json, "latin1"));
@@ -39,7 +36,7 @@ export function makeFastSink(
     },
     bytes: (body, source) => {
       const head = heads.whole(source, body.length, context());
-      if (body.length <= textBytes) outbox.write(socket, head + body.toString("latin1"));
+      if (head.length + body.length <= outboxBytes) outbox.writeBytes(socket, head, body);
       else {
         outbox.flush();
         backlog.write(joined(head, body));

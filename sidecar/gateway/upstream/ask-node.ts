@@ -16,8 +16,8 @@ export function askNode(
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
     const none = () => resolve(undefined);
-    const whole = (text: string) => {
-      const answer = readAnswer(text, "1");
+    const whole = (body: Buffer) => {
+      const answer = readAnswer(body.toString("latin1"), "1");
       resolve(answer?.kind === "result" ? answer.json : undefined);
     };
     pool.send({

@@ -1,48 +1,81 @@
 import type { Socket } from "node:net";
 
-/** Texts that wait at most, and their length together; beyond either they are written at once. */
-const waitingTexts = 128;
+/** Pieces that wait at most, and their length together; beyond either they are written at once. */
+const waitingPieces = 128;
 const waitingBytes = 262_144;
 
 /**
- * Short texts on their way to sockets. They are written together once the event loop has read what had come, not one after each
+ * Short messages on their way to sockets. They are written together once the event loop has read what had come, not one after each
  * read: a write wakes its receiver, which costs more than the write itself when the receiver has just gone to sleep again, and
- * what reads and what writes stay in the processor's caches. A text alone goes out in the same turn of the loop.
+ * what reads and what writes stay in the processor's caches. A message alone goes out in the same turn of the loop.
  */
 export type Outbox = Readonly<{
   /** Writes a binary string; in the order of calls. */
   write: (socket: Socket, text: string) => void;
+  /** Writes a binary string and bytes after it, which are copied. */
+  writeBytes: (socket: Socket, text: string, bytes: Buffer) => void;
   /** Writes what waits, at once: before a socket is written to, ended or given away by other means. */
   flush: () => void;
 }>;
 
+/** Longest message that should wait here; a longer one is written by whoever counts what its reader does not take. */
+export const outboxBytes = 9_216;
+
 /** Makes an empty outbox. */
 export function makeOutbox(): Outbox {
   const sockets: Socket[] = [];
-  const texts: string[] = [];
+  /** For each socket a text, or where in `copied` its bytes end; they begin where the ones before end. */
+  const pieces: (string | number)[] = [];
+  let copied: Buffer | undefined;
+  let copiedTo = 0;
   let bytes = 0;
   let isArmed = false;
 
   const flush = () => {
-    for (let at = 0; at < sockets.length; at += 1) sockets[at]?.write(texts[at] ?? "", "latin1");
+    let start = 0;
+    let isHeld = false;
+    for (let at = 0; at < sockets.length; at += 1) {
+      const socket = sockets[at];
+      const piece = pieces[at] ?? "";
+      if (socket === undefined) continue;
+      if (typeof piece === "string") socket.write(piece, "latin1");
+      else {
+        if (copied !== undefined) socket.write(copied.subarray(start, piece));
+        start = piece;
+        isHeld ||= socket.writableLength > 0;
+      }
+    }
+    // What a socket could not send on at once stays its own.
+    if (isHeld) copied = undefined;
     sockets.length = 0;
-    texts.length = 0;
+    pieces.length = 0;
+    copiedTo = 0;
     bytes = 0;
   };
   const atTurnsEnd = () => {
     isArmed = false;
     flush();
   };
+  const add = (socket: Socket, piece: string | number, length: number) => {
+    sockets.push(socket);
+    pieces.push(piece);
+    bytes += length;
+    if (sockets.length >= waitingPieces || bytes >= waitingBytes) flush();
+    else if (!isArmed) {
+      isArmed = true;
+      setImmediate(atTurnsEnd);
+    }
+  };
   return {
-    write: (socket, text) => {
-      sockets.push(socket);
-      texts.push(text);
-      bytes += text.length;
-      if (sockets.length >= waitingTexts || bytes >= waitingBytes) flush();
-      else if (!isArmed) {
-        isArmed = true;
-        setImmediate(atTurnsEnd);
-      }
+    write: (socket, text) => add(socket, text, text.length),
+    writeBytes: (socket, text, body) => {
+      const length = text.length + body.length;
+      if (copiedTo + length > waitingBytes) flush();
+      copied ??= Buffer.allocUnsafeSlow(waitingBytes);
+      copied.write(text, copiedTo, "latin1");
+      copied.set(body, copiedTo + text.length);
+      copiedTo += length;
+      add(socket, copiedTo, length);
     },
     flush,
   };

@@ -1,0 +1,64 @@
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { makeOutbox, outboxBytes } from "./outbox.ts";
+
+const server = createServer();
+beforeAll(async () => {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+});
+afterAll(() => server.close());
+
+/** Both ends of a new connection. */
+async function pair(): Promise<Readonly<{ near: Socket; far: Socket }>> {
+  const taken = once(server, "connection") as Promise<[Socket]>;
+  const near = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  await once(near, "connect");
+  const [far] = await taken;
+  return { near, far };
+}
+
+test("texts and bytes come out in their order, each at its own socket", async () => {
+  const [one, two] = [await pair(), await pair()];
+  const outbox = makeOutbox();
+  outbox.write(one.near, "a");
+  outbox.writeBytes(two.near, "head ", Buffer.from("body"));
+  outbox.writeBytes(one.near, "b", Buffer.from("c"));
+  outbox.write(one.near, "\xe9");
+  outbox.flush();
+  one.near.end();
+  two.near.end();
+  expect((await buffer(one.far)).toString("latin1")).toBe("abc\xe9");
+  expect((await buffer(two.far)).toString("latin1")).toBe("head body");
+});
+
+test("bytes are copied: what they came in may be written over at once", async () => {
+  const { near, far } = await pair();
+  const outbox = makeOutbox();
+  const bytes = Buffer.from("kept");
+  outbox.writeBytes(near, "", bytes);
+  bytes.fill("x");
+  outbox.flush();
+  near.end();
+  expect((await buffer(far)).toString()).toBe("kept");
+});
+
+test("what a slow reader has not taken yet stays as it was, whatever is written meanwhile", async () => {
+  const [slow, quick] = [await pair(), await pair()];
+  const outbox = makeOutbox();
+  const count = 2_000;
+  quick.far.resume();
+  for (let index = 0; index < count; index += 1) {
+    outbox.writeBytes(slow.near, "", Buffer.alloc(outboxBytes, index % 256));
+    outbox.writeBytes(quick.near, "", Buffer.alloc(outboxBytes, 0xff));
+  }
+  outbox.flush();
+  slow.near.end();
+  quick.near.end();
+  const received = await buffer(slow.far);
+  expect(received.length).toBe(count * outboxBytes);
+  const expected = Buffer.concat(Array.from({ length: count }, (_, index) => Buffer.alloc(outboxBytes, index % 256)));
+  expect(received.equals(expected)).toBe(true);
+});
