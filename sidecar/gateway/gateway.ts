@@ -6,6 +6,7 @@ import { makeAnswerCache, type AnswerCache } from "./cache/answer-cache.ts";
 import { makeHead, type Head } from "./cache/head.ts";
 import { startListeners, type Listeners } from "./listener/listeners.ts";
 import { makeCallHandler } from "./dispatch/call-handler.ts";
+import { makeMessageCharge } from "./dispatch/large-message.ts";
 import { makeMessageHandler } from "./dispatch/message-handler.ts";
 import { makeNodeReads } from "./dispatch/node-reads.ts";
 import { makeLoadGate, type LoadGate } from "./limits/load-gate.ts";
@@ -69,7 +70,7 @@ export async function startGateway(
     { now, becameBusy: preferSpeed },
   );
   const { tracing } = starting.use(await startTracing(settings.tracing, { log }));
-  const handle = makeCallHandler({
+  const calls = {
     policy,
     limiter: starting.use(await startRateLimiter(settings.rateStore, { log, now })),
     gate,
@@ -83,14 +84,17 @@ export async function startGateway(
     meter,
     openRpc: openRpcTexts(),
     now,
-  });
+  };
   const nodeBatches = makeNodeBatches(
     { items: settings.upstream.batchItems, responseBytes: settings.upstream.batchResponseBytes },
     { pool: upstream.pool, log, now },
   );
+  const turns = { now, later: (run: () => void) => void setImmediate(run) };
+  const handle = makeCallHandler(calls);
+  const charge = makeMessageCharge(calls);
   const listeners = await startListeners(settings, {
     policy,
-    handle: makeMessageHandler({ policy, handle, gate, nodeBatches, tracing, now }),
+    handle: makeMessageHandler({ policy, handle, gate, nodeBatches, charge, tracing, turns }),
     hub: upstream.hub,
     memory,
     blockAgeMs: head.blockAgeMs,

@@ -8,8 +8,12 @@ import type { KnownHead } from "../limits/block-range.ts";
  */
 export type CacheScope = "none" | "head" | "ever";
 
+/** Longest parameters of a call whose answer is used again: to find longer ones takes longer than they are worth. */
+export const knownParamsBytes = 65_536;
+
 /** The scope of the answer to a call; `params` is the JSON text of an array. */
 export function cacheScope(method: Method, params: string, head: KnownHead | undefined): CacheScope {
+  if (params.length > knownParamsBytes) return "none";
   const { cache } = method;
   switch (cache.kind) {
     case "none":

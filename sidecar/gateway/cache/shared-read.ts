@@ -25,7 +25,7 @@ export type ReadMoment = Readonly<{
 
 /** What all shared reads need, and tell. */
 export type SharedReadOwner = Readonly<{
-  pool: NodePool;
+  pool: Pick<NodePool, "send">;
   /** Largest answer that is shared. */
   limitBytes: number;
   /** Nobody can join any more. */

@@ -1,5 +1,5 @@
 import type { Method, ParamLimit } from "./method.ts";
-import { never, nodeMethod } from "./method-parts.ts";
+import { listParamsBytes, never, nodeMethod, searchedParamsBytes, unknownParamsBytes } from "./method-parts.ts";
 
 /**
  * A method that the specification lacks, as the operator's settings add it or let it through. It is sent to the node once at most,
@@ -16,6 +16,7 @@ export function addedMethod(name: string): Method {
     cache: never,
     repeatable: false,
     costUnits: 50,
+    paramsBytes: paramsBytesOf(limit),
     ...(limit === undefined ? {} : { limit }),
   });
 }
@@ -24,4 +25,9 @@ export function addedMethod(name: string): Method {
 function limitOf(name: string): ParamLimit | undefined {
   if (name === "eth_newFilter") return { kind: "logsAtOnce" };
   return name.startsWith("debug_trace") ? { kind: "lastTracer" } : undefined;
+}
+
+function paramsBytesOf(limit: ParamLimit | undefined): number {
+  if (limit?.kind === "lastTracer") return searchedParamsBytes;
+  return limit === undefined ? unknownParamsBytes : listParamsBytes;
 }

@@ -38,6 +38,9 @@ function changed(method: Method, change: MethodChange): Method {
     audience: change.audience ?? method.audience,
     costUnits: change.costUnits ?? method.costUnits,
     timeoutMs: change.timeoutMs ?? method.timeoutMs,
+    ...((change.paramsBytes ?? method.paramsBytes) === undefined
+      ? {}
+      : { paramsBytes: change.paramsBytes ?? method.paramsBytes }),
     cache: change.cache === false ? never : method.cache,
     answeredBy: method.answeredBy === "nobody" && change.audience !== undefined ? "node" : method.answeredBy,
   };

@@ -11,6 +11,7 @@ import {
   nodeMethod,
   perHead,
   transactionHash,
+  listParamsBytes,
 } from "./method-parts.ts";
 
 /** Specification, "Standard methods": what reads blocks, transactions and logs, and what subscribes to them. */
@@ -94,6 +95,7 @@ export const chainMethods: readonly Method[] = [
     result: "array of log entries",
     limit: { kind: "logs" },
     cache: { kind: "logs" },
+    paramsBytes: listParamsBytes,
     costUnits: 75,
     timeoutMs: 20_000,
   }),
@@ -108,6 +110,7 @@ export const chainMethods: readonly Method[] = [
     audience: "public",
     answeredBy: "gateway",
     cache: never,
+    paramsBytes: listParamsBytes,
     costUnits: 10,
     timeoutMs: 10_000,
     repeatable: false,

@@ -11,6 +11,8 @@ import {
   perHead,
   tracerOptions,
   transactionHash,
+  dataParamsBytes,
+  listParamsBytes,
 } from "./method-parts.ts";
 
 const traceTimeoutMs = 30_000;
@@ -38,6 +40,7 @@ export const debugMethods: readonly Method[] = [
     result: "trace object",
     limit: { kind: "tracer", at: 2, overrides: true },
     cache: byBlock(1),
+    paramsBytes: dataParamsBytes,
     costUnits: 150,
     timeoutMs: traceTimeoutMs,
   }),
@@ -95,6 +98,7 @@ export const debugMethods: readonly Method[] = [
     result: "array of traces",
     limit: { kind: "traceRange" },
     cache: { kind: "logs" },
+    paramsBytes: listParamsBytes,
     costUnits: 300,
     timeoutMs: traceTimeoutMs,
   }),

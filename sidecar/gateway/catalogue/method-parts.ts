@@ -23,6 +23,13 @@ export function byBlock(at: number): CacheRule {
   return { kind: "block", at };
 }
 
+/** Parameters of calls with data: a contract's code, many calls in one, state overrides; of lists; of a method that nobody knows. */
+export const dataParamsBytes = 524_288;
+export const listParamsBytes = 131_072;
+export const unknownParamsBytes = 65_536;
+/** The same of one whose parameters are looked through for a tracer. */
+export const searchedParamsBytes = 16_384;
+
 type Given = Pick<Method, "name" | "summary" | "params" | "result" | "cache" | "costUnits"> & Partial<Method>;
 
 /** A method that the node answers; public, a mere question and 10 seconds unless told otherwise. */

@@ -56,6 +56,8 @@ export type Method = Readonly<{
   /** JSON text of the constant that the gateway answers with. */
   constant?: string;
   limit?: ParamLimit;
+  /** Largest JSON text of its parameters, in bytes; absent: what `limits.paramsBytes` says. */
+  paramsBytes?: number;
   /** Compute units that one call costs its caller. */
   costUnits: number;
   cache: CacheRule;

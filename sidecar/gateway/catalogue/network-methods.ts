@@ -1,5 +1,5 @@
 import type { Method } from "./method.ts";
-import { account, never, nodeMethod, whileConnected } from "./method-parts.ts";
+import { account, never, nodeMethod, whileConnected, dataParamsBytes } from "./method-parts.ts";
 
 /** Specification, "Network, web3, pool methods", and the gateway's own description of itself. */
 export const networkMethods: readonly Method[] = [
@@ -49,6 +49,7 @@ export const networkMethods: readonly Method[] = [
     audience: "private",
     cache: never,
     whileBehind: true,
+    paramsBytes: dataParamsBytes,
     costUnits: 10,
   }),
   nodeMethod({

@@ -8,6 +8,7 @@ const columns = [
   "Audience",
   "Answered by",
   "Limit",
+  "Params",
   "Units",
   "Cached",
   "Time limit",
@@ -26,6 +27,8 @@ export function methodReference(): string {
     "listener that has it first: the public one has `public` methods, the private one `private` ones as well, the internal one all.",
     "Settings (`gateway.methods`) move, change, remove (`audience: nobody`) and add methods. What is added is asked for once at most;",
     "`eth_newFilter` has the cap of `eth_getLogs` then, and `debug_trace…` has to name `callTracer` in its last parameter.",
+    "The parameters of a call may have as many bytes as stands under Params, else 4 KiB (`gateway.limits.paramsBytes`); an added method's 64 KiB.",
+    "Each whole KiB of a call costs 2 units more (`gateway.rateLimit.unitsPerKiB`).",
     "",
     line(columns),
     `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`,
@@ -35,8 +38,8 @@ export function methodReference(): string {
 }
 
 function cells(method: Method): readonly string[] {
-  const { name, params, result, audience, answeredBy, limit, costUnits, cache, timeoutMs, webSocketOnly, whileBehind } =
-    method;
+  const { name, params, result, audience, answeredBy, limit, paramsBytes, costUnits, cache, timeoutMs } = method;
+  const { webSocketOnly, whileBehind } = method;
   return [
     `\`${name}\``,
     params.map((param) => `${param.name}${param.optional === true ? "?" : ""}`).join(", ") || "none",
@@ -44,6 +47,7 @@ function cells(method: Method): readonly string[] {
     audience,
     answeredBy,
     webSocketOnly === true ? "WebSocket only" : limitText(limit),
+    paramsBytes === undefined ? "" : `${paramsBytes / 1_024} KiB`,
     String(costUnits),
     cacheText(cache),
     answeredBy === "node" ? `${timeoutMs / 1_000} s` : "",

@@ -9,6 +9,8 @@ import {
   optionalBlock,
   perHead,
   whileConnected,
+  dataParamsBytes,
+  listParamsBytes,
 } from "./method-parts.ts";
 
 /** Specification, "Standard methods": what reads the chain's state and takes transactions. */
@@ -105,6 +107,7 @@ export const stateMethods: readonly Method[] = [
     params: [account, { name: "storageKeys", shape: "storageKeys" }, block],
     result: "proof object",
     cache: byBlock(2),
+    paramsBytes: listParamsBytes,
     costUnits: 40,
   }),
   nodeMethod({
@@ -115,6 +118,7 @@ export const stateMethods: readonly Method[] = [
     cache: never,
     repeatable: false,
     whileBehind: true,
+    paramsBytes: dataParamsBytes,
     costUnits: 40,
   }),
   nodeMethod({
@@ -123,6 +127,7 @@ export const stateMethods: readonly Method[] = [
     params: [callObject, block],
     result: "data",
     cache: byBlock(1),
+    paramsBytes: dataParamsBytes,
     costUnits: 26,
   }),
   nodeMethod({
@@ -131,6 +136,7 @@ export const stateMethods: readonly Method[] = [
     params: [callObject, optionalBlock],
     result: "quantity",
     cache: byBlock(1),
+    paramsBytes: dataParamsBytes,
     costUnits: 40,
   }),
   nodeMethod({
@@ -139,6 +145,7 @@ export const stateMethods: readonly Method[] = [
     params: [callObject, block],
     result: "access list result",
     cache: byBlock(1),
+    paramsBytes: dataParamsBytes,
     costUnits: 40,
   }),
 ];

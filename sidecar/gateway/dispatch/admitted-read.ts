@@ -1,3 +1,4 @@
+import { knownParamsBytes } from "../cache/cache-scope.ts";
 import type { Method } from "../catalogue/method.ts";
 import { resultText } from "../envelope/answer-text.ts";
 import { rpcErrors, type RpcError } from "../envelope/rpc-error.ts";
@@ -19,7 +20,7 @@ export function readOne(work: Work, method: Method, params: string, key: string)
   const { reads } = dependencies;
   const { overload } = work.policy.settings;
   const unfit = whyUnfit(work, method);
-  const cached = cachedAnswer(reads, { method, key, unfit });
+  const cached = params.length > knownParamsBytes ? undefined : cachedAnswer(reads, { method, key, unfit });
   if (cached !== undefined) {
     ended(work, "cache");
     work.sink.text(resultText(work.id, cached), "cache");

@@ -3,6 +3,7 @@ import type { BadCall, Call } from "../envelope/call.ts";
 import { rpcErrors } from "../envelope/rpc-error.ts";
 import type { AnswerFlow, AnswerSink } from "./answer-sink.ts";
 import { makeBatchWriter } from "./batch-writer.ts";
+import type { Turns } from "./turns.ts";
 import { textSink, type NoText, type TextAnswer } from "./text-sink.ts";
 
 /** Bounds of a batch under way. */
@@ -15,15 +16,22 @@ export type BatchLimits = Readonly<{
   responseBytes: number;
 }>;
 
+/** What a batch is answered with. */
+export type BatchDependencies = Readonly<{
+  handle: (call: Call | BadCall, sink: AnswerSink) => AnswerFlow;
+  sink: AnswerSink;
+  turns: Turns;
+}>;
+
 /**
  * Answers the calls of a batch, in their order; those that finish early wait for their turn, and no call starts further ahead than it may.
- * Notifications are run and have no entry; when nothing has an entry the answer is empty text. Answers beyond
- * `responseBytes` are replaced by errors, as geth does it.
+ * Calls that are answered at once are left for a later turn of the event loop when they take too long together. Notifications are run and
+ * have no entry; when nothing has an entry the answer is empty text. Answers beyond `responseBytes` are replaced by errors, as geth does it.
  */
 export function runBatch(
   calls: readonly (Call | BadCall)[],
   limits: BatchLimits,
-  { handle, sink }: Readonly<{ handle: (call: Call | BadCall, sink: AnswerSink) => AnswerFlow; sink: AnswerSink }>,
+  { handle, sink, turns }: BatchDependencies,
 ): AnswerFlow {
   const writer = makeBatchWriter(calls.length, limits.responseBytes, sink);
   const flows = new Map<number, AnswerFlow>();
@@ -54,17 +62,19 @@ export function runBatch(
     state.firstAfterTurn = turn + 1;
     return true;
   };
+  const step = () => {
+    const call = writer.flush() ? calls[state.next] : undefined;
+    state.isRunning = call !== undefined && mayStart(call);
+    if (call === undefined || !state.isRunning) return false;
+    state.next += 1;
+    start(state.next - 1, call);
+    return true;
+  };
   const run = () => {
-    // An answer that comes at once calls back into here; the loop sees what it changed.
+    // An answer that comes at once, or before a later turn, calls back into here; the steps see what it changed.
     if (state.isRunning || state.isCancelled) return;
     state.isRunning = true;
-    while (writer.flush()) {
-      const call = calls[state.next];
-      if (call === undefined || !mayStart(call)) break;
-      state.next += 1;
-      start(state.next - 1, call);
-    }
-    state.isRunning = false;
+    turns.run(step, () => state.isCancelled);
   };
   run();
   return {

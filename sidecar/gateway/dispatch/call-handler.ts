@@ -3,7 +3,7 @@ import { goneTier } from "../callers/caller.ts";
 import { methodFor } from "../callers/method-for-caller.ts";
 import { resultText } from "../envelope/answer-text.ts";
 import { callKey, isBad, type BadCall, type Call } from "../envelope/call.ts";
-import { methodNotFound, rpcErrors } from "../envelope/rpc-error.ts";
+import { methodNotFound, paramsTooLarge, rpcErrors } from "../envelope/rpc-error.ts";
 import { checkParams } from "../limits/check-params.ts";
 import { logsCap, traceCap } from "../policy/policy.ts";
 import { readInPieces, readOne, whyUnfit } from "./admitted-read.ts";
@@ -23,13 +23,14 @@ export function makeCallHandler(dependencies: CallDependencies): CallHandler {
     const tier = policy.tiers.get(context.caller.tierName) ?? goneTier;
     const method = isBad(call) ? undefined : methodFor(policy, tier, call.method, context.caller);
     const work = { dependencies, policy, tier, call, id: call.id ?? "null", method, context, sink };
-    return charged(work, method?.costUnits ?? 1, admit);
+    const kib = context.hasPaidBytes === true ? 0 : (call.kib ?? 0);
+    return charged(work, (method?.costUnits ?? 1) + kib * policy.settings.rateLimit.unitsPerKiB, admit);
   };
 }
 
 function admit(work: Work): AnswerFlow {
   const { call, method } = work;
-  if (isBad(call)) return failed(work, call.error, call.error === rpcErrors.batchTooLarge ? "batch" : undefined);
+  if (isBad(call)) return failed(work, call.error, call.limit);
   if (method === undefined) return failed(work, methodNotFound(call.method));
   const { subscriptions } = work.context;
   if (method.webSocketOnly === true && subscriptions === undefined) {
@@ -37,6 +38,10 @@ function admit(work: Work): AnswerFlow {
   }
   const params = call.params ?? "[]";
   if (params.charCodeAt(0) !== 0x5b) return failed(work, rpcErrors.nonArrayParams);
+  const paramsBytes = method.paramsBytes ?? work.policy.settings.limits.paramsBytes;
+  if (params.length > paramsBytes) {
+    return failed(work, paramsTooLarge(method.name, params.length, paramsBytes), "message");
+  }
   if (method.webSocketOnly === true && subscriptions !== undefined) {
     if (whyUnfit(work, method) === rpcErrors.anotherChain) return unanswered(work, rpcErrors.anotherChain);
     void tellSubscription(work, subscriptions.answer(method.name, params));

@@ -36,6 +36,8 @@ export type CallDependencies = Readonly<{
 export type CallContext = Readonly<{
   caller: Caller;
   startedAt: number;
+  /** Whether the bytes of the call were charged with its message. */
+  hasPaidBytes?: boolean | undefined;
   traceContext: TraceContext | undefined;
   requestId?: string | undefined;
   /** The call's trace, when traces are made. */

@@ -10,7 +10,10 @@ import { messageBytes } from "../testing/generated-messages.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { finishedFlow } from "./answer-sink.ts";
 import { makeCallHandler } from "./call-handler.ts";
+import { makeMessageCharge } from "./large-message.ts";
 import { makeMessageHandler } from "./message-handler.ts";
+import type { NodeRead } from "./node-read.ts";
+import type { Reader } from "./reader.ts";
 import { textSink } from "./text-sink.ts";
 
 const generous = {
@@ -21,15 +24,23 @@ const generous = {
   concurrency: 100,
 };
 
-const now = () => 0;
+type Given = Readonly<{
+  /** Milliseconds that go by with each look at the clock. */
+  lookMs?: number;
+  limits?: object;
+  tier?: object;
+}>;
 
-function startHandler() {
-  const policy = makePolicy(testSettings({ tiers: { public: generous }, limits: { batchItems: 20, depth: 40 } }));
+function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier }: Given = {}) {
+  const policy = makePolicy(testSettings({ tiers: { public: { ...generous, ...tier } }, limits }));
+  let atMs = 0;
+  const now = () => (atMs += lookMs);
+  const waiting: (() => void)[] = [];
   const head = makeHead({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
   head.advance({ number: 1_000n, hash: '"0x1"' });
   const gate = makeLoadGate({ loopDelayMs: () => 0 });
   const passed: string[] = [];
-  const handle = makeCallHandler({
+  const calls = {
     policy: () => policy,
     limiter: processRateLimiter({ clients: 10 }, { now }),
     gate,
@@ -38,7 +49,7 @@ function startHandler() {
     reads: {
       cached: () => undefined,
       lasting: () => undefined,
-      read: ({ key }, reader) => {
+      read: ({ key }: NodeRead, reader: Reader) => {
         passed.push(key);
         reader.done("answered");
         const { id, sink } = reader;
@@ -47,22 +58,51 @@ function startHandler() {
       },
     },
     meter: { call: () => undefined, node: () => undefined, limited: () => undefined },
-    nodeFitness: () => "fit",
+    nodeFitness: () => "fit" as const,
     openRpc: openRpcTexts(),
     now,
-  });
+  };
   const nodeBatches = { items: () => 1, open: () => ({ send: () => finishedFlow }) };
-  const messages = { policy: () => policy, handle, gate, nodeBatches, tracing: undefined, now };
-  const handleMessage = makeMessageHandler(messages);
+  const handleMessage = makeMessageHandler({
+    policy: () => policy,
+    handle: makeCallHandler(calls),
+    gate,
+    nodeBatches,
+    charge: makeMessageCharge(calls),
+    tracing: undefined,
+    turns: { now, later: (run) => void waiting.push(run) },
+  });
   const caller = { key: "a", listener: "public" as const, tierName: "public" };
-  const ask = (body: Buffer) => {
+  const begin = (body: Buffer) => {
     const texts: string[] = [];
     const sink = textSink(10_000_000, (answer) => texts.push(typeof answer === "string" ? answer : answer.text));
-    handleMessage(body, { caller, traceContext: undefined }, sink);
+    const flow = handleMessage(body, { caller, traceContext: undefined }, sink);
+    return { texts, flow };
+  };
+  /** Makes the later turns, and counts them. */
+  const turn = () => {
+    let turns = 0;
+    for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
+      run();
+      turns += 1;
+    }
+    return turns;
+  };
+  const ask = (body: Buffer) => {
+    const { texts } = begin(body);
+    turn();
     return texts;
   };
-  return { ask, passed, gate };
+  return { ask, begin, turn, passed, gate };
 }
+
+const balance = (size: number) => `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":["${"x".repeat(size)}"]}`;
+
+const refusal = (bytes: number, limit: number, method: string) =>
+  `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"params too large: ${bytes} bytes, limited to ${limit} bytes for ${method}"}}`;
+
+const batchOf = (count: number, size: number) =>
+  Buffer.from(`[${Array.from({ length: count }, () => balance(size)).join(",")}]`);
 
 describe("the message handler", () => {
   it("answers whatever comes once, with JSON-RPC or with nothing, and lets no call stay under way", () => {
@@ -85,4 +125,52 @@ describe("the message handler", () => {
       { numRuns: Number(process.env["GATEHOUSE_FUZZ_RUNS"] ?? 5_000), seed },
     );
   }, 3_600_000);
+
+  it("reads and answers a long batch in turns, and a short one at once while that is quick", () => {
+    const slow = startHandler({ lookMs: 1, limits: {} });
+    const long = slow.begin(batchOf(100, 1_000));
+    expect(long.texts).toEqual([]);
+    expect(slow.turn()).toBeGreaterThan(50);
+    expect((JSON.parse(long.texts[0]!) as object[]).length).toBe(100);
+    const short = slow.begin(batchOf(20, 10));
+    expect(slow.turn()).toBeGreaterThan(5);
+    expect((JSON.parse(short.texts[0]!) as object[]).length).toBe(20);
+    const quick = startHandler();
+    expect(quick.begin(batchOf(20, 10)).texts).toHaveLength(1);
+  });
+
+  it("gives a long message up when its reader goes, in the middle of reading or of answering", () => {
+    for (const turnsBefore of ["none", "some"]) {
+      const { begin, turn, passed, gate } = startHandler({ lookMs: 1, limits: {} });
+      const { texts, flow } = begin(batchOf(100, 1_000));
+      if (turnsBefore === "none") flow.cancel();
+      flow.resume();
+      flow.cancel();
+      turn();
+      expect([texts, passed, gate.callsInFlight()]).toEqual([[], [], 0]);
+    }
+  });
+
+  it("charges each whole KiB of a call, and a long message before any of it is read", () => {
+    const tier = { computeUnitsPerSecond: 0.001, computeUnitBurst: 26 + 2 * 60 };
+    const single = startHandler({ tier });
+    expect(single.ask(Buffer.from(balance(30_000)))[0]).toContain('"result"');
+    expect(single.ask(Buffer.from(balance(34_000)))[0]).toMatch(
+      /"id":1,.*"code":-32005,"message":"rate limit exceeded/,
+    );
+    expect(single.ask(Buffer.from(balance(10)))[0]).toContain('"result"');
+    const long = startHandler({ tier: { ...tier, computeUnitBurst: 200 }, limits: {} });
+    expect(long.ask(Buffer.concat([Buffer.from("no JSON"), Buffer.alloc(90_000)]))[0]).toContain("parse error");
+    expect(long.ask(batchOf(2, 40_000))[0]).toMatch(/"id":null,.*"code":-32005,"message":"rate limit exceeded/);
+  });
+
+  it("refuses parameters that are longer than the method can need, by the method's name", () => {
+    const { ask } = startHandler({ limits: {} });
+    const call = (method: string, size: number) =>
+      ask(Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":["${"x".repeat(size - 4)}"]}`))[0];
+    expect(call("eth_getBalance", 4_096)).toContain('"result"');
+    expect(call("eth_getBalance", 4_097)).toBe(refusal(4_097, 4_096, "eth_getBalance"));
+    expect(call("eth_getLogs", 131_073)).toBe(refusal(131_073, 131_072, "eth_getLogs"));
+    expect(call("eth_sendRawTransaction", 500_000)).toContain('"result"');
+  });
 });

@@ -1,4 +1,5 @@
 import type { Caller } from "../callers/caller.ts";
+import type { Message } from "../envelope/call.ts";
 import { makeMessageReader } from "../envelope/known-messages.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
 import { tracedFlow, tracedSink, type Tracing } from "../observe/tracing.ts";
@@ -8,8 +9,10 @@ import { discardedAnswer, finishedFlow, type AnswerFlow, type AnswerSink } from 
 import { runBatch } from "./batch.ts";
 import { batchWay } from "./batch-way.ts";
 import type { CallHandler } from "./call-handler.ts";
+import { largeBytes, readInTurns, type MessageCharge } from "./large-message.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
+import { makeTurns, type TurnSource } from "./turns.ts";
 
 /** What came with a message beside its bytes. */
 export type MessageContext = Readonly<{
@@ -29,23 +32,32 @@ export type MessageDependencies = Readonly<{
   handle: CallHandler;
   gate: LoadGate;
   nodeBatches: NodeBatches;
+  charge: MessageCharge;
   tracing: Tracing | undefined;
-  now: () => number;
+  turns: TurnSource;
 }>;
 
-/** Makes the handler of messages: single calls, notifications and batches. */
+/**
+ * Makes the handler of messages: single calls, notifications and batches. Short ones are read at once; the bytes of long ones are charged
+ * first, and they are read in turns.
+ */
 export function makeMessageHandler(dependencies: MessageDependencies): MessageHandler {
-  const { policy, handle, tracing, now } = dependencies;
+  const { policy, handle, charge, tracing, turns } = dependencies;
   const readMessage = makeMessageReader();
-  return (body, origin, sink) => {
-    const { limits } = policy().settings;
+  const batchTurns = makeTurns(turns);
+
+  const answer = (
+    message: Message,
+    origin: MessageContext,
+    { came, sink }: Readonly<{ came: Came; sink: AnswerSink }>,
+  ) => {
     const { caller, traceContext, requestId, subscriptions } = origin;
-    const startedAt = now();
-    const message = readMessage(body, limits);
+    const common = { caller, ...came, traceContext, requestId, subscriptions };
     if (message.kind === "batch") {
+      const { limits } = policy().settings;
       const trace = tracing?.batch(origin, message.calls.length);
       const way = batchWay(policy(), caller, dependencies);
-      const context = { caller, startedAt, traceContext, requestId, trace: undefined, subscriptions, batch: way.batch };
+      const context = { ...common, trace: undefined, batch: way.batch };
       const flow = runBatch(
         message.calls,
         { ahead: way.ahead, responseBytes: limits.batchResponseBytes },
@@ -53,15 +65,29 @@ export function makeMessageHandler(dependencies: MessageDependencies): MessageHa
           handle: (call, itemSink) =>
             handle(call, trace === undefined ? context : { ...context, trace: trace.call() }, itemSink),
           sink: trace === undefined ? sink : tracedSink(sink, trace),
+          turns: batchTurns,
         },
       );
       return trace === undefined ? flow : tracedFlow(flow, trace);
     }
-    const context = { caller, startedAt, traceContext, requestId, trace: tracing?.call(origin), subscriptions };
+    const context = { ...common, trace: tracing?.call(origin) };
     const { call } = message;
     if (call.id !== undefined) return handle(call, context, sink);
     handle(call, context, discardedAnswer);
     sink.text("", "gateway");
     return finishedFlow;
   };
+  return (body, origin, sink) => {
+    const { limits } = policy().settings;
+    const startedAt = turns.now();
+    if (body.length <= largeBytes) {
+      return answer(readMessage(body, limits), origin, { came: { startedAt, hasPaidBytes: false }, sink });
+    }
+    const came = { startedAt, hasPaidBytes: true };
+    return charge(body, { context: { ...origin, ...came }, sink }, () =>
+      readInTurns(body, limits, { turns, proceed: (message) => answer(message, origin, { came, sink }) }),
+    );
+  };
 }
+
+type Came = Readonly<{ startedAt: number; hasPaidBytes: boolean }>;

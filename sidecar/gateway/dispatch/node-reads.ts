@@ -45,7 +45,7 @@ const carriedId = "1";
 /** Makes the reads of one node. */
 export function makeNodeReads(
   options: NodeReadsOptions,
-  { pool, cache, head }: Readonly<{ pool: NodePool; cache: AnswerCache; head: Head }>,
+  { pool, cache, head }: Readonly<{ pool: Pick<NodePool, "send">; cache: AnswerCache; head: Head }>,
 ): NodeReads {
   const underWay = makeReadsUnderWay();
 

@@ -9,10 +9,18 @@ export type Call = Readonly<{
   params: string | undefined;
   /** The {@link callKey} of method and parameters as they are, when the call is known from before. */
   key?: string;
+  /** Whole KiB of the call; absent below one. */
+  kib?: number;
 }>;
 
 /** Something in the place of a call that is none; it gets an error with this id (JSON text). */
-export type BadCall = Readonly<{ id: string; error: RpcError }>;
+export type BadCall = Readonly<{
+  id: string;
+  error: RpcError;
+  /** The limit that refused it, when one did. */
+  limit?: "batch" | "message";
+  kib?: number;
+}>;
 
 /** What one request body or WebSocket message is. */
 export type Message =

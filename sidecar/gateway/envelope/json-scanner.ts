@@ -1,6 +1,6 @@
 /**
  * A validating scanner over the bytes of JSON text (RFC 8259) that builds no values, so that neither key collisions,
- * `__proto__` keys nor deep nesting of a request cost more than its bytes.
+ * `__proto__` keys nor deep nesting of a request cost more than its bytes. What costs more than its bytes, many small values, it counts.
  */
 
 const quote = 0x22;
@@ -15,8 +15,27 @@ const colon = 0x3a;
 /** What may follow a backslash, beside `u`. */
 const escapes: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
 
-/** What the scanner answers for text that is no JSON. */
+/** Bytes that stand for themselves in a string. */
+const plain = Uint8Array.from({ length: 256 }, (_, code) =>
+  Number(code >= 0x20 && code !== quote && code !== backslash),
+);
+
+/** Longest run of white space that is read; a longer one is no JSON here. */
+const spaceBytes = 65_536;
+
+/** What the scanner answers for text that is no JSON, and for text that is more than its budget allows. */
 export const notJson = -1;
+
+/**
+ * What a scan may still meet: values, keys and escapes, of which each costs many times what a byte of a string does, and bytes up to
+ * `endsAt`. A scan that ends with {@link notJson} and a negative count was over its budget.
+ */
+export type ScanBudget = { values: number; readonly endsAt: number };
+
+/** A budget for what is trusted, or was scanned before. */
+export function amplyBudgeted(): ScanBudget {
+  return { values: 0x3fffffff, endsAt: 0x3fffffff };
+}
 
 /** Whether these ASCII characters stand at `at`. */
 export function isAt(bytes: Uint8Array, at: number, characters: string): boolean {
@@ -26,28 +45,31 @@ export function isAt(bytes: Uint8Array, at: number, characters: string): boolean
   return true;
 }
 
-/** Offset of the first character at or after `at` that is no white space. */
+/** Offset of the first character at or after `at` that is no white space; after 64 KiB of it, of the next that is. */
 export function skipSpace(bytes: Uint8Array, at: number): number {
+  const end = at + spaceBytes;
   for (;;) {
     const code = bytes[at];
+    if (code === undefined || code > 0x20 || at === end) return at;
     if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;
     at += 1;
   }
 }
 
 /** Offset after the string that starts at `at`, or {@link notJson}. */
-export function skipString(bytes: Uint8Array, at: number): number {
+export function skipString(bytes: Uint8Array, at: number, budget: ScanBudget): number {
   if (bytes[at] !== quote) return notJson;
+  const { endsAt } = budget;
   at += 1;
   for (;;) {
-    const code = bytes[at] ?? 0;
+    while (at <= endsAt && plain[bytes[at] ?? 0] === 1) at += 1;
+    const code = bytes[at];
     if (code === quote) return at + 1;
-    if (code === backslash) {
-      const end = skipEscape(bytes, at + 1);
-      if (end === notJson) return notJson;
-      at = end;
-    } else if (code >= 0x20) at += 1;
-    else return notJson; // A control character, or the text's end.
+    budget.values = at > endsAt ? -1 : budget.values - 1;
+    // Else it is a control character, or the text's end.
+    const end = code === backslash && budget.values >= 0 ? skipEscape(bytes, at + 1) : notJson;
+    if (end === notJson) return notJson;
+    at = end;
   }
 }
 
@@ -90,10 +112,10 @@ function skipNumber(bytes: Uint8Array, start: number): number {
   return skipDigits(bytes, sign === 0x2b || sign === 0x2d ? at + 2 : at + 1);
 }
 
-function skipScalar(bytes: Uint8Array, at: number): number {
+function skipScalar(bytes: Uint8Array, at: number, budget: ScanBudget): number {
   switch (bytes[at]) {
     case quote:
-      return skipString(bytes, at);
+      return skipString(bytes, at, budget);
     case 0x74:
       return isAt(bytes, at, "true") ? at + 4 : notJson;
     case 0x66:
@@ -106,8 +128,9 @@ function skipScalar(bytes: Uint8Array, at: number): number {
 }
 
 /** Offset of the value after the key that starts at `at`, or {@link notJson}. */
-export function skipKey(bytes: Uint8Array, at: number): number {
-  const end = skipString(bytes, at);
+export function skipKey(bytes: Uint8Array, at: number, budget: ScanBudget): number {
+  budget.values -= 1;
+  const end = skipString(bytes, at, budget);
   if (end === notJson) return notJson;
   const separator = skipSpace(bytes, end);
   return bytes[separator] === colon ? skipSpace(bytes, separator + 1) : notJson;
@@ -115,11 +138,14 @@ export function skipKey(bytes: Uint8Array, at: number): number {
 
 /**
  * Offset after the JSON value that starts at `at` (no white space before it), or {@link notJson}; also when arrays and objects
- * nest deeper than `maxDepth`.
+ * nest deeper than `maxDepth`, or the value is more than the budget allows.
  */
-export function skipValue(bytes: Uint8Array, at: number, maxDepth: number): number {
+export function skipValue(bytes: Uint8Array, at: number, maxDepth: number, budget: ScanBudget): number {
   const closers: number[] = [];
   for (;;) {
+    budget.values -= 1;
+    if (at > budget.endsAt) budget.values = -1;
+    if (budget.values < 0) return notJson;
     const code = bytes[at];
     if (code === openBrace || code === openBracket) {
       if (closers.length >= maxDepth) return notJson;
@@ -127,22 +153,22 @@ export function skipValue(bytes: Uint8Array, at: number, maxDepth: number): numb
       at = skipSpace(bytes, at + 1);
       if (bytes[at] !== closer) {
         closers.push(closer);
-        if (closer === closeBrace) at = skipKey(bytes, at);
+        if (closer === closeBrace) at = skipKey(bytes, at, budget);
         if (at === notJson) return notJson;
         continue;
       }
       at += 1;
     } else {
-      at = skipScalar(bytes, at);
+      at = skipScalar(bytes, at, budget);
       if (at === notJson) return notJson;
     }
-    at = skipClosers(bytes, at, closers);
+    at = skipClosers(bytes, at, closers, budget);
     if (at === notJson || closers.length === 0) return at;
   }
 }
 
 /** From the end of a value to the start of the next one in the innermost open container, closing those that end. */
-function skipClosers(bytes: Uint8Array, end: number, closers: number[]): number {
+function skipClosers(bytes: Uint8Array, end: number, closers: number[], budget: ScanBudget): number {
   let at = end;
   while (closers.length > 0) {
     const closer = closers.at(-1);
@@ -150,7 +176,7 @@ function skipClosers(bytes: Uint8Array, end: number, closers: number[]): number 
     const code = bytes[at];
     if (code === comma) {
       at = skipSpace(bytes, at + 1);
-      return closer === closeBrace ? skipKey(bytes, at) : at;
+      return closer === closeBrace ? skipKey(bytes, at, budget) : at;
     }
     if (code !== closer) return notJson;
     closers.pop();

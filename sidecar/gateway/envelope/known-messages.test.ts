@@ -8,7 +8,7 @@ import { callKey, isBad, type Message } from "./call.ts";
 import { makeMessageReader, type MessageReader } from "./known-messages.ts";
 import { readMessage } from "./read-message.ts";
 
-const limits = { batchItems: 3, depth: 32 };
+const limits = { batchItems: 3, depth: 32, callBytes: 4_096, callValues: 100 };
 /** Values in the place of an id: such as the reader knows by their digits, and such as look like them. */
 const ids = [
   "1",

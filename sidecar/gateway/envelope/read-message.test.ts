@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { readMessage } from "./read-message.ts";
+import { beginMessage, readMessage } from "./read-message.ts";
 
-const limits = { batchItems: 3, depth: 32 };
+const limits = { batchItems: 3, depth: 32, callBytes: 4_096, callValues: 100 };
 const read = (text: string) => readMessage(Buffer.from(text, "utf8"), limits);
-const invalid = (id: string) => ({ kind: "single", call: { id, error: { code: -32600, message: "invalid request" } } });
+const call = (params: string, id = "1") => `{"jsonrpc":"2.0","id":${id},"method":"m","params":${params}}`;
+const member = (at: number) => `"m${at}":1`;
+const invalid = (id: string, size?: { kib: number }) => ({
+  kind: "single",
+  call: { id, error: { code: -32600, message: "invalid request" }, ...size },
+});
 const parseError = { kind: "single", call: { id: "null", error: { code: -32700, message: "parse error" } } };
 
 describe("readMessage", () => {
@@ -76,5 +81,66 @@ describe("readMessage", () => {
     expect(read("[1,2,3,4]")).toMatchObject({
       call: { id: "null", error: { code: -32600, message: "batch too large" } },
     });
+  });
+
+  const tooLarge = {
+    kind: "single",
+    call: {
+      id: "null",
+      error: {
+        code: -32600,
+        message: "request too large: one call may have 4096 bytes, and 100 values, keys and escaped characters",
+      },
+      limit: "message",
+    },
+  };
+
+  it.each([
+    ["bytes", `["${"x".repeat(4_096)}"]`],
+    ["values", `[${"1,".repeat(100)}1]`],
+    ["empty lists", `[${"[],".repeat(100)}1]`],
+    ["keys", `[{${'"a":1,'.repeat(50)}"a":1}]`],
+    ["escapes", `["${"\\n".repeat(101)}"]`],
+  ])("refuses a call with too many %s, alone and in a batch", (_, params) => {
+    expect(read(call(params))).toEqual(tooLarge);
+    expect(read(`[${call("[]")},${call(params)}]`)).toEqual(tooLarge);
+  });
+
+  it("counts each call of a batch by itself", () => {
+    const large = call(`["${"x".repeat(3_000)}"${",1".repeat(80)}]`);
+    expect(read(`[${large},${large},${large}]`)).toMatchObject({ kind: "batch", calls: [{ kib: 3 }, { kib: 3 }, {}] });
+  });
+
+  it("reads a batch one call at a time", () => {
+    const reading = beginMessage(Buffer.from(`[${call("[]")},${call("[]")},2]`), limits);
+    expect([reading.next(), reading.next()]).toEqual([undefined, undefined]);
+    expect(reading.next()).toMatchObject({ kind: "batch", calls: [{ method: "m" }, { method: "m" }, { id: "null" }] });
+  });
+
+  it("takes an id of a KiB, and no longer one", () => {
+    expect(read(call("[]", `"${"x".repeat(1_022)}"`))).toMatchObject({ call: { method: "m" } });
+    expect(read(call("[]", `"${"x".repeat(1_023)}"`))).toEqual(invalid("null", { kib: 1 }));
+  });
+
+  it("reads no envelope of more than 64 members, nor a name or version that is longer than they can be", () => {
+    const roomy = { ...limits, callValues: 1_000 };
+    const withMembers = (count: number) => {
+      const others = Array.from({ length: count - 3 }, (_, at) => member(at)).join(",");
+      return readMessage(Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"m",${others}}`), roomy);
+    };
+    expect(withMembers(64)).toMatchObject({ call: { method: "m" } });
+    expect(withMembers(65)).toEqual(invalid("null"));
+    expect(read(`{"jsonrpc":"2.0","id":1,"method":"${"m".repeat(1_024)}"}`)).toEqual(invalid("1", { kib: 1 }));
+    expect(read(`{"jsonrpc":"2.0${'\\"'.repeat(40)}","id":1,"method":"m"}`)).toEqual(invalid("1"));
+    expect(read(`{"jsonrpc":"2.0","id":1,"method":"m","${"\\u006d".repeat(12)}\\"":1}`)).toMatchObject({
+      call: { method: "m" },
+    });
+  });
+
+  it("reads a long run of white space, and takes a longer one for no JSON", () => {
+    const roomy = { ...limits, callBytes: 1_000_000 };
+    const spaced = (count: number) => readMessage(Buffer.from(call(`[${" ".repeat(count)}]`)), roomy);
+    expect(spaced(65_535)).toMatchObject({ call: { method: "m" } });
+    expect(spaced(65_537)).toEqual(parseError);
   });
 });

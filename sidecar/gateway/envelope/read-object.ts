@@ -1,24 +1,30 @@
-import { notJson, skipKey, skipSpace, skipString, skipValue } from "./json-scanner.ts";
+import { amplyBudgeted, notJson, skipKey, skipSpace, skipString, skipValue } from "./json-scanner.ts";
 
 /** Deepest nesting that is read in what the node sends. */
 const depth = 512;
 
 /**
  * The members of a JSON object as slices of its text, by their keys as written; of equal keys the last. Undefined when the
- * text, a binary string, is no JSON object.
+ * text, a binary string, is no JSON object, or one of more than `mostMembers`.
  */
-export function readObject(text: string): ReadonlyMap<string, string> | undefined {
+export function readObject(
+  text: string,
+  mostMembers = Number.POSITIVE_INFINITY,
+): ReadonlyMap<string, string> | undefined {
+  let count = 0;
   const members = new Map<string, string>();
   const bytes = Buffer.from(text, "latin1");
+  const budget = amplyBudgeted();
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== 0x7b) return undefined;
   at = skipSpace(bytes, at + 1);
   if (bytes[at] === 0x7d) return skipSpace(bytes, at + 1) === text.length ? members : undefined;
   for (;;) {
-    const value = skipKey(bytes, at);
-    const end = value === notJson ? notJson : skipValue(bytes, value, depth);
-    if (end === notJson) return undefined;
-    members.set(text.slice(at + 1, skipString(bytes, at) - 1), text.slice(value, end));
+    const value = skipKey(bytes, at, budget);
+    const end = value === notJson ? notJson : skipValue(bytes, value, depth, budget);
+    count += 1;
+    if (end === notJson || count > mostMembers) return undefined;
+    members.set(text.slice(at + 1, skipString(bytes, at, budget) - 1), text.slice(value, end));
     const next = skipSpace(bytes, end);
     if (bytes[next] === 0x7d) return skipSpace(bytes, next + 1) === text.length ? members : undefined;
     if (bytes[next] !== 0x2c) return undefined;
@@ -29,10 +35,11 @@ export function readObject(text: string): ReadonlyMap<string, string> | undefine
 /** The element at `index` of a JSON array that the scanner has accepted, as a slice of its text; undefined beyond its end. */
 export function elementAt(array: string, index: number): string | undefined {
   const bytes = Buffer.from(array, "latin1");
+  const budget = amplyBudgeted();
   let at = skipSpace(bytes, 1);
   if (bytes[at] === 0x5d) return undefined;
   for (let place = 0; ; place += 1) {
-    const end = skipValue(bytes, at, depth);
+    const end = skipValue(bytes, at, depth, budget);
     if (end === notJson) return undefined;
     if (place === index) return array.slice(at, end);
     const next = skipSpace(bytes, end);
@@ -45,12 +52,13 @@ export function elementAt(array: string, index: number): string | undefined {
 export function elementsOf(array: string): readonly string[] {
   const elements: string[] = [];
   const bytes = Buffer.from(array, "latin1");
+  const budget = amplyBudgeted();
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== 0x5b) return [];
   at = skipSpace(bytes, at + 1);
   if (bytes[at] === 0x5d) return [];
   for (;;) {
-    const end = skipValue(bytes, at, depth);
+    const end = skipValue(bytes, at, depth, budget);
     if (end === notJson) return [];
     elements.push(array.slice(at, end));
     const next = skipSpace(bytes, end);

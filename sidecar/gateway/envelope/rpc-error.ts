@@ -29,6 +29,17 @@ export function methodNotFound(method: string): RpcError {
   return { code: -32_601, message: `the method ${shown} does not exist/is not available` };
 }
 
+/** A call that is larger than may be, or has more in it. */
+export function callTooLarge({ callBytes, callValues }: Readonly<{ callBytes: number; callValues: number }>): RpcError {
+  const message = `request too large: one call may have ${callBytes} bytes, and ${callValues} values, keys and escaped characters`;
+  return { code: -32_600, message };
+}
+
+/** Parameters that are larger than the method can need. */
+export function paramsTooLarge(method: string, bytes: number, limitBytes: number): RpcError {
+  return invalidParams(`params too large: ${bytes} bytes, limited to ${limitBytes} bytes for ${method}`);
+}
+
 /** A parameter that can't be accepted (JSON-RPC 2.0, invalid params). */
 export function invalidParams(message: string): RpcError {
   return { code: -32_602, message };

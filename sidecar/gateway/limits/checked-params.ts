@@ -1,3 +1,4 @@
+import { readObject } from "../envelope/read-object.ts";
 import type { RpcError } from "../envelope/rpc-error.ts";
 
 /**
@@ -22,9 +23,14 @@ export function refuse(error: RpcError, limit?: "blockRange" | "tracer"): Checke
   return { kind: "refuse", error, limit };
 }
 
-/** Parses parameters that the scanner has found to be JSON. */
+/** Parses parameters that the scanner has found to be JSON, and that are short. */
 export function parseParams(params: string): readonly unknown[] {
-  return JSON.parse(Buffer.from(params, "latin1").toString("utf8")) as readonly unknown[];
+  return parseText(params) as readonly unknown[];
+}
+
+/** Parses JSON text that is a binary string. */
+function parseText(json: string): unknown {
+  return JSON.parse(Buffer.from(json, "latin1").toString("utf8"));
 }
 
 /** A text as a binary string of its UTF-8. */
@@ -32,17 +38,41 @@ export function asBinary(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }
 
-/** An object of the client whose own keys are read and no others; undefined when the value is none. */
-export function ownFields(value: unknown): ReadonlyMap<string, unknown> | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  return new Map(Object.entries(value));
+/** Most fields of an object that is read. */
+export const mostFields = 64;
+
+/**
+ * An object of the client: the JSON text of its values by their names, of equal names the last. Undefined when the text is no object, or
+ * one of more than {@link mostFields}: to parse an object takes time by its keys, of which a few KiB can hold hundreds.
+ */
+export function fieldsOf(json: string): ReadonlyMap<string, string> | undefined {
+  const members = readObject(json, mostFields);
+  return members && new Map(members.entries().map(([key, value]) => [parseText(`"${key}"`) as string, value]));
 }
+
+/**
+ * Parses the value of a field that is a string, a number, or a list of such. In the place of anything that has an object in it stands an
+ * empty one: it is none of the three, and is not worth its time.
+ */
+export function flatValue(json: string | undefined): unknown {
+  if (json === undefined) return undefined;
+  return json.includes("{") ? {} : (parseText(json) ?? undefined);
+}
+
+/** Parses a value when it is short; in the place of a longer one stands an empty list, which is as wrong. */
+export function shortValue(json: string | undefined): unknown {
+  if (json === undefined) return undefined;
+  return json.length > shortLength ? [] : parseText(json);
+}
+
+/** Longest text of an option's value. */
+const shortLength = 256;
 
 /** Longest name of a field that an error shows. */
 const shownNameLength = 50;
 
 /** The first field that is none of the known ones, as JSON text for an error to show; undefined when there is none. */
-export function unknownField(fields: ReadonlyMap<string, unknown>, known: ReadonlySet<string>): string | undefined {
+export function unknownField(fields: ReadonlyMap<string, string>, known: ReadonlySet<string>): string | undefined {
   const name = fields.keys().find((field) => !known.has(field));
   return name === undefined ? undefined : JSON.stringify(asBinary(name.slice(0, shownNameLength)));
 }

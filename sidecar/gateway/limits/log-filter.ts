@@ -1,14 +1,16 @@
 import { invalidParams } from "../envelope/rpc-error.ts";
-import { hex, invertedRange, pieces, rangeTooLarge, readBound, resolveRange, type KnownHead } from "./block-range.ts";
+import { invertedRange, rangeTooLarge, readBound, resolveRange, type KnownHead } from "./block-range.ts";
+import { elementsOf } from "../envelope/read-object.ts";
 import {
-  ownFields,
-  parseParams,
+  fieldsOf,
+  flatValue,
+  mostFields,
   pass,
   refuse,
-  asBinary,
   type CheckedParams,
   type RangeLimit,
 } from "./checked-params.ts";
+import { splitFilter } from "./split-filter.ts";
 
 /** Most values in one topic position, and most topic positions (geth's limits). */
 const topicValues = 1_000;
@@ -28,14 +30,16 @@ type Selection = Readonly<{ address?: unknown; topics?: unknown }>;
  * spelling of a field can widen it.
  */
 export function checkLogParams(params: string, head: KnownHead | undefined, limit: RangeLimit): CheckedParams {
-  const [given, ...rest] = parseParams(params);
-  const fields = ownFields(given);
-  if (fields === undefined || rest.length > 0) return refuse(invalidParams("expected one log filter object"));
+  const [given = "", ...rest] = elementsOf(params);
+  const fields = fieldsOf(given);
+  if (fields === undefined || rest.length > 0) {
+    return refuse(invalidParams(`expected one log filter object, of at most ${mostFields} fields`));
+  }
   const selection = readSelection(fields);
   if (typeof selection === "string") return refuse(invalidParams(selection));
-  const blockHash = present(fields.get("blockHash"));
-  const from = present(fields.get("fromBlock"));
-  const to = present(fields.get("toBlock"));
+  const blockHash = flatValue(fields.get("blockHash"));
+  const from = flatValue(fields.get("fromBlock"));
+  const to = flatValue(fields.get("toBlock"));
   if (blockHash !== undefined) {
     if (from !== undefined || to !== undefined) {
       return refuse(invalidParams("cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other"));
@@ -68,18 +72,13 @@ export function checkLogParams(params: string, head: KnownHead | undefined, limi
   }
   if (blocks > BigInt(limit.splitBlocks))
     return refuse(rangeTooLarge(range, limit.capBlocks, limit.errorCode), "blockRange");
-  return {
-    kind: "split",
-    pieces: pieces(range, limit.capBlocks).map((piece) =>
-      asBinary(JSON.stringify([{ fromBlock: hex(piece.from), toBlock: hex(piece.to), ...selection }])),
-    ),
-  };
+  return splitFilter(range, limit.capBlocks, selection);
 }
 
 /** The address and topics of a filter, or what is wrong with them. Also the filter of a `logs` subscription. */
-export function readSelection(fields: ReadonlyMap<string, unknown>): Selection | string {
-  const addresses = present(fields.get("address"));
-  const topics = present(fields.get("topics"));
+export function readSelection(fields: ReadonlyMap<string, string>): Selection | string {
+  const addresses = flatValue(fields.get("address"));
+  const topics = flatValue(fields.get("topics"));
   if (addresses !== undefined) {
     const list = Array.isArray(addresses) ? addresses : [addresses];
     if (list.length > filterAddresses) return `invalid address: more than ${filterAddresses} addresses`;
@@ -106,8 +105,4 @@ function areTopics(topics: unknown): boolean {
       values.every((value) => value === null || (typeof value === "string" && topic.test(value)))
     );
   });
-}
-
-function present(value: unknown): unknown {
-  return value === null ? undefined : value;
 }

@@ -1,15 +1,17 @@
 import { invalidParams } from "../envelope/rpc-error.ts";
-import { hex, invertedRange, pieces, rangeTooLarge, readBound, resolveRange, type KnownHead } from "./block-range.ts";
+import { elementsOf } from "../envelope/read-object.ts";
+import { hex, invertedRange, rangeTooLarge, readBound, resolveRange, type KnownHead } from "./block-range.ts";
 import {
-  asBinary,
-  ownFields,
-  parseParams,
+  fieldsOf,
+  flatValue,
+  mostFields,
   pass,
   refuse,
   unknownField,
   type CheckedParams,
   type RangeLimit,
 } from "./checked-params.ts";
+import { splitFilter } from "./split-filter.ts";
 
 /** Fields of a filter (specification, Trace filter). */
 const filterFields: ReadonlySet<string> = new Set([
@@ -32,16 +34,18 @@ const address = /^0x[0-9a-fA-F]{40}$/;
  * as hexadecimal numbers: the specification knows no others here.
  */
 export function checkTraceParams(params: string, head: KnownHead | undefined, limit: RangeLimit): CheckedParams {
-  const [given, ...rest] = parseParams(params);
-  const fields = ownFields(given);
-  if (fields === undefined || rest.length > 0) return refuse(invalidParams("expected one trace filter object"));
+  const [given = "", ...rest] = elementsOf(params);
+  const fields = fieldsOf(given);
+  if (fields === undefined || rest.length > 0) {
+    return refuse(invalidParams(`expected one trace filter object, of at most ${mostFields} fields`));
+  }
   const unknown = unknownField(fields, filterFields);
   if (unknown !== undefined) {
     const known = [...filterFields].join(", ");
     return refuse(invalidParams(`unknown field ${unknown} in the trace filter: expected ${known}`));
   }
-  const from = fields.get("fromBlock") ?? undefined;
-  const to = fields.get("toBlock") ?? undefined;
+  const from = flatValue(fields.get("fromBlock"));
+  const to = flatValue(fields.get("toBlock"));
   const fromBound = readBound(from ?? "earliest");
   const toBound = readBound(to ?? "latest");
   if (fromBound === undefined || toBound === undefined) {
@@ -69,12 +73,7 @@ export function checkTraceParams(params: string, head: KnownHead | undefined, li
   if (paged || blocks > BigInt(limit.splitBlocks)) {
     return refuse(rangeTooLarge(range, limit.capBlocks, limit.errorCode), "blockRange");
   }
-  return {
-    kind: "split",
-    pieces: pieces(range, limit.capBlocks).map((piece) =>
-      asBinary(JSON.stringify([{ fromBlock: hex(piece.from), toBlock: hex(piece.to), ...selection }])),
-    ),
-  };
+  return splitFilter(range, limit.capBlocks, selection);
 }
 
 /** A bound as a hexadecimal number; a tag whose block only the node knows stays as it is. */
@@ -83,10 +82,10 @@ function asNumber(written: unknown, resolved: bigint, { finalized }: KnownHead):
 }
 
 /** Addresses and paging of a filter, or what is wrong with them. */
-function readSelection(fields: ReadonlyMap<string, unknown>): Readonly<Record<string, unknown>> | string {
+function readSelection(fields: ReadonlyMap<string, string>): Readonly<Record<string, unknown>> | string {
   const selection: Record<string, unknown> = {};
   for (const name of ["fromAddress", "toAddress"]) {
-    const value = fields.get(name) ?? undefined;
+    const value = flatValue(fields.get(name));
     if (value === undefined) continue;
     if (!Array.isArray(value) || value.length > filterAddresses) {
       return `invalid ${name}: expected an array of at most ${filterAddresses} addresses`;
@@ -97,7 +96,7 @@ function readSelection(fields: ReadonlyMap<string, unknown>): Readonly<Record<st
     selection[name] = value;
   }
   for (const name of ["count", "after"]) {
-    const value = fields.get(name) ?? undefined;
+    const value = flatValue(fields.get(name));
     if (value === undefined) continue;
     const isNumber = typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
     if (!isNumber && !(typeof value === "string" && /^0x[0-9a-fA-F]{1,16}$/.test(value))) {

@@ -1,5 +1,15 @@
 import { invalidParams } from "../envelope/rpc-error.ts";
-import { ownFields, parseParams, pass, refuse, unknownField, type CheckedParams } from "./checked-params.ts";
+import { elementsOf } from "../envelope/read-object.ts";
+import {
+  asBinary,
+  fieldsOf,
+  mostFields,
+  parseParams,
+  refuse,
+  shortValue,
+  unknownField,
+  type CheckedParams,
+} from "./checked-params.ts";
 
 const refusal = invalidParams("tracer not supported: only callTracer is supported");
 
@@ -40,13 +50,14 @@ export type TracerLimit = Readonly<{
  * Checks the tracer options at parameter `at` (specification, Limits: `callTracer` only). What goes to the node always names
  * `callTracer`, because without a tracer nodes log every opcode, with the two switches of that tracer, the time limit and the
  * overrides that are allowed; other tracers in `tracerConfig` and JavaScript are refused. Options without effect on `callTracer` are taken
- * and not passed on: `reexec` would let a client make the node compute state anew for minutes.
+ * and not passed on: `reexec` would let a client make the node compute state anew for minutes. Of all this only options that are short are
+ * parsed; the parameters before them, and overrides, go on as the client wrote them.
  */
 export function checkTracerParams(params: string, at: number, limit: TracerLimit): CheckedParams {
-  const values = parseParams(params);
+  const values = elementsOf(params);
   if (values.length < at) return refuse(invalidParams(`missing value for required argument ${values.length}`));
   if (values.length > at + 1) return refuse(invalidParams(`expected at most ${at + 1} parameters`));
-  return checkOptions(values.slice(0, at), values[at] ?? {}, limit);
+  return checkOptions(values.slice(0, at), values[at] ?? "{}", limit);
 }
 
 /**
@@ -60,7 +71,7 @@ export function checkLastTracer(params: string, mostMs: number): CheckedParams {
   if (!namesTracer(last)) return refuse(invalidParams('expected tracer options last: { tracer: "callTracer" }'));
   return before.some(namesTracer)
     ? refuse(refusal, "tracer")
-    : checkOptions(before, last, { mostMs, overrides: false });
+    : checkOptions(elementsOf(params).slice(0, -1), asBinary(JSON.stringify(last)), { mostMs, overrides: false });
 }
 
 /** Whether a value has a key by which some node reads a tracer, at any depth; nodes differ in whether they mind its case. */
@@ -77,40 +88,41 @@ function namesTracer(value: unknown): boolean {
   return false;
 }
 
-function checkOptions(before: readonly unknown[], given: unknown, limit: TracerLimit): CheckedParams {
-  const fields = ownFields(given);
-  if (fields === undefined) return refuse(invalidParams("expected an object of tracer options"));
+function checkOptions(before: readonly string[], given: string, limit: TracerLimit): CheckedParams {
+  const fields = fieldsOf(given);
+  if (fields === undefined) {
+    return refuse(invalidParams(`expected an object of tracer options, of at most ${mostFields}`));
+  }
   const wrong = wrongOption(fields, limit.overrides);
   if (wrong !== undefined) return refuse(invalidParams(wrong));
-  const tracer = fields.get("tracer") ?? "callTracer";
+  const tracer = shortValue(fields.get("tracer")) ?? "callTracer";
   if (tracer !== "callTracer") return refuse(refusal, "tracer");
-  const tracerConfig = readSwitches(fields.get("tracerConfig") ?? {});
+  const tracerConfig = readSwitches(shortValue(fields.get("tracerConfig")) ?? {});
   if (tracerConfig === undefined) {
     return refuse(invalidParams("invalid tracerConfig: only onlyTopCall and withLog, true or false, are supported"));
   }
-  const timeoutMs = readTimeout(fields.get("timeout"));
+  const timeoutMs = readTimeout(shortValue(fields.get("timeout")));
   if (Number.isNaN(timeoutMs)) return refuse(invalidParams("invalid timeout: expected a time such as 5s or 500ms"));
-  return pass([
-    ...before,
-    {
-      tracer: "callTracer",
-      ...(Object.keys(tracerConfig).length === 0 ? {} : { tracerConfig }),
-      ...(timeoutMs === undefined ? {} : { timeout: `${Math.min(timeoutMs, limit.mostMs)}ms` }),
-      ...Object.fromEntries(fields.entries().filter(([name]) => overrideNames.has(name))),
-    },
-  ]);
+  const options = JSON.stringify({
+    tracer: "callTracer",
+    ...(Object.keys(tracerConfig).length === 0 ? {} : { tracerConfig }),
+    ...(timeoutMs === undefined ? {} : { timeout: `${Math.min(timeoutMs, limit.mostMs)}ms` }),
+  });
+  const overrides = [...fields].flatMap(([name, value]) => (overrideNames.has(name) ? [`,"${name}":${value}`] : []));
+  return { kind: "pass", params: `[${[...before, `${options.slice(0, -1)}${overrides.join("")}}`].join(",")}]` };
 }
 
 /** What is wrong with the options beside the tracer's own; undefined when nothing is. */
-function wrongOption(fields: ReadonlyMap<string, unknown>, mayOverride: boolean): string | undefined {
+function wrongOption(fields: ReadonlyMap<string, string>, mayOverride: boolean): string | undefined {
   const unknown = unknownField(fields, known);
   if (unknown !== undefined) return `unknown tracer option ${unknown}`;
-  for (const [name, value] of fields) {
+  for (const [name, json] of fields) {
     const type = withoutEffect.get(name);
-    if (type !== undefined && value !== null && typeof value !== type) return `invalid ${name}: expected a ${type}`;
+    if (type !== undefined && json !== "null" && typeof shortValue(json) !== type)
+      return `invalid ${name}: expected a ${type}`;
     if (!overrideNames.has(name)) continue;
     if (!mayOverride) return `${name} is not supported here; the operator may allow it (limits.traceCallOverrides)`;
-    const isRight = name === "txIndex" ? typeof value === "string" : ownFields(value) !== undefined;
+    const isRight = name === "txIndex" ? typeof shortValue(json) === "string" : json.startsWith("{");
     if (!isRight) return `invalid ${name}: expected ${name === "txIndex" ? "a hexadecimal number" : "an object"}`;
   }
   return undefined;
@@ -119,9 +131,8 @@ function wrongOption(fields: ReadonlyMap<string, unknown>, mayOverride: boolean)
 /** The switches of `callTracer`; undefined when there is anything else. */
 function readSwitches(given: unknown): Readonly<Record<string, boolean>> | undefined {
   const switches: Record<string, boolean> = {};
-  const fields = ownFields(given);
-  if (fields === undefined) return undefined;
-  for (const [name, value] of fields) {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
+  for (const [name, value] of Object.entries(given)) {
     if ((name !== "onlyTopCall" && name !== "withLog") || typeof value !== "boolean") return undefined;
     switches[name] = value;
   }

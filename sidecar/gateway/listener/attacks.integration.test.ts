@@ -16,6 +16,8 @@ const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
 
 const bodyOf = (method: string, params: unknown) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 
+const colliding = (count: number) => Array.from({ length: count }, (_, at) => `"${at * 4_294_967}":0`).join(",");
+
 describe("attacks on the listeners", () => {
   let node: FakeNode;
   let gateway: TestGateway;
@@ -224,12 +226,12 @@ describe("attacks on the listeners", () => {
 
   it("keys that collide or poison change nothing and cost no more than their bytes, in parameters too", async () => {
     node.answer(() => []);
-    const colliding = Array.from({ length: 100_000 }, (_, at) => `"${at * 4_294_967}":0`).join(",");
     const poison = '"__proto__":{"polluted":1,"toBlock":"0xffffff"},"constructor":{"prototype":{"polluted":1}}';
-    const flooded = await post(
-      gateway.url,
-      `{"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{${colliding},${poison}}]}`,
-    );
+    const ask = (keys: string) =>
+      post(gateway.url, `{"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{${keys},${poison}}]}`);
+    expect((await ask(colliding(100_000))).text).toContain("request too large: one call may have 524288 bytes");
+    expect((await ask(colliding(5_000))).text).toContain("expected one log filter object, of at most 64 fields");
+    const flooded = await ask(colliding(50));
     expect(flooded.text).toBe('{"jsonrpc":"2.0","id":1,"result":[]}');
     expect(node.requests.at(-1)?.params).toEqual([{ fromBlock: "latest", toBlock: "latest" }]);
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();

@@ -11,6 +11,7 @@ export type LimitName =
   | "blockRange"
   | "tracer"
   | "batch"
+  | "message"
   | "webSockets"
   | "clients"
   | "subscriptions";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { bytes, milliseconds, positiveInteger } from "#daemon/setting-types.ts";
+import { bytes, milliseconds, nonNegativeInteger, positiveInteger } from "#daemon/setting-types.ts";
 import { section } from "#daemon/settings.ts";
 
 /** Name of a tier. */
@@ -78,6 +78,8 @@ const methodChange = z.strictObject({
   audience: z.enum(["public", "private", "internal", "nobody"]).optional(),
   costUnits: z.int().min(0).optional(),
   timeoutMs: z.int().min(1).max(600_000).optional(),
+  /** Largest JSON text of its params; never more than `limits.callBytes`. */
+  paramsBytes: z.int().min(2).max(268_435_456).optional(),
   /** false: neither cached nor shared between identical reads. */
   cache: z.boolean().optional(),
 });
@@ -88,7 +90,9 @@ export type MethodChange = Readonly<z.output<typeof methodChange>>;
 const methods = z
   .record(methodName, methodChange)
   .default({})
-  .describe("Changes to the method catalogue by method: audience, costUnits, timeoutMs, cache; new names are added")
+  .describe(
+    "Changes to the method catalogue by method: audience, costUnits, timeoutMs, paramsBytes, cache; new names are added",
+  )
   .meta({ expected: 'an object such as { net_listening: { audience: "public" } }' });
 
 const unknownMethods = section({
@@ -106,6 +110,12 @@ const unknownMethods = section({
 
 const rateLimit = section({
   enabled: yesOrNo.default(true).describe("Whether callers' rates are limited; off, eth_getLogs has its fallback cap"),
+  unitsPerKiB: nonNegativeInteger
+    .max(1_000)
+    .default(2)
+    .describe(
+      "Compute units that each whole KiB of a call costs beside its method's; of a message over 64 KiB, each KiB",
+    ),
 });
 
 const ranges = section({
@@ -124,6 +134,18 @@ const ranges = section({
 
 const limits = section({
   bodyBytes: bytes.max(268_435_456).default(5_242_880).describe("Largest request body or WebSocket message"),
+  callBytes: bytes
+    .max(268_435_456)
+    .default(524_288)
+    .describe("Largest single call, alone or in a batch; what is larger is refused unread"),
+  callValues: positiveInteger
+    .max(10_000_000)
+    .default(20_000)
+    .describe("Most values, keys and escaped characters in one call, together"),
+  paramsBytes: bytes
+    .max(268_435_456)
+    .default(4_096)
+    .describe("Largest params of a method for which neither the catalogue nor gateway.methods has another size"),
   batchItems: positiveInteger.default(1_000).describe("Most calls in one batch"),
   batchParallel: positiveInteger
     .max(256)

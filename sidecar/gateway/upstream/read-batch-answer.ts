@@ -1,4 +1,4 @@
-import { isAt, notJson, skipSpace, skipValue } from "../envelope/json-scanner.ts";
+import { amplyBudgeted, isAt, notJson, skipSpace, skipValue } from "../envelope/json-scanner.ts";
 import { readObject } from "../envelope/read-object.ts";
 
 /** Deepest nesting that is read in what the node sends. */
@@ -19,12 +19,13 @@ export function readBatchAnswer(
   { cut }: Readonly<{ cut: boolean }> = { cut: false },
 ): ReadonlyMap<string, Buffer> | undefined {
   const answers = new Map<string, Buffer>();
+  const budget = amplyBudgeted();
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== 0x5b) return undefined;
   at = skipSpace(bytes, at + 1);
   if (bytes[at] === 0x5d) return answers;
   for (;;) {
-    const end = skipValue(bytes, at, depth);
+    const end = skipValue(bytes, at, depth, budget);
     if (end === notJson) return cut ? answers : undefined;
     const element = bytes.subarray(at, end);
     const id = idOf(element);
@@ -42,7 +43,7 @@ export function readBatchAnswer(
 /** The id of an answer, JSON text; `null` when it has none, undefined when it is no object. */
 function idOf(element: Buffer): string | undefined {
   if (isAt(element, 0, answerStart)) {
-    const end = skipValue(element, answerStart.length, 1);
+    const end = skipValue(element, answerStart.length, 1, amplyBudgeted());
     if (end !== notJson && (isAt(element, end, ',"result":') || isAt(element, end, ',"error":'))) {
       return element.toString("latin1", answerStart.length, end);
     }

@@ -2,7 +2,7 @@ import type { AnswerFlow } from "../dispatch/answer-sink.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import { textSink, type NoText } from "../dispatch/text-sink.ts";
 import { errorText } from "../envelope/answer-text.ts";
-import { readMessage } from "../envelope/read-message.ts";
+import { isBatch, readMessage } from "../envelope/read-message.ts";
 import { rpcErrors } from "../envelope/rpc-error.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { PolicySettings } from "../policy/settings.ts";
@@ -67,9 +67,9 @@ function answerBytes({ length }: Buffer, { batchResponseBytes, batchItems }: Pol
   return batchResponseBytes + length + batchItems * refusalBytes;
 }
 
-/** The answer to a message whose own can't be sent: an error with its id. */
+/** The answer to a message whose own can't be sent: an error with its id. A batch is not read once more for nothing. */
 function failedAnswer(message: Buffer, reason: NoText, limits: PolicySettings["limits"]): string {
-  const read = readMessage(message, limits);
-  const id = read.kind === "single" ? read.call.id : undefined;
+  const read = isBatch(message) ? undefined : readMessage(message, limits);
+  const id = read?.kind === "single" ? read.call.id : undefined;
   return errorText(id ?? "null", reason === "tooLong" ? rpcErrors.responseTooLarge : rpcErrors.nodeUnavailable);
 }

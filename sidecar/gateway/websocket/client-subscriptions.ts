@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { SubscriptionAnswer, Subscriptions } from "../dispatch/subscriptions.ts";
+import { elementsOf } from "../envelope/read-object.ts";
 import { invalidParams, limitExceeded, rpcErrors, unknownSubscription } from "../envelope/rpc-error.ts";
-import { asBinary, ownFields, parseParams } from "../limits/checked-params.ts";
+import { asBinary, fieldsOf, flatValue, mostFields, parseParams } from "../limits/checked-params.ts";
 import { readSelection } from "../limits/log-filter.ts";
 import { newsStart, type News } from "./news.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
@@ -99,13 +100,15 @@ function error(rpcError: ReturnType<typeof invalidParams>): SubscriptionAnswer {
 
 /** Parameters of eth_subscribe in the one form that equal subscriptions share. */
 function canonicalParams(params: string): SubscriptionAnswer | Readonly<{ kind: "params"; json: string }> {
-  const [type, filter, ...rest] = parseParams(params);
+  const [name, filter = "null", ...rest] = elementsOf(params);
+  const type = flatValue(name);
   if (typeof type !== "string") return error(invalidParams("expected subscription name as first argument"));
   if (type !== "newHeads" && type !== "logs") return error(unknownSubscription(asBinary(type)));
   if (rest.length > 0) return error(invalidParams("too many arguments, want at most 2"));
   if (type === "newHeads") return { kind: "params", json: '["newHeads"]' };
-  const fields = ownFields(filter ?? {});
-  if (fields === undefined) return error(invalidParams("expected a log filter object"));
+  const fields = fieldsOf(filter === "null" ? "{}" : filter);
+  if (fields === undefined)
+    return error(invalidParams(`expected a log filter object, of at most ${mostFields} fields`));
   const selection = readSelection(fields);
   if (typeof selection === "string") return error(invalidParams(selection));
   return { kind: "params", json: asBinary(JSON.stringify(["logs", selection]).toLowerCase()) };

@@ -1,0 +1,124 @@
+import { parseArgs } from "node:util";
+import {
+  atoms,
+  framesOf,
+  messageOf,
+  shapeMethods,
+  type Atom,
+  type MessageShape,
+} from "#sidecar/gateway/testing/message-shapes.ts";
+import { watchTurns, type TurnTimes } from "#sidecar/gateway/testing/turn-watch.ts";
+import { print, verdict } from "./gateway/table.ts";
+
+/**
+ * Searches for the message that keeps the gateway's thread longest in one turn of its event loop: every filling in every frame of every
+ * method first, then small changes of the worst ones. `--steps` of the search, `--shown` lines, `--seed` to repeat a run.
+ */
+const { values } = parseArgs({
+  options: {
+    steps: { type: "string", default: "400" },
+    shown: { type: "string", default: "12" },
+    seed: { type: "string", default: String(Date.now() % 2 ** 31) },
+  },
+});
+
+/** Most that a message may be (`limits.bodyBytes`), and the target. */
+const bodyBytes = 5_242_880;
+const targetMs = 5;
+/** Times that a shape is measured: what else runs on the machine only adds to a time. */
+const runs = 5;
+const quickMs = 2;
+/** Shapes of which changes are tried. */
+const kept = 24;
+
+type Measured = Readonly<{ shape: MessageShape; bytes: number; times: TurnTimes }>;
+
+const measure = watchTurns();
+const random = randomFrom(Number(values.seed));
+const names = Object.keys(atoms) as Atom[];
+
+const all: Measured[] = [];
+for (const shape of firstShapes()) all.push(await measured(shape));
+let worst = all.sort(byTurn).slice(0, kept);
+for (let step = 0; step < Number(values.steps); step += 1) {
+  const from = worst[Math.floor(random() ** 2 * worst.length)];
+  if (from !== undefined) worst = [...worst, await measured(changed(from.shape))].sort(byTurn).slice(0, kept);
+}
+const confirmed: Measured[] = [];
+for (const { shape } of worst) confirmed.push(await measured(shape));
+confirmed.sort(byTurn);
+print(
+  `longest turn of one message, worst first (${values.steps} steps, seed ${values.seed})`,
+  confirmed.slice(0, Number(values.shown)).map(({ shape, bytes, times }) => ({
+    "turn ms": times.longestMs.toFixed(2),
+    "all ms": times.allMs.toFixed(1),
+    bytes,
+    answer: times.answer.includes('"error"') ? times.answer.slice(0, 90) : "served",
+    shape: JSON.stringify(shape),
+  })),
+);
+print("worst message", [verdict("ms of one turn", confirmed[0]?.times.longestMs ?? Number.NaN, { most: targetMs })]);
+
+function byTurn(one: Measured, other: Measured): number {
+  return other.times.longestMs - one.times.longestMs;
+}
+
+/** The best of some runs, of a message that is small enough to be taken. */
+async function measured(shape: MessageShape): Promise<Measured> {
+  const body = messageOf(shape);
+  if (body.length > bodyBytes)
+    return measured({ ...shape, bytes: shape.bytes * 0.9, items: Math.max(1, shape.items >> 1) });
+  let best = await measure(body);
+  // What is quick once needs no second look.
+  for (let run = 1; run < runs && best.longestMs > quickMs; run += 1) {
+    const times = await measure(body);
+    if (times.longestMs < best.longestMs) best = times;
+  }
+  return { shape, bytes: body.length, times: best };
+}
+
+/** Each filling in each frame, at the sizes about which limits stand, alone and in batches. */
+function firstShapes(): readonly MessageShape[] {
+  return shapeMethods.flatMap((method) =>
+    Array.from({ length: framesOf(method) }, (_, frame) =>
+      names.flatMap((atom) =>
+        [
+          { bytes: 4_000, items: 100 },
+          { bytes: 130_000, items: 1 },
+          { bytes: 520_000, items: 1 },
+        ].map((size): MessageShape => ({ method, frame, atoms: [atom, atom], ratio: 1, spaces: 0, ...size })),
+      ),
+    ).flat(),
+  );
+}
+
+/** A shape with one of its numbers changed. */
+function changed(shape: MessageShape): MessageShape {
+  const pick = <T>(from: readonly T[], otherwise: T) => from[Math.floor(random() * from.length)] ?? otherwise;
+  const [first, second] = shape.atoms;
+  switch (Math.floor(random() * 6)) {
+    case 0:
+      return { ...shape, atoms: [first, pick(names, second)] };
+    case 1:
+      return { ...shape, ratio: 1 + Math.floor(random() * 50) };
+    case 2:
+      return { ...shape, spaces: Math.floor(random() ** 3 * 200) };
+    case 3:
+      return { ...shape, bytes: Math.max(10, shape.bytes * (0.5 + random())) };
+    case 4:
+      return { ...shape, items: Math.min(1_000, Math.max(1, Math.round(shape.items * (0.5 + random() * 1.5)))) };
+    default:
+      return { ...shape, frame: Math.floor(random() * framesOf(shape.method)) };
+  }
+}
+
+/** Numbers from 0 to 1 that a seed repeats (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
