@@ -65,6 +65,9 @@ const callersSection = section({
   keysPath: filePath
     .optional()
     .describe("JSON5 file with the hashed API keys of the private listener; read again whenever it changes"),
+  recheckMs: milliseconds
+    .default(10_000)
+    .describe("Time between two looks whether the key or token of a WebSocket is still good; else it is closed"),
   corsOrigins: z
     .array(z.string().min(1))
     .max(64)
@@ -96,6 +99,12 @@ const jwtSection = section({
   refetchMs: milliseconds
     .default(30_000)
     .describe("Time from reading the key set to reading it again for a token with a key that it lacks"),
+  keysCheckMs: milliseconds
+    .default(60_000)
+    .describe("Time between two readings of the key set at jwksUrl: tokens of a key that has left it end by then"),
+  keysKeptMs: milliseconds
+    .default(600_000)
+    .describe("How long the key set at jwksUrl is good while it can't be read; after that no token is taken"),
   cacheEntries: positiveInteger.default(10_000).describe("Verified tokens that are remembered"),
 });
 

@@ -41,7 +41,7 @@ describe("callers", () => {
     const settings = {
       private: { enabled: true },
       internal: { enabled: true },
-      callers: { keysPath: join(folder, "keys.json5") },
+      callers: { keysPath: join(folder, "keys.json5"), recheckMs: 200 },
       jwt: { jwksPath: join(folder, "jwks.json") },
       policyPath: join(folder, "policy.json5"),
     };
@@ -157,6 +157,16 @@ describe("callers", () => {
     expect(told).toContain("what was read before stays in force");
     expect(told).not.toContain(entry.sha256.slice(0, 8));
   };
+
+  it("lose a WebSocket with the key that opened it", async () => {
+    const path = join(folder, "keys.json5");
+    await using client = await connectTestClient(gateway.urls["private"]!, { Authorization: `Bearer ${key}` });
+    expect(await client.ask(chainId)).toContain("result");
+    await writeFile(path, JSON.stringify({ keys: [{ ...entry, tier: "public" }] }));
+    expect((await client.closed)[0]).toBe(1008);
+    await writeFile(path, JSON.stringify({ keys: [entry] }));
+    await until("the key is back", async () => (await privately(`Bearer ${key}`)).status === 200);
+  });
 
   it("come and go with the key file, and keep their keys when it turns bad", async () => {
     await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys: [{ ...entry, sha256: "0".repeat(64) }] }));

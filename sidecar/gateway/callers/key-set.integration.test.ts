@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from "jose";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "../testing/fake-node.ts";
+import { connectTestClient } from "../testing/test-client.ts";
 import { post, startTestGateway, until, type TestGateway } from "../testing/test-gateway.ts";
 
 type Signer = Readonly<{ kid: string; publicJwk: JWK; privateKey: CryptoKey }>;
@@ -46,25 +47,28 @@ describe("tokens by a key set's URL", () => {
   let keyServer: Awaited<ReturnType<typeof startKeyServer>>;
   let gateway: TestGateway;
   let first: Signer;
+  const startWith = (jwt: object = {}) =>
+    startTestGateway(node, {
+      public: { enabled: false },
+      private: { enabled: true },
+      callers: { recheckMs: 50 },
+      jwt: { jwksUrl: keyServer.url, refetchMs: 50, ...jwt },
+    });
   beforeEach(async () => {
     node = await startFakeNode();
     keyServer = await startKeyServer();
     first = await makeSigner("first");
     keyServer.state.keys = [first.publicJwk];
-    gateway = await startTestGateway(node, {
-      public: { enabled: false },
-      private: { enabled: true },
-      jwt: { jwksUrl: keyServer.url, refetchMs: 50 },
-    });
+    gateway = await startWith();
   });
   afterEach(async () => {
     await gateway[Symbol.asyncDispose]();
     await keyServer[Symbol.asyncDispose]();
     await node[Symbol.asyncDispose]();
   });
-  const statusWith = async (token: string) => {
+  const statusWith = async (token: string, asked: TestGateway = gateway) => {
     const body = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
-    return (await post(gateway.urls["private"]!, body, { Authorization: `Bearer ${token}` })).status;
+    return (await post(asked.urls["private"]!, body, { Authorization: `Bearer ${token}` })).status;
   };
 
   it("reads the set once for many tokens", async () => {
@@ -92,6 +96,49 @@ describe("tokens by a key set's URL", () => {
     expect(await statusWith(await tokenOf(stranger, "a"))).toBe(401);
     expect(await statusWith(token)).toBe(200);
     expect(await statusWith(await tokenOf(first, "b"))).toBe(200);
+  });
+
+  it("ends the tokens of a key that was withdrawn, and the WebSockets that they opened, at the next reading", async () => {
+    await using checked = await startWith({ keysCheckMs: 100 });
+    const [withdrawn, kept] = [await tokenOf(first, "a"), await makeSigner("second")];
+    keyServer.state.keys = [first.publicJwk, kept.publicJwk];
+    const good = await tokenOf(kept, "b");
+    for (const token of [withdrawn, good]) expect(await statusWith(token, checked)).toBe(200);
+    const clientOf = (token: string) =>
+      connectTestClient(checked.urls["private"]!, { Authorization: `Bearer ${token}` });
+    await using gone = await clientOf(withdrawn);
+    await using stays = await clientOf(good);
+    keyServer.state.keys = [kept.publicJwk];
+    const withdrawnAt = performance.now();
+    expect(await gone.closed).toEqual([
+      1008,
+      "the key or token is not valid any more, or has another tier; connect again",
+    ]);
+    expect(performance.now() - withdrawnAt).toBeLessThan(5_000);
+    expect(await statusWith(withdrawn, checked)).toBe(401);
+    expect(await statusWith(good, checked)).toBe(200);
+    expect(await stays.ask('{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}')).toContain('"result"');
+    expect(await checked.metrics.metrics()).toContain('gatehouse_gateway_websocket_drops_total{reason="withdrawn"} 1');
+  });
+
+  it("takes no token any more when the set could not be read for long", async () => {
+    await using checked = await startWith({ keysCheckMs: 100, keysKeptMs: 500 });
+    const token = await tokenOf(first, "a");
+    expect(await statusWith(token, checked)).toBe(200);
+    keyServer.state.isAway = true;
+    await until("the token is refused", async () => (await statusWith(token, checked)) === 401);
+    keyServer.state.isAway = false;
+    await until("it is taken again", async () => (await statusWith(token, checked)) === 200);
+  });
+
+  it("closes a WebSocket when its token expires", async () => {
+    const short = await new SignJWT({ tier: "paid" })
+      .setProtectedHeader({ alg: "ES256", kid: "first" })
+      .setSubject("a")
+      .setExpirationTime("2s")
+      .sign(first.privateKey);
+    await using client = await connectTestClient(gateway.urls["private"]!, { Authorization: `Bearer ${short}` });
+    expect((await client.closed)[0]).toBe(1008);
   });
 
   it("takes no token that was signed by another key under the same name", async () => {

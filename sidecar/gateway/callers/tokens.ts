@@ -31,14 +31,19 @@ export function makeTokens(
   { log, settingNames, wallClock }: Readonly<{ log: Logger; settingNames: SettingNames; wallClock: () => number }>,
 ): Tokens | undefined {
   const known = new Map<string, Readonly<{ holder: KeyHolder; expiresAtMs: number }>>();
-  // A key that went takes the tokens with it that it has signed.
-  const keys = startKeySet(options, { log, settingNames, changed: () => known.clear() });
+  let generation = 0;
+  const changed = () => {
+    // A key that went takes the tokens with it that it has signed, those too that are being verified.
+    generation += 1;
+    known.clear();
+  };
+  const keys = startKeySet(options, { log, settingNames, changed });
   if (keys === undefined) return undefined;
   const verify = async (token: string): Promise<KeyHolder | undefined> => {
     try {
       const { issuer, audience } = options;
-      const inForce = keys.current();
-      const { payload } = await jwtVerify(token, inForce, {
+      const begunIn = generation;
+      const { payload } = await jwtVerify(token, keys.current(), {
         ...(issuer === undefined ? {} : { issuer }),
         ...(audience === undefined ? {} : { audience }),
         algorithms: signatures,
@@ -48,7 +53,7 @@ export function makeTokens(
       if (typeof tier !== "string" || payload.sub === undefined || payload.exp === undefined) return undefined;
       const holder = { name: payload.sub, tier };
       if (known.size >= options.cacheEntries) known.clear();
-      if (inForce === keys.current()) known.set(token, { holder, expiresAtMs: payload.exp * 1_000 });
+      if (begunIn === generation) known.set(token, { holder, expiresAtMs: payload.exp * 1_000 });
       return holder;
     } catch (error) {
       log.debug({ err: error }, "a token was refused");
@@ -59,7 +64,7 @@ export function makeTokens(
     holderOf: (token) => {
       if (token.length > tokenLength) return undefined;
       const before = known.get(token);
-      if (before === undefined) return verify(token);
+      if (before === undefined || !keys.isFresh()) return verify(token);
       if (wallClock() < before.expiresAtMs) return before.holder;
       known.delete(token);
       return undefined;

@@ -34,7 +34,13 @@ export type ListenerOptions = Readonly<{
   peers?: AdmittedPeers;
   /** Tells the proxies whose connections begin with a header of the PROXY protocol; absent: nobody's do. */
   isTrustedProxy?: (remoteAddress: string) => boolean;
-  webSocket: Readonly<{ clients: number; callsInFlight: number; queueBytes: number; pingIntervalMs: number }>;
+  webSocket: Readonly<{
+    clients: number;
+    callsInFlight: number;
+    queueBytes: number;
+    pingIntervalMs: number;
+    recheckMs?: number;
+  }>;
 }>;
 
 /** What a listener answers with. */
@@ -50,7 +56,7 @@ export type ListenerDependencies = Readonly<{
   isAllowedHost: (host: string | undefined) => boolean;
   /** Headers that follow an answer's own. */
   ageHeaders: () => AnswerHeaders;
-  dropped: (reason: "slow" | "lost" | "silent") => void;
+  dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
   limited: Meter["limited"];
 }>;
 
@@ -103,7 +109,8 @@ export async function startListener(options: ListenerOptions, dependencies: List
     else {
       const facts = factsOf(request);
       const identity = await dependencies.identify(facts);
-      clients.upgrade(request, socket, head, { identity, traceContext: facts.traceContext });
+      const identifyAgain = () => dependencies.identify(facts);
+      clients.upgrade(request, socket, head, { identity, traceContext: facts.traceContext, identifyAgain });
     }
   };
   const fast = options.fastPath ? serveFastConnections(server, options, { ...dependencies, isDraining }) : undefined;

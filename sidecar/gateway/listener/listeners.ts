@@ -65,7 +65,8 @@ export async function startListeners(
         host,
         port,
         setting: settingNames.variable(`${name}.port`),
-        webSocket: settings.webSocket,
+        webSocket:
+          name === "private" ? { ...settings.webSocket, recheckMs: settings.callers.recheckMs } : settings.webSocket,
         // Nobody stands before the internal listener.
         ...(settings.callers.proxyProtocol && !isInternal ? { isTrustedProxy: client.isTrusted } : {}),
         ...(isInternal

@@ -139,7 +139,7 @@ export function registerGauges(metrics: Registry, sources: GaugeSources): void {
 }
 
 /** Counts WebSocket clients that were dropped, by reason. */
-export function dropCounter(metrics: Registry): (reason: "slow" | "lost" | "silent") => void {
+export function dropCounter(metrics: Registry): (reason: "slow" | "lost" | "silent" | "withdrawn") => void {
   const drops = new Counter({
     name: "gatehouse_gateway_websocket_drops_total",
     help: "WebSocket clients that the gateway dropped: too slow, the node's connection lost, or silent.",

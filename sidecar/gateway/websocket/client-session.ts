@@ -21,7 +21,7 @@ export type ClientSessionDependencies = Readonly<{
   handle: MessageHandler;
   hub: SubscriptionHub;
   /** The client was dropped, and why. */
-  dropped: (reason: "slow" | "lost" | "silent") => void;
+  dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
   limited: Meter["limited"];
 }>;
 

@@ -1,11 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { WebSocketServer, type WebSocket } from "ws";
+import type { WebSocket } from "ws";
 import { goneTier, type CallerIdentity } from "../callers/caller.ts";
 import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
 import type { ConnectedClient } from "./connected-client.ts";
+import { credentialCheck, type IdentifyAgain } from "./credential-check.ts";
 import { startPingRounds } from "./ping-rounds.ts";
+import { sizedServers } from "./sized-servers.ts";
 
 /** Bounds of one listener's WebSocket clients. */
 export type WebSocketClientsOptions = Readonly<{
@@ -13,10 +15,16 @@ export type WebSocketClientsOptions = Readonly<{
   callsInFlight: number;
   queueBytes: number;
   pingIntervalMs: number;
+  /** Time between two looks whether a client's key or token is still good; absent where clients have neither. */
+  recheckMs?: number;
 }>;
 
 /** Who asks for an upgrade, and as part of which trace. */
-export type UpgradeOrigin = Readonly<{ identity: CallerIdentity; traceContext: TraceContext | undefined }>;
+export type UpgradeOrigin = Readonly<{
+  identity: CallerIdentity;
+  traceContext: TraceContext | undefined;
+  identifyAgain: IdentifyAgain;
+}>;
 
 /** A listener's WebSocket clients. */
 export type WebSocketClients = Disposable &
@@ -36,48 +44,36 @@ export function refuseUpgrade(socket: Duplex, status: string, message: string): 
   );
 }
 
-/** Most sizes of message for which a WebSocket server is kept; sizes come from settings. */
-const keptServers = 64;
-
-/** Makes the WebSocket side of a listener. Messages are never compressed, so none can grow when it is read. */
+/** Makes the WebSocket side of a listener. */
 export function makeWebSocketClients(
   options: WebSocketClientsOptions,
   dependencies: ClientSessionDependencies,
 ): WebSocketClients {
-  const servers = new Map<number, WebSocketServer>();
+  const servers = sizedServers();
   const sessions = new Map<WebSocket, ClientSession>();
   const byCaller = new Map<string, number>();
   const pings = startPingRounds<ClientSession>(options.pingIntervalMs);
+  const checks = options.recheckMs === undefined ? undefined : startPingRounds(options.recheckMs);
 
-  const serverFor = (messageBytes: number): WebSocketServer => {
-    const kept = servers.get(messageBytes);
-    if (kept !== undefined) return kept;
-    if (servers.size >= keptServers) servers.clear();
-    const server = new WebSocketServer({
-      noServer: true,
-      clientTracking: false,
-      perMessageDeflate: false,
-      maxPayload: messageBytes,
-    });
-    servers.set(messageBytes, server);
-    return server;
-  };
-  const accept = (client: ConnectedClient) => {
+  const accept = (client: ConnectedClient, identifyAgain: IdentifyAgain) => {
     const { socket, caller } = client;
     byCaller.set(caller.key, (byCaller.get(caller.key) ?? 0) + 1);
     const session = serveClient(client, options, dependencies);
     sessions.set(socket, session);
     pings.add(session);
+    const check = credentialCheck(client, identifyAgain, () => dependencies.dropped("withdrawn"));
+    checks?.add(check);
     socket.on("close", () => {
       sessions.delete(socket);
       pings.remove(session);
+      checks?.remove(check);
       const left = (byCaller.get(caller.key) ?? 1) - 1;
       if (left === 0) byCaller.delete(caller.key);
       else byCaller.set(caller.key, left);
     });
   };
   return {
-    upgrade: (request, socket, head, { identity, traceContext }) => {
+    upgrade: (request, socket, head, { identity, traceContext, identifyAgain }) => {
       if (identity.kind === "refused") return refuseUpgrade(socket, "401 Unauthorized", identity.message);
       const { caller } = identity;
       const tier = dependencies.policy().tiers.get(caller.tierName) ?? goneTier;
@@ -94,9 +90,11 @@ export function makeWebSocketClients(
         );
       }
       const messageBytes = tier.messageBytes ?? dependencies.policy().settings.limits.bodyBytes;
-      return serverFor(messageBytes).handleUpgrade(request, socket, head, (webSocket) =>
-        accept({ socket: webSocket, connection: socket, caller, traceContext }),
-      );
+      return servers
+        .serverFor(messageBytes)
+        .handleUpgrade(request, socket, head, (webSocket) =>
+          accept({ socket: webSocket, connection: socket, caller, traceContext }, identifyAgain),
+        );
     },
     leave: async () => {
       await Promise.all([...sessions.values()].map((session) => session.leave()));
@@ -105,8 +103,9 @@ export function makeWebSocketClients(
     subscriptions: () => sessions.values().reduce((sum, session) => sum + session.subscriptions(), 0),
     [Symbol.dispose]: () => {
       pings[Symbol.dispose]();
+      checks?.[Symbol.dispose]();
       for (const socket of sessions.keys()) socket.terminate();
-      for (const server of servers.values()) server.close();
+      servers[Symbol.dispose]();
     },
   };
 }
