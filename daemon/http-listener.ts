@@ -1,6 +1,7 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
+import type { ListenerConnections } from "./connections/listener-connections.ts";
 import { beginListening } from "./begin-listening.ts";
 import { takeProxyHeaders } from "./proxies/proxied-connections.ts";
 import { StartupError } from "./startup-error.ts";
@@ -17,6 +18,8 @@ export type ListenOptions = Readonly<{
   requestTimeoutMs: number;
   /** Tells the proxies whose connections begin with a header of the PROXY protocol; absent: nobody's do. */
   isTrustedProxy?: (remoteAddress: string) => boolean;
+  /** The listener's part of the process's connections; absent: they are not bounded. */
+  connections?: ListenerConnections;
 }>;
 
 /** A listening HTTP server. Disposing of it ends idle connections, lets requests under way finish, and then closes. */
@@ -41,6 +44,7 @@ export async function listenHttp(
     },
   }) as Server;
   if (options.isTrustedProxy !== undefined) takeProxyHeaders(server, options.isTrustedProxy);
+  options.connections?.bound(server);
   return listen(server, options);
 }
 
@@ -54,7 +58,7 @@ export async function listen(server: Server, options: Omit<ListenOptions, "reque
     url: `http://${urlAuthority(options.host, port)}`,
     port,
     server,
-    [Symbol.asyncDispose]: () => close(server),
+    [Symbol.asyncDispose]: () => close(server, options.connections),
   };
 }
 
@@ -79,12 +83,19 @@ function listenFailure(
 /** A connection whose last answer was on its way when the close began stays open, kept alive; it is closed when idle. */
 const idleCheckIntervalMs = 20;
 
-async function close(server: Server): Promise<void> {
-  const closeIdle = setInterval(() => server.closeIdleConnections(), idleCheckIntervalMs);
+/** Time in which a request that has begun may become whole after the stop has begun; then it is answered 408. */
+const unfinishedMs = 1_000;
+
+async function close(server: Server, connections: ListenerConnections | undefined): Promise<void> {
+  const beganMs = performance.now();
+  const closeIdle = setInterval(() => {
+    if (connections === undefined) server.closeIdleConnections();
+    else connections.closeIdle({ unfinished: performance.now() - beganMs > unfinishedMs });
+  }, idleCheckIntervalMs);
   try {
     await new Promise<void>((resolve, reject) => {
       server.close((error) => (error === undefined ? resolve() : reject(error)));
-      server.closeIdleConnections();
+      connections?.closeIdle({ unfinished: false });
     });
   } finally {
     clearInterval(closeIdle);

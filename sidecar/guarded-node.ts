@@ -1,4 +1,7 @@
 import { allowedHost, type AllowedHosts } from "#daemon/allowed-host.ts";
+import { makeConnectionBudget } from "#daemon/connections/connection-budget.ts";
+import { ownDescriptors } from "#daemon/connections/descriptors.ts";
+import type { ListenerConnections } from "#daemon/connections/listener-connections.ts";
 import { createApp, type App } from "#daemon/http-app.ts";
 import { operationsRoutes } from "#daemon/operations-routes.ts";
 import type { ServiceContext } from "#daemon/service.ts";
@@ -6,6 +9,7 @@ import type { Clock } from "./clock.ts";
 import { startGateway, type GatewayUrls } from "./gateway/gateway.ts";
 import type { SettingNames } from "./gateway/setting-names.ts";
 import type { GatewaySettings } from "./gateway/settings.ts";
+import { watchDescriptors } from "./health/descriptor-watch.ts";
 import { startHealth, type Health, type WatchedNode } from "./health/health.ts";
 import { askHttp } from "./http-ask.ts";
 import { nodeFitness } from "./node-fitness.ts";
@@ -37,6 +41,8 @@ export type GuardedNode = Readonly<{
   urls: Readonly<Record<string, string>>;
   /** Answers `/livez`, `/readyz` and `/metrics`; the service adds its own routes and listens. */
   operations: App;
+  /** The connections of the listener that `operations` is served on. */
+  operatorConnections: ListenerConnections;
 }>;
 
 /**
@@ -56,10 +62,25 @@ export async function guardNode(
   const hasReferences = settings.lag.references.length > 0;
   const { httpUrl, webSocketUrl } = settings.node;
   const node = { httpUrl, webSocketUrl, fitness: () => nodeFitness({ hasReferences }, { board, clock }) };
-  const gateway = resources.use(await startGateway(settings.gateway, { log, metrics, node, settingNames, signal }));
+  const connections = resources.use(
+    makeConnectionBudget(settings.gateway.listener, {
+      descriptors: ownDescriptors(),
+      metrics,
+      clock: clock.monotonicMs,
+    }),
+  );
+  const setting = {
+    connections: settingNames.key("listener.connections"),
+    connectionsPerAddress: settingNames.key("listener.connectionsPerAddress"),
+  };
+  resources.use(watchDescriptors(connections.state, { board, log, setting }));
+  const gateway = resources.use(
+    await startGateway(settings.gateway, { log, metrics, node, settingNames, connections, signal }),
+  );
   const operations = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(settings.listen) }, { log, metrics });
   operationsRoutes(operations, { metrics, readiness: () => nodeReadiness(board, gateway.readiness) });
-  return { board, charts, health, urls: namedListeners(gateway.urls), operations };
+  const urls = namedListeners(gateway.urls);
+  return { board, charts, health, urls, operations, operatorConnections: connections.operators() };
 }
 
 function namedListeners(urls: GatewayUrls): Record<string, string> {

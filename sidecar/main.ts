@@ -44,7 +44,9 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const { controlToken } = settings.upkeep;
   if (controlToken !== undefined) guardedControlRoutes(operations, () => upkeep?.control, controlToken);
   const setting = "GATEHOUSE_SIDECAR_LISTEN_PORT";
-  const listener = resources.use(await listenHttp(operations, { ...settings.listen, setting }));
+  const listener = resources.use(
+    await listenHttp(operations, { ...settings.listen, setting, connections: guarded.operatorConnections }),
+  );
   upkeep = resources.use(
     startUpkeep(settings, { log, metrics, clock, ask: askHttp, state, events, board, charts, health }),
   );

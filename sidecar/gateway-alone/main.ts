@@ -29,7 +29,11 @@ async function start(settings: GatewayAloneSettings, context: ServiceContext) {
     }),
   );
   const listener = context.resources.use(
-    await listenHttp(operations, { ...listen, setting: names.variable("listen.port") }),
+    await listenHttp(operations, {
+      ...listen,
+      setting: names.variable("listen.port"),
+      connections: guarded.operatorConnections,
+    }),
   );
   return { urls: { operations: listener.url, ...urls } };
 }

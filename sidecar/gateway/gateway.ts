@@ -1,5 +1,6 @@
 import { performance } from "node:perf_hooks";
 import type { Registry } from "prom-client";
+import type { ConnectionBudget } from "#daemon/connections/connection-budget.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/readiness.ts";
 import { makeAnswerCache, type AnswerCache } from "./cache/answer-cache.ts";
@@ -34,6 +35,8 @@ export type GatewayDependencies = Readonly<{
   /** The node behind the gateway, and what is known of it: asked for every call. */
   node: Readonly<{ httpUrl: string; webSocketUrl: string; fitness: () => NodeFitness }>;
   settingNames: SettingNames;
+  /** The connections that the process may hold. */
+  connections: ConnectionBudget;
   /** Aborts when the service is to stop; the gateway itself stops when it is disposed of. */
   signal: AbortSignal;
 }>;
@@ -53,7 +56,7 @@ const now = () => performance.now();
  */
 export async function startGateway(
   settings: GatewaySettings,
-  { log, metrics, node, settingNames }: GatewayDependencies,
+  { log, metrics, node, settingNames, connections }: GatewayDependencies,
 ): Promise<Gateway> {
   await using starting = new AsyncDisposableStack();
 
@@ -98,6 +101,7 @@ export async function startGateway(
     hub: upstream.hub,
     memory,
     blockAgeMs: head.blockAgeMs,
+    connections,
     metrics,
     limited: meter.limited,
     settingNames,

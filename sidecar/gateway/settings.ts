@@ -9,6 +9,7 @@ import {
   port,
   positiveInteger,
 } from "#daemon/setting-types.ts";
+import { connectionSettings } from "#daemon/connections/settings.ts";
 import { networks, proxySettings } from "#daemon/proxies/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import { section } from "#daemon/settings.ts";
@@ -166,7 +167,7 @@ const cacheSection = section({
 });
 
 const listenerSection = section({
-  connections: positiveInteger.default(20_000).describe("Most open connections of one listener"),
+  ...connectionSettings,
   requestTimeoutMs: milliseconds.default(15_000).describe("How long a client may take to send a whole request"),
   idleTimeoutMs: milliseconds.default(65_000).describe("Idle time after which a client's connection is closed"),
   slowReaderTimeoutMs: milliseconds

@@ -63,6 +63,7 @@ export const conditionReasons = {
     Unknown: ["NotPushing"],
   },
   DiskSpaceLeft: { True: ["Enough"], False: ["Low", "FullSoon"], Unknown: ["NotReadable"] },
+  FileDescriptorsLeft: { True: ["Enough"], False: ["Short", "ConnectionsFull"], Unknown: ["NotCounted"] },
   VolumeLargeEnough: { True: ["Enough", "Growing", "Paused"], False: ["AtCeiling", "NotGrown"], Unknown: [] },
   RestartSettled: {
     True: ["Idle"],

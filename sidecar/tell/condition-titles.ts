@@ -18,6 +18,7 @@ const titles: Readonly<Record<ConditionType, Titles>> = {
   PruneAdvancing: { right: "Pruning advances", wrong: "Pruning does not advance" },
   MetricsArriving: { right: "Metrics arrive", wrong: "Metrics do not arrive" },
   DiskSpaceLeft: { right: "The disk has space", wrong: "The disk is nearly full" },
+  FileDescriptorsLeft: { right: "Connections have room", wrong: "File descriptors or connections run short" },
   VolumeLargeEnough: { right: "The volume grows when it has to", wrong: "The volume can't grow" },
   RestartSettled: { right: "No restart is due", wrong: "A restart is due" },
   Adopted: { right: "The sidecar may act on this node, or only observes", wrong: "The sidecar waits for your word" },

@@ -31,9 +31,14 @@ export type ServiceProcess = AsyncDisposable &
 export async function startService(
   service: string,
   env: Readonly<Record<string, string>>,
-  options: Readonly<{ cwd?: string }> = {},
+  {
+    descriptors,
+    ...options
+  }: Readonly<{ cwd?: string; /** Most files that it may open. */ descriptors?: number }> = {},
 ): Promise<ServiceProcess> {
-  const child = spawn(program, [service], {
+  const limit = descriptors === undefined ? [] : ["sh", "-c", `ulimit -n ${descriptors} && exec "$@"`, "sh"];
+  const [command = program, ...args] = [...limit, program, service];
+  const child = spawn(command, args, {
     ...options,
     env: { PATH: path, ...env },
     stdio: ["ignore", "pipe", "pipe", "ipc"],

@@ -1,4 +1,7 @@
 import type { Socket } from "node:net";
+import type { ConnectionServer, ConnectionStanding } from "#daemon/connections/held-connection.ts";
+import { requestTimeout } from "#daemon/connections/refused-connection.ts";
+import { takeReads, type SocketReads } from "#daemon/socket-reads.ts";
 import type { CallerIdentity } from "../callers/caller.ts";
 import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
 import { ConnectionMemory } from "../memory/connection-memory.ts";
@@ -8,26 +11,23 @@ import type { FastConnectionDependencies } from "./fast-connection-dependencies.
 import { peerOf } from "./request-facts.ts";
 import { readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
 import { makeFastSink } from "./fast-sink.ts";
+import { FastWait } from "./fast-wait.ts";
 import { HeldRequests } from "./held-requests.ts";
-import { takeReads, type SocketReads } from "#daemon/socket-reads.ts";
 
 /** Bytes that may come while an answer is under way before the connection is no longer read. */
 const earlyBytes = 65_536;
-/** Time in which a new connection has to send its first bytes, as node:http has it. */
-const firstBytesMs = 10_000;
 /** Time without progress after which a connection that is being closed is no longer waited for. */
 const closingMs = 1_000;
 
-/** As node:http answers what is no request, or not all of one in time. */
+/** As node:http answers what is no request. */
 const badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
-const requestTimeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 
 /**
  * A client's connection on the raw socket, for as long as it sends well-formed requests to the root path. At anything else it goes to
  * node:http, with the bytes that were not answered. Nothing of a client's request is ever passed on: the node gets requests that
  * the gateway writes.
  */
-export class FastConnection {
+export class FastConnection implements ConnectionServer {
   readonly #socket: Socket;
   readonly #dependencies: FastConnectionDependencies;
   readonly #requests: FastRequests;
@@ -38,8 +38,6 @@ export class FastConnection {
   #flow: AnswerFlow | undefined;
   /** What was read and is not answered: whole requests that came at once, or the start of one. */
   readonly #unread: HeldRequests;
-  /** When the first bytes came of a request that is not whole yet. */
-  #begunAt: number | undefined;
   /** Of the request that is answered, for the head of its answer. */
   #extraHeaders = "";
   #isServing = false;
@@ -47,8 +45,7 @@ export class FastConnection {
   readonly #memory: ConnectionMemory;
   readonly #backlog: ClientBacklog;
   readonly #pace: ReaderPace;
-  #activeAt: number;
-  #patienceMs: number;
+  readonly #wait: FastWait;
 
   constructor(socket: Socket, dependencies: FastConnectionDependencies) {
     const { heads, outbox, isDraining, waits, clock } = dependencies;
@@ -62,8 +59,7 @@ export class FastConnection {
     this.#backlog = new ClientBacklog(socket, this.#memory);
     this.#pace = new ReaderPace(socket, waits);
     this.#sink = makeFastSink(socket, { heads, outbox, backlog: this.#backlog, context, finish: () => this.#finish() });
-    this.#activeAt = clock();
-    this.#patienceMs = Math.min(firstBytesMs, waits.idleTimeoutMs);
+    this.#wait = new FastWait(waits, clock);
     this.#listeners = [
       ["drain", () => this.#drained()],
       ["end", () => this.#end()],
@@ -76,27 +72,33 @@ export class FastConnection {
     this.#reads = takeReads(socket, (bytes) => this.#receive(bytes));
   }
 
-  /** Ends the connection, unless a request is under way; one that is not whole yet goes to node:http, which ends it when it was answered. */
-  closeIfIdle(): void {
-    if (this.#isBusy) return;
-    if (this.#begunAt === undefined) this.#backlog.afterAll(() => this.#leave());
-    else this.#handOver(this.#unread.bytes);
+  /** What is written and not taken yet is an answer under way. */
+  standing(): ConnectionStanding {
+    return this.#wait.standing(this.#isBusy || this.#isSending);
+  }
+
+  close(): void {
+    if (this.#wait.isUnfinished) this.#refuse(requestTimeout);
+    else this.#backlog.afterAll(() => this.#leave());
   }
 
   /** Ends the connection when it has been idle for too long, or its client does not take what was written for it. */
   expire(now: number): void {
     if (this.#isGone) return;
-    if (this.#pace.isTooSlow(now)) this.#socket.destroy();
-    else if (this.#isBusy || this.#backlog.isWaiting) return;
-    else if (this.#begunAt !== undefined) {
-      if (now - this.#begunAt > this.#dependencies.waits.requestTimeoutMs) this.#refuse(requestTimeout);
-    } else if (now - this.#activeAt > this.#patienceMs) this.#socket.destroy();
+    const over = this.#isBusy || this.#isSending ? undefined : this.#wait.over(now);
+    if (this.#pace.isTooSlow(now) || over === "anything") this.#socket.destroy();
+    else if (over === "request") this.#refuse(requestTimeout);
+  }
+
+  /** Whether something that was written is not with the client yet. */
+  get #isSending(): boolean {
+    return this.#backlog.isWaiting || this.#socket.writableLength > 0;
   }
 
   /** Answers whether more may come. */
   #receive(bytes: Buffer): boolean {
     if (this.#isGone) return false;
-    this.#activeAt = this.#dependencies.clock();
+    this.#wait.isActive();
     this.#unread.append(bytes);
     if (this.#backlog.isWaiting) return false;
     if (!this.#isBusy) this.#serve();
@@ -122,21 +124,19 @@ export class FastConnection {
 
   /** Answers whether a request was whole. */
   #serveNext(): boolean {
-    const { isDraining, waits, clock } = this.#dependencies;
     const { bytes } = this.#unread;
-    const request = isDraining() ? ({ kind: "odd" } as const) : this.#requests.next(bytes);
+    const request = this.#dependencies.isDraining() ? ({ kind: "odd" } as const) : this.#requests.next(bytes);
     if (request.kind === "partial") {
-      this.#begunAt ??= clock();
+      this.#wait.begins();
       return false;
     }
-    this.#begunAt = undefined;
+    this.#wait.isWhole();
     if (request.kind === "odd") {
       this.#handOver(bytes);
       return false;
     }
     this.#unread.drop(request.endsAt);
     this.#isBusy = true;
-    this.#patienceMs = waits.idleTimeoutMs;
     this.#extraHeaders = request.extraHeaders;
     if (request.method === "POST") this.#call(request, bytes);
     else this.#answerEmpty(request.method);
@@ -181,7 +181,7 @@ export class FastConnection {
   #finish(): void {
     this.#isBusy = false;
     this.#flow = undefined;
-    this.#activeAt = this.#dependencies.clock();
+    this.#wait.isActive();
     if (this.#dependencies.isDraining()) this.#backlog.afterAll(() => this.#leave());
     else this.#goOn();
   }
@@ -220,7 +220,7 @@ export class FastConnection {
   /** The client has sent its last: what is left of a request will never be whole. */
   #end(): void {
     this.#dependencies.outbox.flush();
-    if (this.#begunAt !== undefined) this.#refuse(badRequest);
+    if (this.#wait.isUnfinished) this.#refuse(badRequest);
     else this.#backlog.afterAll(() => this.#socket.end());
   }
 

@@ -1,4 +1,5 @@
 import type { Server } from "node:http";
+import type { ListenerConnections } from "#daemon/connections/listener-connections.ts";
 import type { Socket } from "node:net";
 import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
@@ -10,6 +11,7 @@ import { putBefore } from "#daemon/put-before.ts";
 import { makeFastAnswerHeads } from "./fast-answer.ts";
 import { FastConnection } from "./fast-connection.ts";
 import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";
+import { sweepIntervalMs } from "./fast-wait.ts";
 import type { PeerFacts } from "./request-facts.ts";
 
 /** What the fast path answers with. */
@@ -23,17 +25,13 @@ export type FastPathDependencies = Readonly<{
   ageHeaders: () => AnswerHeaders;
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
   isDraining: () => boolean;
+  /** The listener's connections, of which some are the fast path's. */
+  connections: ListenerConnections;
 }>;
-
-/** Longest time between two looks at which connections have waited too long. */
-const sweepMs = 1_000;
-
-/** The fast path of a listener. Disposing of it ends the looks at its connections, not the connections. */
-export type FastConnections = Disposable & Readonly<{ closeIdle: () => void }>;
 
 /**
  * Puts the fast path in front of a node:http server: it gets every new connection first, and the server what the fast path
- * gives up. Call it before the server listens.
+ * gives up. Call it before the server listens. Disposing of it ends the looks at its connections, not the connections.
  */
 export function serveFastConnections(
   server: Server,
@@ -48,17 +46,15 @@ export function serveFastConnections(
     corsHeaders,
     ageHeaders,
     isDraining,
+    connections,
   }: FastPathDependencies,
-): FastConnections {
-  const connections = new Set<FastConnection>();
+): Disposable {
+  const fast = new Set<FastConnection>();
   let now = performance.now();
-  const sweep = setInterval(
-    () => {
-      now = performance.now();
-      for (const connection of connections) connection.expire(now);
-    },
-    Math.min(sweepMs, waits.idleTimeoutMs / 2, waits.slowReaderTimeoutMs / 2),
-  );
+  const sweep = setInterval(() => {
+    now = performance.now();
+    for (const connection of fast) connection.expire(now);
+  }, sweepIntervalMs(waits));
   sweep.unref();
   const dependencies = {
     heads: makeFastAnswerHeads(waits.idleTimeoutMs, { wallClock: Date.now, ageHeaders }),
@@ -80,15 +76,14 @@ export function serveFastConnections(
       behind(socket);
     };
     return (socket) => {
-      const closed = () => void connections.delete(connection);
+      const closed = () => {
+        fast.delete(connection);
+        connections.serve(socket, undefined);
+      };
       const connection = new FastConnection(socket, { ...dependencies, handOver, closed });
-      connections.add(connection);
+      fast.add(connection);
+      connections.serve(socket, connection);
     };
   });
-  return {
-    closeIdle: () => {
-      for (const connection of connections) connection.closeIfIdle();
-    },
-    [Symbol.dispose]: () => clearInterval(sweep),
-  };
+  return { [Symbol.dispose]: () => clearInterval(sweep) };
 }

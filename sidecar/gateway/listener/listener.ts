@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import type { ListenerConnections } from "#daemon/connections/listener-connections.ts";
 import { listen } from "#daemon/http-listener.ts";
 import { takeProxyHeaders } from "#daemon/proxies/proxied-connections.ts";
 import type { Identify } from "../callers/identify.ts";
@@ -25,7 +26,6 @@ export type ListenerOptions = Readonly<{
   port: number;
   /** The setting that names the port, for the message when it is taken. */
   setting: string;
-  connections: number;
   requestTimeoutMs: number;
   idleTimeoutMs: number;
   slowReaderTimeoutMs: number;
@@ -56,6 +56,10 @@ export type ListenerDependencies = Readonly<{
   isAllowedHost: (host: string | undefined) => boolean;
   /** Headers that follow an answer's own. */
   ageHeaders: () => AnswerHeaders;
+  /** The listener's part of the process's connections. */
+  connections: ListenerConnections;
+  /** Whether a peer is a proxy, whose connections are many callers'; absent: connections are not bounded by address. */
+  isProxy?: (remoteAddress: string) => boolean;
   dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
   limited: Meter["limited"];
 }>;
@@ -75,6 +79,7 @@ const closeGraceMs = 1_000;
  * @throws {StartupError} when the port is taken or the address is not this machine's.
  */
 export async function startListener(options: ListenerOptions, dependencies: ListenerDependencies): Promise<Listener> {
+  const { connections } = dependencies;
   const draining = { now: false };
   const isDraining = () => draining.now;
   const readers = new SlowReaders(options);
@@ -92,7 +97,6 @@ export async function startListener(options: ListenerOptions, dependencies: List
     },
     makeHttpHandler({ ...dependencies, connections: makeHttpConnections({ ...dependencies, readers }), isDraining }),
   );
-  server.maxConnections = options.connections;
   server.on("upgrade", (request, socket: Duplex, head) => void upgrade(request, socket, head));
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // Followed by "close", which the WebSocket's own owner sees.
@@ -115,8 +119,10 @@ export async function startListener(options: ListenerOptions, dependencies: List
   };
   const fast = options.fastPath ? serveFastConnections(server, options, { ...dependencies, isDraining }) : undefined;
   if (options.peers !== undefined) admitPeers(server, options.peers);
+  if (dependencies.isProxy !== undefined) connections.boundAddresses(server, dependencies.isProxy);
   if (options.isTrustedProxy !== undefined) takeProxyHeaders(server, options.isTrustedProxy);
-  const listening = await listen(server, options);
+  connections.bound(server);
+  const listening = await listen(server, { ...options, connections });
   return {
     url: listening.url,
     port: listening.port,
@@ -126,8 +132,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
       draining.now = true;
       const left = clients.leave();
       // Whoever sends now is answered and told to close, so that no request meets a connection that is just being closed.
-      if (await hasConnections(server)) await delay(drainMs);
-      fast?.closeIdle();
+      if (connections.size > 0) await delay(drainMs);
       const closed = listening[Symbol.asyncDispose]();
       await left;
       const late = setTimeout(() => clients[Symbol.dispose](), closeGraceMs);
@@ -138,8 +143,4 @@ export async function startListener(options: ListenerOptions, dependencies: List
       clients[Symbol.dispose]();
     },
   };
-}
-
-function hasConnections(server: Server): Promise<boolean> {
-  return new Promise((resolve) => server.getConnections((error, count) => resolve(error === null && count > 0)));
 }

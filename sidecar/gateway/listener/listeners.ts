@@ -1,6 +1,7 @@
 import type { Registry } from "prom-client";
 import { namedHost } from "#daemon/allowed-host.ts";
 import type { Logger } from "#daemon/log.ts";
+import type { ConnectionBudget } from "#daemon/connections/connection-budget.ts";
 import { isLoopback } from "#daemon/loopback.ts";
 import { clientAddress } from "#daemon/proxies/client-address.ts";
 import { networkList } from "#daemon/proxies/network-list.ts";
@@ -29,6 +30,7 @@ export type ListenersDependencies = Readonly<{
   handle: MessageHandler;
   hub: SubscriptionHub;
   memory: MemoryBudget;
+  connections: ConnectionBudget;
   /** Age of the node's latest block; undefined while it is not known. */
   blockAgeMs: () => number | undefined;
   metrics: Registry;
@@ -48,12 +50,13 @@ export type Listeners = AsyncDisposable &
  */
 export async function startListeners(
   settings: GatewaySettings,
-  { policy, handle, hub, memory, blockAgeMs, metrics, limited, settingNames, log }: ListenersDependencies,
+  { policy, handle, hub, memory, connections, blockAgeMs, metrics, limited, settingNames, log }: ListenersDependencies,
 ): Promise<Listeners> {
   await using starting = new AsyncDisposableStack();
   const client = clientAddress(settings.callers);
   const notice = logProxyNotices(settings.callers, { log, settingNames, now: () => performance.now() });
   const dropped = dropCounter(metrics);
+  const hasOthers = settings.private.enabled || settings.internal.enabled;
   const byName = new Map<ListenerName, Listener>();
   const direct = clientAddress({ ...settings.callers, trustedProxies: [] });
   const start = async (name: ListenerName, identify: Identify) => {
@@ -85,6 +88,9 @@ export async function startListeners(
         hub,
         memory,
         addressOf: peerAddress(isInternal ? direct : client),
+        connections: connections.listener({ name, leavesRoom: name === "public" && hasOthers }),
+        // The operator's own programs may hold as many as there are.
+        ...(isInternal ? {} : { isProxy: client.isTrusted }),
         dropped,
         limited,
         ageHeaders: () => headAgeHeaders(blockAgeMs(), settings.head.tellAgeAfterMs),

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Registry } from "prom-client";
+import { makeConnectionBudget } from "#daemon/connections/connection-budget.ts";
+import { ownDescriptors } from "#daemon/connections/descriptors.ts";
 import { createLog } from "#daemon/log.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
 import type { NodeFitness } from "../upstream/node-fitness.ts";
@@ -29,9 +31,16 @@ export async function startTestGateway(
   log = createLog({ service: "test", level: "silent" }),
 ): Promise<TestGateway> {
   const metrics = new Registry();
-  const gateway = await startGateway(testSettings(given), {
+  const settings = testSettings(given);
+  const connections = makeConnectionBudget(settings.listener, {
+    descriptors: ownDescriptors(),
+    metrics,
+    clock: () => performance.now(),
+  });
+  const gateway = await startGateway(settings, {
     log,
     metrics,
+    connections,
     node: { fitness: () => "fit", ...node },
     settingNames: settingNames("sidecar", "gateway"),
     signal: new AbortController().signal,

@@ -1,5 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { Registry } from "prom-client";
+import { makeConnectionBudget } from "#daemon/connections/connection-budget.ts";
+import { ownDescriptors } from "#daemon/connections/descriptors.ts";
 import { createLog } from "#daemon/log.ts";
 import { startGateway } from "#sidecar/gateway/gateway.ts";
 import { settingNames } from "#sidecar/gateway/setting-names.ts";
@@ -13,20 +15,24 @@ for (const flag of v8Flags.room) setFlagsFromString(flag);
 /** The gateway alone in a process, as the benchmark drives it. Arguments: port, node's HTTP URL, node's WebSocket URL. */
 const [port, httpUrl = "", webSocketUrl = ""] = process.argv.slice(2);
 
-await using gateway = await startGateway(
-  gatewaySection.parse({
-    public: { port: Number(port) },
-    tiers: { public: roomyTier },
-    overload: { heavyParallel: 64 },
+const settings = gatewaySection.parse({
+  public: { port: Number(port) },
+  tiers: { public: roomyTier },
+  overload: { heavyParallel: 64 },
+});
+const metrics = new Registry();
+await using gateway = await startGateway(settings, {
+  log: createLog({ service: "bench", level: "error" }),
+  metrics,
+  node: { httpUrl, webSocketUrl, fitness: () => "fit" },
+  settingNames: settingNames("bench"),
+  connections: makeConnectionBudget(settings.listener, {
+    descriptors: ownDescriptors(),
+    metrics,
+    clock: () => performance.now(),
   }),
-  {
-    log: createLog({ service: "bench", level: "error" }),
-    metrics: new Registry(),
-    node: { httpUrl, webSocketUrl, fitness: () => "fit" },
-    settingNames: settingNames("bench"),
-    signal: new AbortController().signal,
-  },
-);
+  signal: new AbortController().signal,
+});
 await new Promise<void>((resolve) => process.once("SIGTERM", () => resolve()));
 await gateway[Symbol.asyncDispose]();
 process.exit(0);

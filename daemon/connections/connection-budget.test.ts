@@ -1,0 +1,173 @@
+import { createServer, type Server } from "node:http";
+import { connect, type AddressInfo, type Socket } from "node:net";
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { makeConnectionBudget, type ConnectionBudget } from "./connection-budget.ts";
+import type { ListenerConnections } from "./listener-connections.ts";
+
+const resources: AsyncDisposableStack[] = [];
+let now: number;
+beforeEach(() => {
+  now = 0;
+  resources.push(new AsyncDisposableStack());
+});
+afterEach(() => resources.pop()?.disposeAsync());
+
+function budgetOf(limit: number, used: () => number, settings: Readonly<Record<string, number>> = {}) {
+  const metrics = new Registry();
+  const budget = makeConnectionBudget(
+    { connections: 20_000, connectionsPerAddress: 1_024, descriptorReserve: 192, ...settings },
+    { descriptors: { limit, used }, metrics, clock: () => now },
+  );
+  resources.at(-1)?.use(budget);
+  return Object.assign(budget, { metrics });
+}
+
+/** A server whose requests are answered by hand, with its connections bounded. */
+async function serve(connections: ListenerConnections, isProxy: (address: string) => boolean = () => false) {
+  const server: Server = createServer((request, response) => {
+    if (request.url === "/") response.end("ok");
+  });
+  connections.boundAddresses(server, isProxy);
+  connections.bound(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  resources.at(-1)?.defer(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A connection, what came over it, and whether the server has ended it. */
+function open(port: number, localAddress = "127.0.0.1") {
+  const socket: Socket = connect({ port, host: "127.0.0.1", localAddress });
+  resources.at(-1)?.defer(() => void socket.destroy());
+  const seen = { text: "", isClosed: false };
+  socket.on("data", (bytes: Buffer) => (seen.text += bytes.toString("latin1")));
+  socket.on("error", () => socket.destroy());
+  socket.on("close", () => (seen.isClosed = true));
+  return Object.assign(seen, { ask: (path = "/") => socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`), socket });
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + 5_000;
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`not within 5 s: ${holds.toString()}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+async function answered(port: number, localAddress?: string) {
+  const connection = open(port, localAddress);
+  connection.ask();
+  await until(() => connection.text.includes("200 OK"));
+  return connection;
+}
+
+const mostOf = (budget: ConnectionBudget) => budget.state().most;
+
+describe("how many connections a process may hold", () => {
+  test.each([
+    ["the reserve is left", 1_024, 40, 832],
+    ["under a low limit a quarter is for clients", 160, 40, 40],
+    ["what else is open leaves its room, and some to spare", 160, 130, 14],
+    ["one, however little is left", 160, 160, 1],
+    ["where nothing bounds descriptors, the setting alone", Number.POSITIVE_INFINITY, 40, 20_000],
+  ])("%s", (_, limit, used, most) => {
+    const budget = budgetOf(limit, () => used);
+    budget.listener({ name: "public" });
+    expect(mostOf(budget)).toBe(most);
+  });
+
+  test("a listener for anybody leaves a quarter to the others, and the operators' is not counted", async () => {
+    const budget = budgetOf(32, () => 0);
+    const anybody = await serve(budget.listener({ name: "public", leavesRoom: true }), () => true);
+    const known = await serve(budget.listener({ name: "private" }), () => true);
+    const operators = await serve(budget.operators(), () => true);
+    expect(mostOf(budget)).toBe(8);
+    for (let at = 0; at < 6; at += 1) open(anybody).ask("/busy");
+    await until(() => budget.state().open === 6);
+    const refused = open(anybody);
+    await until(() => refused.isClosed);
+    expect(refused.text).toMatch(
+      /^HTTP\/1\.1 503 Service Unavailable\r\n[^]*Retry-After: 1\r\n[^]*too many connections; try again\n$/,
+    );
+    await answered(known);
+    for (let at = 0; at < 4; at += 1) await answered(operators);
+    expect(budget.state()).toMatchObject({ open: 7, fullForMs: 0 });
+  });
+});
+
+describe("who gives way", () => {
+  test("first who never asked, then who waits longest, never who is being answered", async () => {
+    const budget = budgetOf(16, () => 0);
+    const port = await serve(budget.listener({ name: "public" }), () => true);
+    const [busy, first] = [open(port), await answered(port)];
+    busy.ask("/busy");
+    now = 10;
+    const second = await answered(port);
+    const silent = open(port);
+    await until(() => budget.state().open === 4);
+    now = 2_000;
+    await answered(port);
+    await until(() => silent.isClosed);
+    await answered(port);
+    await until(() => first.isClosed);
+    expect([busy.isClosed, second.isClosed]).toEqual([false, false]);
+    expect(await budget.metrics.metrics()).toContain('gatehouse_connections_shed_total{listener="public"} 2');
+  });
+
+  test("a request that does not become whole is answered 408 and makes room", async () => {
+    const budget = budgetOf(4, () => 0);
+    const port = await serve(budget.listener({ name: "public" }), () => true);
+    const slow = open(port);
+    slow.socket.write("POST /busy HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf");
+    await until(() => budget.state().open === 1 && slow.socket.bytesWritten > 0);
+    const refused = open(port);
+    await until(() => refused.isClosed);
+    now = 4_000;
+    await answered(port);
+    await until(() => slow.isClosed);
+    expect(slow.text).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test("an address that holds more than its share gives way to one that has none, at once", async () => {
+    const budget = budgetOf(32, () => 0, { connectionsPerAddress: 1_024 });
+    const port = await serve(budget.listener({ name: "public" }));
+    for (const address of ["127.0.2.1", "127.0.2.2"]) for (let at = 0; at < 4; at += 1) open(port, address);
+    await until(() => budget.state().open === 8);
+    await answered(port, "127.0.2.3");
+    expect(budget.state().open).toBe(8);
+  });
+});
+
+describe("one address", () => {
+  test("has at most what the setting says, and a proxy's is nobody's own", async () => {
+    const budget = budgetOf(1_024, () => 0, { connectionsPerAddress: 2 });
+    const port = await serve(budget.listener({ name: "public" }), (address) => address === "127.0.2.9");
+    const held = [open(port, "127.0.2.1"), open(port, "127.0.2.1")];
+    for (const { ask } of held) ask("/busy");
+    await until(() => budget.state().open === 2);
+    const third = open(port, "127.0.2.1");
+    await until(() => third.isClosed);
+    expect(third.text).toMatch(
+      /^HTTP\/1\.1 429 Too Many Requests\r\n[^]*too many connections of this address; close some first\n$/,
+    );
+    for (const address of ["127.0.2.2", "127.0.2.9", "127.0.2.9", "127.0.2.9"]) await answered(port, address);
+    held[0]?.socket.destroy();
+    await until(() => budget.state().open === 5);
+    await answered(port, "127.0.2.1");
+    expect(await budget.metrics.metrics()).toContain(
+      'gatehouse_connections_refused_total{listener="public",reason="address"} 1',
+    );
+    expect(budget.state().fullForMs).toBeUndefined();
+  });
+
+  test("closes its own idle connection for a new one", async () => {
+    const budget = budgetOf(1_024, () => 0, { connectionsPerAddress: 1 });
+    const port = await serve(budget.listener({ name: "public" }));
+    const first = await answered(port);
+    await answered(port);
+    await until(() => first.isClosed);
+  });
+});

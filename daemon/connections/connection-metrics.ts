@@ -1,0 +1,51 @@
+import { Counter, Gauge, type GaugeConfiguration, type Registry } from "prom-client";
+
+/** Why a connection was not taken: no room is left for any, or for one of its address. */
+export type ConnectionRefusal = "full" | "address";
+
+/** Where connections are counted. */
+export type ConnectionMetrics = Readonly<{
+  refused: (listener: string, reason: ConnectionRefusal) => void;
+  shed: (listener: string) => void;
+}>;
+
+/** What the gauges show, asked for at each scrape. */
+export type ShownConnections = Readonly<{ open: () => ReadonlyMap<string, number>; most: () => number }>;
+
+/** Counts connections for Prometheus. What the process has open of all kinds is `process_open_fds`, beside `process_max_fds`. */
+export function connectionMetrics(registry: Registry, { open, most }: ShownConnections): ConnectionMetrics {
+  const registers = [registry];
+  const gauge = (configuration: Omit<GaugeConfiguration<"listener">, "registers">) =>
+    new Gauge({ ...configuration, registers });
+  gauge({
+    name: "gatehouse_connections",
+    help: "Open connections of clients, by listener.",
+    labelNames: ["listener"],
+    collect() {
+      for (const [listener, count] of open()) this.set({ listener }, count);
+    },
+  });
+  gauge({
+    name: "gatehouse_connections_limit",
+    help: "Connections that file descriptors allow the listeners together at this time; the operators' listener has its own.",
+    collect() {
+      this.set(most());
+    },
+  });
+  const refused = new Counter({
+    name: "gatehouse_connections_refused_total",
+    help: "Connections that were answered and closed unserved. full: no room for any; address: too many of one address.",
+    labelNames: ["listener", "reason"],
+    registers,
+  });
+  const shed = new Counter({
+    name: "gatehouse_connections_shed_total",
+    help: "Idle or unfinished connections that were closed to make room for others.",
+    labelNames: ["listener"],
+    registers,
+  });
+  return {
+    refused: (listener, reason) => refused.inc({ listener, reason }),
+    shed: (listener) => shed.inc({ listener }),
+  };
+}

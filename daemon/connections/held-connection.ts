@@ -1,0 +1,88 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { requestTimeout } from "./refused-connection.ts";
+
+/**
+ * What a connection is at, and since when: `new` has asked nothing yet, `kept` was answered and waits for its client's next request,
+ * `unfinished` has a request that is not whole, `busy` is being answered or is a WebSocket.
+ */
+export type ConnectionStanding = Readonly<{ kind: "new" | "kept" | "unfinished" | "busy"; sinceMs: number }>;
+
+/** Who serves a connection before node:http gets it, if somebody does. */
+export type ConnectionServer = Readonly<{
+  standing: () => ConnectionStanding;
+  /** Ends it when what was written is out; a request that is not whole is answered 408. */
+  close: () => void;
+}>;
+
+/** Time without progress after which a connection that is being closed is no longer waited for. */
+const closingMs = 1_000;
+
+/** A client's connection that a listener holds. */
+export class HeldConnection {
+  readonly socket: Socket;
+  /** What it counts as among the connections by address; undefined: as none. */
+  address: string | undefined;
+  /** Undefined: node:http. */
+  server: ConnectionServer | undefined;
+  #request: IncomingMessage | undefined;
+  #underWay = 0;
+  #hasAsked = false;
+  #isUpgraded = false;
+  #idleSinceMs: number;
+  /** What had been read when it became idle: more than that is the start of a request. */
+  #readAtIdle = 0;
+  /** When the request that is not whole began, or was first seen. */
+  #begunAtMs: number | undefined;
+
+  constructor(socket: Socket, nowMs: number) {
+    this.socket = socket;
+    this.#idleSinceMs = nowMs;
+  }
+
+  /** Takes note of a request whose head node:http has read. */
+  asks(request: IncomingMessage, response: ServerResponse, clock: () => number): void {
+    this.#hasAsked = true;
+    this.#request = request;
+    this.#underWay += 1;
+    this.#begunAtMs ??= clock();
+    response.once("close", () => {
+      this.#underWay -= 1;
+      this.#begunAtMs = undefined;
+      this.#idleSinceMs = clock();
+      this.#readAtIdle = this.socket.bytesRead;
+    });
+  }
+
+  /** Takes note that it is a WebSocket from now on. */
+  upgrades(): void {
+    this.#isUpgraded = true;
+  }
+
+  standing(nowMs: number): ConnectionStanding {
+    if (this.server !== undefined) return this.server.standing();
+    if (this.#isUpgraded) return { kind: "busy", sinceMs: this.#idleSinceMs };
+    const isAsking = this.#underWay > 0;
+    const isWhole = this.#underWay > 1 || this.#request?.complete === true;
+    // What is still on its way to the client is an answer under way, too.
+    if ((isAsking && isWhole) || this.socket.writableLength > 0) return { kind: "busy", sinceMs: this.#idleSinceMs };
+    // Node tells nothing of a head that has begun, so that its age counts from the first look.
+    if (isAsking || this.socket.bytesRead > this.#readAtIdle) {
+      this.#begunAtMs ??= nowMs;
+      return { kind: "unfinished", sinceMs: this.#begunAtMs };
+    }
+    return { kind: this.#hasAsked ? "kept" : "new", sinceMs: this.#idleSinceMs };
+  }
+
+  /** Ends it, and does not wait for a client that leaves its own side open. */
+  close(nowMs: number): void {
+    if (this.server !== undefined) {
+      this.server.close();
+      return;
+    }
+    const { socket } = this;
+    if (this.standing(nowMs).kind === "unfinished") socket.write(requestTimeout, "latin1");
+    socket.setTimeout(closingMs, () => socket.destroy());
+    socket.destroySoon();
+  }
+}

@@ -1,0 +1,28 @@
+import type { Socket } from "node:net";
+
+/** Time in which a refused client may take its answer. */
+const refusalMs = 1_000;
+
+/** As node:http answers a request that does not become whole in time. */
+export const requestTimeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
+
+/** Answers a connection that is not served, reads nothing of it, and closes it soon. */
+export function refuseConnection(socket: Socket, answer: string): void {
+  // Followed by "close".
+  socket.on("error", () => socket.destroy());
+  socket.setTimeout(refusalMs, () => socket.destroy());
+  socket.resume();
+  socket.end(answer, "latin1");
+}
+
+/** An answer in plain text after which the connection closes; `headers` are whole lines. */
+export function refusalText(status: string, message: string, headers: readonly string[] = []): string {
+  const lines = [
+    `HTTP/1.1 ${status}`,
+    "Content-Type: text/plain; charset=utf-8",
+    ...headers,
+    `Content-Length: ${Buffer.byteLength(message) + 1}`,
+    "Connection: close",
+  ];
+  return `${lines.join("\r\n")}\r\n\r\n${message}\n`;
+}

@@ -1,0 +1,41 @@
+import type { ConnectionState } from "#daemon/connections/connection-budget.ts";
+import type { ConditionReport } from "../tell/condition.ts";
+
+/** Time for which running short is told after the last connection was refused or closed for want of room. */
+const shortForMs = 30_000;
+
+/** Share of the limit from which descriptors are short whoever holds them. */
+const shortShare = 0.95;
+
+/** What to do about a limit that is too low; where it is set depends on who starts the process. */
+const raise =
+  "raise the limit of open files (ulimit -n, LimitNOFILE= in systemd, --ulimit nofile in Docker) and restart this process";
+
+/** Names of the settings that bound connections. */
+export type ConnectionSettingNames = Readonly<{ connections: string; connectionsPerAddress: string }>;
+
+/** Says whether the process has file descriptors and connections left. Pure. */
+export function descriptorCondition(
+  state: ConnectionState,
+  setting: ConnectionSettingNames,
+): ConditionReport<"FileDescriptorsLeft"> {
+  const type = "FileDescriptorsLeft";
+  const { open, most, fullForMs, isBoundByDescriptors } = state;
+  const { used, limit } = state.descriptors;
+  if (used === undefined || limit === Number.POSITIVE_INFINITY) {
+    const message = `This system does not tell how many files the process may have open; ${open} connections are.`;
+    return { type, status: "Unknown", reason: "NotCounted", message };
+  }
+  const held = `${used} of ${limit} file descriptors are open, ${open} of at most ${most} connections.`;
+  const isFull = fullForMs !== undefined && fullForMs < shortForMs;
+  if (used > limit * shortShare || (isFull && isBoundByDescriptors)) {
+    const done = isFull ? " Idle connections are closed for new ones, and callers are refused where none is idle." : "";
+    const message = `${held}${done} If the callers are wanted, ${raise}; if not, lower ${setting.connectionsPerAddress}.`;
+    return { type, status: "False", reason: "Short", message };
+  }
+  if (isFull) {
+    const message = `${held} Idle connections are closed for new ones, and callers are refused where none is idle. If the callers are wanted, raise ${setting.connections}; if not, lower ${setting.connectionsPerAddress}.`;
+    return { type, status: "False", reason: "ConnectionsFull", message };
+  }
+  return { type, status: "True", reason: "Enough", message: held };
+}

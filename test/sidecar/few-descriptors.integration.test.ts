@@ -1,0 +1,131 @@
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { Agent, request } from "node:http";
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { startDevnetWorkspace, type DevnetWorkspace } from "../support/devnet-workspace.ts";
+import { waitForReason } from "../support/owned-node.ts";
+import { startService } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+
+/** Descriptors that the sidecar may have, and connections that nobody asks anything on. */
+const descriptors = 160;
+const idleConnections = 400;
+/** How long they last; minutes where somebody asks for them. */
+const seconds = Number(process.env["GATEHOUSE_TEST_DESCRIPTORS_SECONDS"] ?? 40);
+
+const call = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}';
+
+const right = '"storage_enable_cetina": true';
+const wrong = '"storage_enable_cetina": false';
+
+/** Looks often at the file and at the tool, each time by a process of its own. */
+const environmentOf = (node: DevnetWorkspace) => ({
+  GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
+  GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+  GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+  GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
+  GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
+  GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
+  GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
+  GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+  GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "500",
+  GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
+  GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+});
+
+/** Keeps connections open that send nothing, or half of a request, from several addresses; what is closed is opened anew. */
+function holdIdle(url: string): Disposable {
+  const { port } = new URL(url);
+  const sockets = new Set<Socket>();
+  let isOver = false;
+  const open = (at: number) => {
+    if (isOver) return;
+    const socket = connect({ host: "127.0.0.1", port: Number(port), localAddress: `127.0.1.${1 + (at % 6)}` });
+    sockets.add(socket);
+    socket.on("error", () => socket.destroy());
+    socket.on("connect", () => {
+      if (at % 4 === 0) socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9");
+    });
+    socket.resume();
+    socket.on("close", () => {
+      sockets.delete(socket);
+      setTimeout(open, 200, at);
+    });
+  };
+  for (let at = 0; at < idleConnections; at += 1) open(at);
+  return {
+    [Symbol.dispose]: () => {
+      isOver = true;
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** Asks over a connection of its own, from another address than the idle ones. */
+function ask(url: string, body?: string): Promise<Readonly<{ status: number; text: string }>> {
+  return new Promise((resolve, reject) => {
+    const agent = new Agent({ keepAlive: false });
+    const headers = { "Content-Type": "application/json" };
+    const asked = request(url, { agent, method: body === undefined ? "GET" : "POST", headers, timeout: 5_000 });
+    asked.on("response", async (response) => {
+      let text = "";
+      for await (const chunk of response) text += String(chunk);
+      resolve({ status: response.statusCode ?? 0, text });
+    });
+    asked.on("error", reject);
+    asked.on("timeout", () => asked.destroy(new Error(`${url} did not answer in 5 s`)));
+    asked.end(body);
+  });
+}
+
+test.skipIf(!existsSync("/proc/self/fd"))(
+  `at ${descriptors} descriptors and ${idleConnections} idle connections for ${seconds} s the sidecar lives, serves others, keeps its node right and tells`,
+  { timeout: (seconds + 90) * 1_000 },
+  async () => {
+    await using node = await startDevnetWorkspace("0.16.2");
+    await using sidecar = await startService("sidecar", environmentOf(node), { descriptors });
+    const { gateway = "", sidecar: operations = "" } = sidecar.urls;
+    await until("the sidecar is ready", 30_000, async () => (await ask(`${operations}/readyz`)).status === 200);
+    const isRight = async () => (await readFile(node.configPath, "utf8")).includes(right);
+    await until("node.conf is right", 20_000, isRight);
+
+    const served: string[] = [];
+    const ready: number[] = [];
+    let corrected = 0;
+    {
+      using _ = holdIdle(gateway);
+      const end = performance.now() + seconds * 1_000;
+      for (let round = 0; performance.now() < end; round += 1) {
+        served.push((await ask(gateway, call).catch((error: unknown) => ({ text: String(error) }))).text);
+        ready.push((await ask(`${operations}/readyz`)).status);
+        if (round % 10 === 0) {
+          // An edit that the file's watch has to see, and the upkeep to put right.
+          await writeFile(node.configPath, (await readFile(node.configPath, "utf8")).replace(right, wrong));
+          await until("the edit is put right", 20_000, isRight);
+          corrected += 1;
+        }
+        if (round === 5) {
+          const short = await waitForReason(operations, "FileDescriptorsLeft", "Short");
+          expect(short?.message).toMatch(
+            /\d+ of 160 file descriptors are open, \d+ of at most \d+ connections\. Idle .*ulimit -n/,
+          );
+        }
+        await sleep(250);
+      }
+    }
+    expect(corrected).toBeGreaterThan(2);
+    expect(new Set(ready)).toEqual(new Set([200]));
+    expect(served.filter((text) => !text.includes('"result":"0x'))).toEqual([]);
+    const { text: metrics } = await ask(`${operations}/metrics`);
+    expect(metrics).toMatch(/gatehouse_connections_shed_total\{listener="public"\} [1-9]/);
+    expect(metrics).toContain('gatehouse_condition{type="FileDescriptorsLeft"} 0');
+
+    await until("it has room again", 60_000, async () =>
+      (await ask(`${operations}/metrics`)).text.includes('gatehouse_condition{type="FileDescriptorsLeft"} 1'),
+    );
+    expect(await sidecar.end("SIGTERM")).toBe(0);
+    expect(sidecar.output()).not.toContain("EMFILE");
+  },
+);
