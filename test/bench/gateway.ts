@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { againstAnvil } from "./gateway/anvil.ts";
 import { batchesAgainstAnvil } from "./gateway/batches.ts";
+import { realClients } from "./gateway/real-clients.ts";
 import { costOfChecks } from "./gateway/cost.ts";
 import { memoryRun } from "./gateway/memory-run.ts";
 import { passThrough } from "./gateway/pass-through.ts";
@@ -14,14 +15,14 @@ import { webSocketClients } from "./gateway/websocket-clients.ts";
 
 /**
  * Measures the gateway against nginx and HAProxy as proxies, all in front of the same native responder, and against bare anvil.
- * Needs nginx, haproxy, wrk and taskset on PATH. `--seconds` of each run, `--rounds` of the runs that are compared; `--only` parts, separated by commas; `--requests` of the run
+ * Needs nginx, haproxy, wrk, cc and taskset on PATH. `--seconds` of each run, `--rounds` of the runs that are compared; `--only` parts, separated by commas; `--requests` of the run
  * that watches memory, which is made only when it is named; `--clients` of the WebSocket part.
  */
 const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "4" },
     rounds: { type: "string", default: "3" },
-    only: { type: "string", default: "small,large,anvil,batch,stream,cost,websocket" },
+    only: { type: "string", default: "clients,small,large,anvil,batch,stream,cost,websocket" },
     requests: { type: "string", default: "10000000" },
     clients: { type: "string", default: "5000" },
   },
@@ -29,6 +30,7 @@ const { values } = parseArgs({
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-bench-"));
 const surroundings = { folder, seconds: Number(values.seconds), rounds: Number(values.rounds), connections: 64 };
 const parts = new Map<string, () => Promise<void> | void>([
+  ["clients", () => realClients(surroundings)],
   ["small", () => passThrough("40 B", 42, surroundings)],
   ["large", () => passThrough("2 KB", 2_048, surroundings)],
   ["anvil", () => againstAnvil(surroundings)],

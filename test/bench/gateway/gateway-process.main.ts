@@ -12,13 +12,17 @@ import { roomyTier } from "./roomy-tier.ts";
 // As `cli/gatehouse.js` holds a sidecar small; given on the command line the flags would mean more, and for good.
 for (const flag of v8Flags.room) setFlagsFromString(flag);
 
-/** The gateway alone in a process, as the benchmark drives it. Arguments: port, node's HTTP URL, node's WebSocket URL. */
-const [port, httpUrl = "", webSocketUrl = ""] = process.argv.slice(2);
+/**
+ * The gateway alone in a process, as the benchmark drives it. Arguments: port, node's HTTP URL, node's WebSocket URL, and as JSON what is set
+ * besides.
+ */
+const [port, httpUrl = "", webSocketUrl = "", more = "{}"] = process.argv.slice(2);
 
 const settings = gatewaySection.parse({
   public: { port: Number(port) },
   tiers: { public: roomyTier },
   overload: { heavyParallel: 64 },
+  ...(JSON.parse(more) as object),
 });
 const metrics = new Registry();
 await using gateway = await startGateway(settings, {

@@ -50,6 +50,28 @@ export function nginxProxy(folder: string, port: number, nodePort: number): Prom
   );
 }
 
+/** An nginx as it stands before services in a cluster: it passes on over kept-alive connections, and tells what it knows of the client. */
+export function nginxIngress(folder: string, port: number, servicePort: number): Promise<BenchProcess> {
+  const told = [
+    "Host $host",
+    'Connection ""',
+    "X-Request-ID $request_id",
+    "X-Real-IP $remote_addr",
+    "X-Forwarded-For $proxy_add_x_forwarded_for",
+    "X-Forwarded-Host $http_host",
+    "X-Forwarded-Port $server_port",
+    "X-Forwarded-Proto $scheme",
+    "X-Scheme $scheme",
+  ];
+  const headers = told.map((header) => `proxy_set_header ${header};`).join(" ");
+  return startNginx(
+    folder,
+    port,
+    `upstream service { server 127.0.0.1:${servicePort}; keepalive 320; keepalive_requests 1000000000; }
+     server { listen 127.0.0.1:${port}; location / { proxy_pass http://service; proxy_http_version 1.1; ${headers} } }`,
+  );
+}
+
 /** A HAProxy with one thread that passes everything on, over kept-alive connections. */
 export function haproxyProxy(folder: string, port: number, nodePort: number): Promise<BenchProcess> {
   const config = join(folder, `haproxy-${port}.cfg`);

@@ -14,9 +14,10 @@ export type Surroundings = Readonly<{
 
 const gatewayMain = new URL("gateway-process.main.ts", import.meta.url).pathname;
 
-/** Starts the gateway alone in a process, in front of a node. */
-export function startGatewayProcess(port: number, nodeUrl: string): Promise<BenchProcess> {
-  return start(process.execPath, [gatewayMain, String(port), nodeUrl, nodeUrl.replace("http", "ws")], port);
+/** Starts the gateway alone in a process, in front of a node; `settings` are those of the gateway beside the benchmark's own. */
+export function startGatewayProcess(port: number, nodeUrl: string, settings: object = {}): Promise<BenchProcess> {
+  const webSocketUrl = nodeUrl.replace("http", "ws");
+  return start(process.execPath, [gatewayMain, String(port), nodeUrl, webSocketUrl, JSON.stringify(settings)], port);
 }
 
 /** Measures a process that gets one body again and again from `connections` clients. */

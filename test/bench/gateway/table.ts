@@ -10,8 +10,26 @@ export function print(title: string, rows: readonly Row[]): void {
   }
 }
 
+/** What a figure has to keep to. */
+export type Target = Readonly<{ most: number } | { least: number }>;
+
+/** A figure that has a target. */
+export type Figure = Readonly<{ what: string; figure: number; target: Target }>;
+
+/** Says of figures whether they keep to their targets, the one that is farthest from its own first. */
+export function verdicts(figures: readonly Figure[]): readonly Row[] {
+  return figures
+    .toSorted((one, other) => excess(other) - excess(one))
+    .map(({ what, figure, target }) => verdict(what, figure, target));
+}
+
+/** How many times a figure is over its most, or under its least. */
+function excess({ figure, target }: Figure): number {
+  return "most" in target ? figure / target.most : target.least / figure;
+}
+
 /** Says of a figure whether it keeps to its target, which is a most or a least. */
-export function verdict(what: string, figure: number, target: Readonly<{ most: number } | { least: number }>): Row {
+export function verdict(what: string, figure: number, target: Target): Row {
   const isMet = "most" in target ? figure <= target.most : figure >= target.least;
   const bound = "most" in target ? `<= ${target.most}` : `>= ${target.least}`;
   return { what, measured: Math.round(figure * 100) / 100, target: bound, verdict: isMet ? "met" : "NOT met" };

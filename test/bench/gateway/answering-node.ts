@@ -1,0 +1,29 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { start, type BenchProcess } from "./proxies.ts";
+
+const source = new URL("answering-node.c", import.meta.url).pathname;
+
+/** What a node answers: bodies from `leastBytes` to `mostBytes`, evenly on a logarithmic scale. */
+export type NodeAnswers = Readonly<{
+  leastBytes: number;
+  mostBytes: number;
+  /** `chunked` as Go's net/http sends long answers (geth), `length` as hyper does (reth, anvil). */
+  framing: "length" | "chunked";
+}>;
+
+/** Compiles the answering node; gives the path of its program. */
+export function buildAnsweringNode(folder: string): string {
+  const program = join(folder, "answering-node");
+  execFileSync("cc", ["-O2", "-o", program, source, "-lm"], { stdio: "inherit" });
+  return program;
+}
+
+/** Starts a node that answers every call under its own id. */
+export function startAnsweringNode(
+  program: string,
+  port: number,
+  { leastBytes, mostBytes, framing }: NodeAnswers,
+): Promise<BenchProcess> {
+  return start(program, [String(port), String(leastBytes), String(mostBytes), framing], port);
+}
