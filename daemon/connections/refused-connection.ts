@@ -3,6 +3,9 @@ import type { Socket } from "node:net";
 /** Time in which a refused client may take its answer. */
 const refusalMs = 1_000;
 
+/** As node:http answers what is no request. */
+export const badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+
 /** As node:http answers a request that does not become whole in time. */
 export const requestTimeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { makeCatalogue } from "../catalogue/catalogue.ts";
 import { discardedAnswer, finishedFlow } from "../dispatch/answer-sink.ts";
+import { roomyMemory } from "../testing/roomy-memory.ts";
 import { NodePool } from "../upstream/node-pool.ts";
 import { makeReadsUnderWay, type ReadsUnderWay } from "./reads-under-way.ts";
 import { keyHash } from "./key-hash.ts";
@@ -25,7 +26,7 @@ function readOf(key: string): SharedRead {
   );
   const owner = { pool, limitBytes: 1, closed: () => undefined, result: () => undefined, alone: () => finishedFlow };
   return new SharedRead(
-    { method, caller: "a", params: "[]", key, traceContext: undefined },
+    { method, caller: "a", memory: roomyMemory, params: "[]", key, traceContext: undefined },
     { scope: "head", generation: 1, epoch: 1, hash: keyHash(key), isKept: true },
     { first: { id: "1", sink: discardedAnswer, done: () => undefined }, owner },
   );

@@ -66,9 +66,10 @@ export class SharedRead implements AnswerFlow, CollectedTaker {
   /** Asks the node; to be called once, when others may join. */
   start(): void {
     const { pool, limitBytes } = this.#owner;
-    const { method, caller, params, traceContext, sender = pool } = this.read;
+    const { method, caller, memory, params, traceContext, sender = pool } = this.read;
     this.#flow = sender.send({
       caller,
+      memory,
       id: this.#first.id,
       body: callText(this.#first.id, method.name, params),
       timeoutMs: method.timeoutMs,

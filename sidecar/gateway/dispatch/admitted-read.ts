@@ -3,6 +3,8 @@ import type { Method } from "../catalogue/method.ts";
 import { resultText } from "../envelope/answer-text.ts";
 import { rpcErrors, type RpcError } from "../envelope/rpc-error.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
+import type { HeldBytes } from "../memory/connection-memory.ts";
+import { HeldScope } from "../memory/held-scope.ts";
 import type { CallOutcome } from "../observe/meter.ts";
 import type { PolicySettings } from "../policy/settings.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
@@ -37,8 +39,21 @@ export function readOne(work: Work, method: Method, params: string, key: string)
     return limited(work, "too much load; try again later", overload.retryAfterSeconds, "overload");
   }
   const caller = context.caller.key;
-  const read = { method, caller, params, key, traceContext: traceContextOf(context), sender: batch?.sender };
-  return reads.read(read, new AdmittedRead(work, method, gate));
+  const reader = new AdmittedRead(work, method, gate);
+  if (params.length > smallParamsBytes && !reader.take(params.length)) {
+    reader.leave();
+    return limited(work, rpcErrors.tooMuchHeld.message, 1, "memory");
+  }
+  const read = {
+    method,
+    caller,
+    memory: reader,
+    params,
+    key,
+    traceContext: traceContextOf(context),
+    sender: batch?.sender,
+  };
+  return reads.read(read, reader);
 }
 
 /**
@@ -49,14 +64,18 @@ export function goesTogether({ repeatable, costUnits }: Method, { heavyCostUnits
   return repeatable && costUnits < heavyCostUnits;
 }
 
-/** A caller's part in a read that was let to the node. */
-class AdmittedRead implements Reader {
+/** Longest parameters that do not count as held while their call is under way. */
+const smallParamsBytes = 4_096;
+
+/** A caller's part in a read that was let to the node, and what is held for it meanwhile. */
+class AdmittedRead implements Reader, HeldBytes {
   readonly id: string;
   readonly sink: AnswerSink;
   readonly #work: Work;
   readonly #method: Method;
   readonly #gate: LoadGate;
   readonly #askedAt: number;
+  #heldBytes = 0;
   #isDone = false;
 
   constructor(work: Work, method: Method, gate: LoadGate) {
@@ -68,11 +87,36 @@ class AdmittedRead implements Reader {
     this.#askedAt = work.dependencies.now();
   }
 
+  take(bytes: number): boolean {
+    if (this.#isDone || !this.#work.context.memory.take(bytes)) return false;
+    this.#heldBytes += bytes;
+    return true;
+  }
+
+  hold(bytes: number): boolean {
+    if (this.#isDone) return true;
+    this.#heldBytes += bytes;
+    return this.#work.context.memory.hold(bytes);
+  }
+
+  give(bytes: number): void {
+    if (this.#isDone) return;
+    this.#heldBytes -= bytes;
+    this.#work.context.memory.give(bytes);
+  }
+
+  /** Gives its place back, and what is held. */
+  leave(): void {
+    const { context, policy } = this.#work;
+    if (this.#heldBytes > 0) this.give(this.#heldBytes);
+    this.#isDone = true;
+    this.#gate.leave(context.caller.key, this.#method.costUnits, policy.settings.overload);
+  }
+
   done(outcome: NodeOutcome): void {
     if (this.#isDone) return;
-    this.#isDone = true;
-    const { dependencies, context, policy } = this.#work;
-    this.#gate.leave(context.caller.key, this.#method.costUnits, policy.settings.overload);
+    this.leave();
+    const { dependencies } = this.#work;
     const endedAt = dependencies.now();
     // A reader that shared another's call has no time of the node's own, and one that went leaves it unknown.
     if (outcome !== "coalesced" && outcome !== "cancelled") {
@@ -121,10 +165,12 @@ export function readInPieces(work: Work, method: Method, pieces: readonly string
   if (refusal !== undefined) {
     return limited(work, "too much load; try again later", overload.retryAfterSeconds, refusal);
   }
+  const memory = new HeldScope(work.context.memory);
   return readSplit(
     { method, pieces, parallel: ranges.splitParallel, limitBytes: limits.batchResponseBytes },
-    { id: work.id, caller: key, sink: work.sink, reads, traceContext: traceContextOf(work.context) },
+    { id: work.id, caller: key, sink: work.sink, reads, memory, traceContext: traceContextOf(work.context) },
     (outcome) => {
+      memory[Symbol.dispose]();
       gate.leave(key, method.costUnits, overload);
       ended(work, outcome);
     },

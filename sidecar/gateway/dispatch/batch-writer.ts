@@ -1,3 +1,4 @@
+import type { HeldBytes } from "../memory/connection-memory.ts";
 import { sourceWith, type AnswerSink, type AnswerSource } from "./answer-sink.ts";
 
 /** Bytes of finished answers from which a batch's reply begins to be sent before all of it is there. */
@@ -19,8 +20,15 @@ export type BatchWriter = Readonly<{
   resume: () => void;
 }>;
 
-/** Makes a writer of `total` entries in `limitBytes`: short replies go out whole, long ones as they come. */
-export function makeBatchWriter(total: number, limitBytes: number, sink: AnswerSink): BatchWriter {
+/**
+ * Makes a writer of `total` entries in `limitBytes`: short replies go out whole, long ones as they come. Entries are held in `memory` until
+ * they are written.
+ */
+export function makeBatchWriter(
+  total: number,
+  limitBytes: number,
+  { sink, memory }: Readonly<{ sink: AnswerSink; memory: HeldBytes }>,
+): BatchWriter {
   const ready = new Map<number, BatchEntry>();
   let source: AnswerSource | undefined;
   let turn = 0;
@@ -29,6 +37,8 @@ export function makeBatchWriter(total: number, limitBytes: number, sink: AnswerS
   let hasBegun = false;
   let isHeld = false;
   let isOver = false;
+  /** Of what is unsent. */
+  let held = 0;
 
   const takeTurns = () => {
     for (let own = ready.get(turn); own !== undefined; own = ready.get(turn)) {
@@ -36,13 +46,21 @@ export function makeBatchWriter(total: number, limitBytes: number, sink: AnswerS
       const entry = hasRoom ? own.text : own.noRoom;
       ready.delete(turn);
       turn += 1;
+      memory.give(own.text.length);
       if (entry === "") continue;
       unsent += bytes === 0 ? `[${entry}` : `,${entry}`;
+      memory.hold(entry.length);
+      held += entry.length;
       bytes += entry.length;
       source = sourceWith(source, hasRoom ? own.source : "gateway");
     }
   };
+  const letGo = () => {
+    memory.give(held);
+    held = 0;
+  };
   const sendPart = (text: string) => {
+    letGo();
     if (!hasBegun) sink.begin(undefined, isOver && source !== undefined ? source : "mixed");
     hasBegun = true;
     isHeld = !sink.chunk(Buffer.from(text, "latin1"));
@@ -51,7 +69,10 @@ export function makeBatchWriter(total: number, limitBytes: number, sink: AnswerS
   return {
     turn: () => turn,
     bytes: () => bytes,
-    put: (place, entry) => ready.set(place, entry),
+    put: (place, entry) => {
+      memory.hold(entry.text.length);
+      ready.set(place, entry);
+    },
     resume: () => {
       isHeld = false;
     },
@@ -59,8 +80,10 @@ export function makeBatchWriter(total: number, limitBytes: number, sink: AnswerS
       if (isOver) return true;
       takeTurns();
       isOver = turn === total;
-      if (isOver && !hasBegun) sink.text(bytes === 0 ? "" : `${unsent}]`, source ?? "gateway");
-      else if (isOver) {
+      if (isOver && !hasBegun) {
+        letGo();
+        sink.text(bytes === 0 ? "" : `${unsent}]`, source ?? "gateway");
+      } else if (isOver) {
         sendPart(`${unsent}]`);
         sink.end();
       } else if (unsent.length >= streamFromBytes) sendPart(unsent);

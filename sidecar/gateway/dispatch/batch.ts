@@ -1,6 +1,8 @@
 import { errorText } from "../envelope/answer-text.ts";
 import type { BadCall, Call } from "../envelope/call.ts";
 import { rpcErrors } from "../envelope/rpc-error.ts";
+import type { HeldBytes } from "../memory/connection-memory.ts";
+import { HeldScope } from "../memory/held-scope.ts";
 import type { AnswerFlow, AnswerSink } from "./answer-sink.ts";
 import { makeBatchWriter } from "./batch-writer.ts";
 import type { Turns } from "./turns.ts";
@@ -16,10 +18,11 @@ export type BatchLimits = Readonly<{
   responseBytes: number;
 }>;
 
-/** What a batch is answered with. */
+/** What a batch is answered with, and what is held for its caller's connection. */
 export type BatchDependencies = Readonly<{
   handle: (call: Call | BadCall, sink: AnswerSink) => AnswerFlow;
   sink: AnswerSink;
+  memory: HeldBytes;
   turns: Turns;
 }>;
 
@@ -31,9 +34,10 @@ export type BatchDependencies = Readonly<{
 export function runBatch(
   calls: readonly (Call | BadCall)[],
   limits: BatchLimits,
-  { handle, sink, turns }: BatchDependencies,
+  { handle, sink, memory, turns }: BatchDependencies,
 ): AnswerFlow {
-  const writer = makeBatchWriter(calls.length, limits.responseBytes, sink);
+  const held = new HeldScope(memory);
+  const writer = makeBatchWriter(calls.length, limits.responseBytes, { sink, memory: held });
   const flows = new Map<number, AnswerFlow>();
   const settled = new Set<number>();
   const state = { next: 0, firstAfterTurn: 0, isCancelled: false, isRunning: false };
@@ -48,7 +52,7 @@ export function runBatch(
   const start = (place: number, call: Call | BadCall) => {
     if (writer.bytes() >= limits.responseBytes) settle(place, call, "tooLong");
     else {
-      const itemSink = textSink(limits.responseBytes, (answer) => settle(place, call, answer));
+      const itemSink = textSink(limits.responseBytes, held, (answer) => settle(place, call, answer));
       const flow = handle(call, itemSink);
       if (!settled.has(place)) flows.set(place, flow);
     }
@@ -84,6 +88,7 @@ export function runBatch(
     },
     cancel: () => {
       state.isCancelled = true;
+      held[Symbol.dispose]();
       for (const flow of flows.values()) flow.cancel();
       flows.clear();
     },
@@ -93,6 +98,7 @@ export function runBatch(
 /** The entry of an answer; a notification has none. */
 function entryText(id: string | undefined, answer: TextAnswer | NoText): string {
   if (id === undefined) return "";
+  if (answer === "tooMuchHeld") return errorText(id, rpcErrors.tooMuchHeld);
   if (answer === "tooLong") return errorText(id, rpcErrors.responseTooLarge);
   return answer === "broken" ? errorText(id, rpcErrors.nodeUnavailable) : answer.text.trimEnd();
 }

@@ -51,7 +51,7 @@ export function limited(
   work: Work,
   message: string,
   seconds: number,
-  limit: "rate" | "concurrency" | "overload",
+  limit: "rate" | "concurrency" | "overload" | "memory",
 ): AnswerFlow {
   work.dependencies.meter.limited(limit, work.context.caller.tierName);
   ended(work, limit === "overload" ? "overload" : "limited");

@@ -4,6 +4,7 @@ import { makeHead } from "../cache/head.ts";
 import { makeLoadGate } from "../limits/load-gate.ts";
 import { rememberChecks } from "../limits/remembered-checks.ts";
 import { makePolicy } from "../policy/policy.ts";
+import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { finishedFlow } from "./answer-sink.ts";
 import { makeCallHandler } from "./call-handler.ts";
@@ -48,8 +49,13 @@ describe("a range in pieces", () => {
     const answer = await new Promise<TextAnswer | NoText>((resolve) => {
       handle(
         { id: "1", method: "eth_getLogs", params: '[{"fromBlock":"0x0","toBlock":"0xf9"}]' },
-        { caller: { key: "a", listener: "public", tierName: "public" }, startedAt: 0, traceContext: undefined },
-        textSink(10_000, resolve),
+        {
+          caller: { key: "a", listener: "public", tierName: "public" },
+          memory: roomyMemory,
+          startedAt: 0,
+          traceContext: undefined,
+        },
+        textSink(10_000, roomyMemory, resolve),
       );
       setTimeout(() => resolve("broken"), 1_000);
     });

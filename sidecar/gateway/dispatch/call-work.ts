@@ -5,6 +5,7 @@ import type { BadCall, Call } from "../envelope/call.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { RememberedChecks } from "../limits/remembered-checks.ts";
+import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { CallTrace } from "../observe/tracing.ts";
 import type { Policy, PolicySource } from "../policy/policy.ts";
@@ -35,6 +36,8 @@ export type CallDependencies = Readonly<{
 /** One call on its way: who makes it, when it came, and what passes on with it. */
 export type CallContext = Readonly<{
   caller: Caller;
+  /** What is held for the caller's connection. */
+  memory: HeldBytes;
   startedAt: number;
   /** Whether the bytes of the call were charged with its message. */
   hasPaidBytes?: boolean | undefined;

@@ -1,3 +1,4 @@
+import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { NodeFailure, NodeSink } from "../upstream/node-call.ts";
 
 /** Takes a collected answer. */
@@ -15,12 +16,15 @@ export class CollectedAnswer implements NodeSink {
   readonly #taker: CollectedTaker;
   /** Made with the first part: most answers come whole. */
   #parts: Buffer[] | undefined;
+  readonly #memory: HeldBytes | undefined;
   #sizeBytes = 0;
   #lengthBytes: number | undefined;
   #isTooLong = false;
   #onward: NodeSink | undefined;
 
-  constructor(limitBytes: number, taker: CollectedTaker) {
+  /** @param memory What is collected is held in it; without it, whoever bounds the number of such answers bounds their bytes. */
+  constructor(limitBytes: number, taker: CollectedTaker, memory?: HeldBytes) {
+    this.#memory = memory;
     this.#limitBytes = limitBytes;
     this.#taker = taker;
   }
@@ -39,22 +43,30 @@ export class CollectedAnswer implements NodeSink {
     this.#parts ??= [];
     this.#parts.push(bytes);
     this.#sizeBytes += bytes.length;
-    if (this.#sizeBytes > this.#limitBytes) this.#goOn();
+    const isHeld = this.#memory?.hold(bytes.length) ?? true;
+    if (!isHeld || this.#sizeBytes > this.#limitBytes) this.#goOn();
     return true;
   }
 
   end(): void {
     if (this.#isTooLong) this.#onward?.end();
-    else this.#taker.whole(Buffer.concat(this.#parts ?? []));
+    else {
+      this.#memory?.give(this.#sizeBytes);
+      this.#taker.whole(Buffer.concat(this.#parts ?? []));
+    }
   }
 
   fail(failure: NodeFailure): void {
     if (this.#isTooLong) this.#onward?.fail(failure);
-    else this.#taker.fail(failure);
+    else {
+      this.#memory?.give(this.#sizeBytes);
+      this.#taker.fail(failure);
+    }
   }
 
   #goOn(): void {
     const sofar = this.#parts ?? [];
+    this.#memory?.give(this.#sizeBytes);
     this.#isTooLong = true;
     this.#parts = undefined;
     this.#onward = this.#taker.tooLong(sofar, this.#lengthBytes);

@@ -1,4 +1,5 @@
 import { resultText } from "../envelope/answer-text.ts";
+import type { HeldBytes } from "../memory/connection-memory.ts";
 import { sourceWith, type AnswerSink, type AnswerSource } from "./answer-sink.ts";
 
 /** Bytes of joined elements from which the answer begins to be sent before all of it is there. */
@@ -20,11 +21,14 @@ export type JoinedWriter = Readonly<{
   resume: () => void;
 }>;
 
-/** Makes a writer of `total` arrays as the result of the call with this id; `ending` is told before the last of it is sent. */
+/**
+ * Makes a writer of `total` arrays as the result of the call with this id; `ending` is told before the last of it is sent. What waits is held in
+ * `memory`; what is left there when the answer ends is its owner's to give back.
+ */
 export function makeJoinedWriter(
   total: number,
   id: string,
-  { sink, ending }: Readonly<{ sink: AnswerSink; ending: () => void }>,
+  { sink, memory, ending }: Readonly<{ sink: AnswerSink; memory: HeldBytes; ending: () => void }>,
 ): JoinedWriter {
   const ready = new Map<number, string>();
   let source: AnswerSource | undefined;
@@ -34,6 +38,7 @@ export function makeJoinedWriter(
     if (!state.hasBegun) sink.begin(undefined, state.turn === total && source !== undefined ? source : "mixed");
     const head = state.hasBegun ? "" : `{"jsonrpc":"2.0","id":${id},"result":[`;
     state.hasBegun = true;
+    memory.give(state.unsent.length);
     state.isHeld = !sink.chunk(Buffer.from(head + text, "latin1"));
     state.unsent = "";
   };
@@ -46,6 +51,7 @@ export function makeJoinedWriter(
       ready.set(place, elements);
       source = sourceWith(source, from);
       state.bytes += elements.length;
+      memory.hold(elements.length);
     },
     flush: () => {
       for (let own = ready.get(state.turn); own !== undefined; own = ready.get(state.turn)) {

@@ -7,6 +7,7 @@ import { rememberChecks } from "../limits/remembered-checks.ts";
 import { processRateLimiter } from "../limits/rate-limiter.ts";
 import { makePolicy } from "../policy/policy.ts";
 import { messageBytes } from "../testing/generated-messages.ts";
+import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { finishedFlow } from "./answer-sink.ts";
 import { makeCallHandler } from "./call-handler.ts";
@@ -75,8 +76,10 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
   const caller = { key: "a", listener: "public" as const, tierName: "public" };
   const begin = (body: Buffer) => {
     const texts: string[] = [];
-    const sink = textSink(10_000_000, (answer) => texts.push(typeof answer === "string" ? answer : answer.text));
-    const flow = handleMessage(body, { caller, traceContext: undefined }, sink);
+    const sink = textSink(10_000_000, roomyMemory, (answer) =>
+      texts.push(typeof answer === "string" ? answer : answer.text),
+    );
+    const flow = handleMessage(body, { caller, memory: roomyMemory, traceContext: undefined }, sink);
     return { texts, flow };
   };
   /** Makes the later turns, and counts them. */

@@ -3,6 +3,7 @@ import type { Message } from "../envelope/call.ts";
 import { makeMessageReader } from "../envelope/known-messages.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
 import { tracedFlow, tracedSink, type Tracing } from "../observe/tracing.ts";
+import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { NodeBatches } from "../upstream/node-batches.ts";
 import { discardedAnswer, finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
@@ -17,6 +18,8 @@ import { makeTurns, type TurnSource } from "./turns.ts";
 /** What came with a message beside its bytes. */
 export type MessageContext = Readonly<{
   caller: Caller;
+  /** What is held for the caller's connection. */
+  memory: HeldBytes;
   traceContext: TraceContext | undefined;
   requestId?: string | undefined;
   /** Subscriptions of the caller's WebSocket; over HTTP there are none. */
@@ -51,8 +54,8 @@ export function makeMessageHandler(dependencies: MessageDependencies): MessageHa
     origin: MessageContext,
     { came, sink }: Readonly<{ came: Came; sink: AnswerSink }>,
   ) => {
-    const { caller, traceContext, requestId, subscriptions } = origin;
-    const common = { caller, ...came, traceContext, requestId, subscriptions };
+    const { caller, memory, traceContext, requestId, subscriptions } = origin;
+    const common = { caller, memory, ...came, traceContext, requestId, subscriptions };
     if (message.kind === "batch") {
       const { limits } = policy().settings;
       const trace = tracing?.batch(origin, message.calls.length);
@@ -65,6 +68,7 @@ export function makeMessageHandler(dependencies: MessageDependencies): MessageHa
           handle: (call, itemSink) =>
             handle(call, trace === undefined ? context : { ...context, trace: trace.call() }, itemSink),
           sink: trace === undefined ? sink : tracedSink(sink, trace),
+          memory,
           turns: batchTurns,
         },
       );

@@ -1,4 +1,5 @@
 import type { Method } from "../catalogue/method.ts";
+import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 
@@ -7,6 +8,8 @@ export type NodeRead = Readonly<{
   method: Method;
   /** Key of the caller who asks. */
   caller: string;
+  /** What is held for the caller's connection. */
+  memory: HeldBytes;
   /** JSON text of an array. */
   params: string;
   /** The `callKey` of the two. */

@@ -50,17 +50,21 @@ export function makeNodeReads(
   const underWay = makeReadsUnderWay();
 
   const isCached = (method: Method) => options.cache && method.cache.kind !== "none";
-  const alone = ({ method, caller, params, traceContext, sender = pool }: NodeRead, reader: Reader): AnswerFlow => {
+  const alone = (
+    { method, caller, memory, params, traceContext, sender = pool }: NodeRead,
+    reader: Reader,
+  ): AnswerFlow => {
     const plain = plainId.test(reader.id);
     const id = plain ? reader.id : carriedId;
     const flow = sender.send({
       caller,
+      memory,
       id,
       body: callText(id, method.name, params),
       timeoutMs: method.timeoutMs,
       repeatable: method.repeatable,
       traceContext,
-      sink: plain ? new PassThrough(reader) : new CollectedAnswer(options.responseBytes(), renamed(reader)),
+      sink: plain ? new PassThrough(reader) : new CollectedAnswer(options.responseBytes(), renamed(reader), memory),
     });
     return new LoneFlow(flow, reader);
   };

@@ -1,3 +1,4 @@
+import { roomyMemory } from "../testing/roomy-memory.ts";
 import { describe, expect, it } from "vitest";
 import { makeCatalogue } from "../catalogue/catalogue.ts";
 import type { Reader } from "./reader.ts";
@@ -33,6 +34,7 @@ function startSplit(total: number, options: { parallel?: number; limitBytes?: nu
     {
       id: "7",
       caller: "a",
+      memory: roomyMemory,
       sink,
       traceContext: undefined,
       reads: {

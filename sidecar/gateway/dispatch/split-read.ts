@@ -4,6 +4,7 @@ import { callKey } from "../envelope/call.ts";
 import { readAnswer } from "../envelope/read-answer.ts";
 import { rpcErrors } from "../envelope/rpc-error.ts";
 import { failureError } from "../upstream/failure-error.ts";
+import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { AnswerFlow, AnswerSink, AnswerSource } from "./answer-sink.ts";
 import type { NodeReads } from "./node-reads.ts";
 import { makeJoinedWriter } from "./joined-writer.ts";
@@ -26,6 +27,8 @@ type Asking = Readonly<{
   caller: string;
   sink: AnswerSink;
   reads: NodeReads;
+  /** What is held for the answer; given back by its owner when it is over. */
+  memory: HeldBytes;
   traceContext: TraceContext | undefined;
 }>;
 
@@ -38,10 +41,10 @@ const pieceId = "1";
  */
 export function readSplit(
   { method, pieces, parallel, limitBytes }: SplitOptions,
-  { id, caller, sink, reads, traceContext }: Asking,
+  { id, caller, sink, reads, memory, traceContext }: Asking,
   done: (outcome: "node" | "failed" | "cancelled") => void,
 ): AnswerFlow {
-  const writer = makeJoinedWriter(pieces.length, id, { sink, ending: () => finish("node") });
+  const writer = makeJoinedWriter(pieces.length, id, { sink, memory, ending: () => finish("node") });
   const flows = new Map<number, AnswerFlow>();
   const settled = new Set<number>();
   const state = { next: 0, isOver: false, isRunning: false };
@@ -67,13 +70,13 @@ export function readSplit(
     return run();
   };
   const ask = (place: number) => {
-    const pieceSink = textSink(limitBytes, (answer) => {
+    const pieceSink = textSink(limitBytes, memory, (answer) => {
       flows.delete(place);
       settled.add(place);
       if (!state.isOver) take(place, answer);
     });
     const params = pieces[place] ?? "[]";
-    const read = { method, caller, params, key: callKey(method.name, params), traceContext };
+    const read = { method, caller, memory, params, key: callKey(method.name, params), traceContext };
     const cached = reads.cached(method, read.key);
     if (cached !== undefined) {
       take(place, { text: resultText(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
@@ -114,7 +117,8 @@ type Piece = Readonly<{ kind: "elements"; elements: string; source: AnswerSource
 /** The elements of a piece's answer, or the answer that the whole gets instead. */
 function readPiece(given: TextAnswer | NoText, id: string): Piece {
   if (typeof given === "string") {
-    return { kind: "error", text: errorText(id, failureError(given === "tooLong" ? "tooLarge" : "unavailable")) };
+    const failure = failureError(given === "tooLong" ? "tooLarge" : "unavailable");
+    return { kind: "error", text: errorText(id, given === "tooMuchHeld" ? rpcErrors.tooMuchHeld : failure) };
   }
   const answer = readAnswer(given.text, pieceId);
   if (answer?.kind === "error") return { kind: "error", text: `{"jsonrpc":"2.0","id":${id},"error":${answer.json}}` };

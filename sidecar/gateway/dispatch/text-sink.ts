@@ -1,18 +1,30 @@
+import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { AnswerSink, AnswerSource } from "./answer-sink.ts";
 
 /** A whole answer as a binary string. */
 export type TextAnswer = Readonly<{ text: string; source: AnswerSource; retryAfterSeconds: number | undefined }>;
 
-/** Why there is no whole answer: cut short, or longer than it may be. */
-export type NoText = "broken" | "tooLong";
+/** Why there is no whole answer: cut short, longer than it may be, or more than may be held now. */
+export type NoText = "broken" | "tooLong" | "tooMuchHeld";
 
-/** Makes a sink that collects an answer of at most `limitBytes` and hands it to `take` once, whole. */
-export function textSink(limitBytes: number, take: (answer: TextAnswer | NoText) => void): AnswerSink {
-  let parts: Buffer[] = [];
-  let size = 0;
+/**
+ * Makes a sink that collects an answer of at most `limitBytes` and hands it to `take` once, whole. What is collected is held in `memory`
+ * until then.
+ */
+export function textSink(
+  limitBytes: number,
+  memory: HeldBytes,
+  take: (answer: TextAnswer | NoText) => void,
+): AnswerSink {
+  let collected = "";
+  let refusal: NoText | undefined;
   let streamSource: AnswerSource = "node";
   const whole = (text: string, source: AnswerSource, retryAfterSeconds?: number) => {
     take(text.length > limitBytes ? "tooLong" : { text, source, retryAfterSeconds });
+  };
+  const letGo = () => {
+    memory.give(collected.length);
+    collected = "";
   };
   return {
     text: whole,
@@ -22,15 +34,22 @@ export function textSink(limitBytes: number, take: (answer: TextAnswer | NoText)
       streamSource = source;
     },
     chunk: (bytes) => {
-      size += bytes.length;
-      if (size > limitBytes) parts = [];
-      else parts.push(bytes);
+      if (refusal !== undefined) return true;
+      if (collected.length + bytes.length > limitBytes) refusal = "tooLong";
+      else if (!memory.take(bytes.length)) refusal = "tooMuchHeld";
+      if (refusal === undefined) collected += bytes.toString("latin1");
+      else letGo();
       return true;
     },
     end: () => {
-      if (size > limitBytes) take("tooLong");
-      else whole(Buffer.concat(parts).toString("latin1"), streamSource);
+      const text = collected;
+      letGo();
+      if (refusal === undefined) whole(text, streamSource);
+      else take(refusal);
     },
-    broken: () => take("broken"),
+    broken: () => {
+      letGo();
+      take("broken");
+    },
   };
 }

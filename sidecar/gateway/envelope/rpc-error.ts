@@ -17,6 +17,11 @@ export const rpcErrors = {
   responseTooLarge: { code: -32_008, message: "response too large" },
   nodeUnavailable: { code: -32_603, message: "the node does not answer; try again later" },
   queueFull: { code: -32_005, message: "too many calls wait for the node; try again later" },
+  tooMuchHeld: {
+    code: -32_005,
+    message:
+      "too much is held in memory for this client, or for all; take the answers that wait, ask for less at a time, or try again later",
+  },
   anotherChain: { code: -32_603, message: "the node is on another chain than this endpoint; try again later" },
   nodeBehind: { code: -32_603, message: "the node is behind the chain's head; try again later" },
 } as const satisfies Record<string, RpcError>;

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { ConnectionServer, ConnectionStanding } from "#daemon/connections/held-connection.ts";
-import { requestTimeout } from "#daemon/connections/refused-connection.ts";
+import { badRequest, requestTimeout } from "#daemon/connections/refused-connection.ts";
 import { takeReads, type SocketReads } from "#daemon/socket-reads.ts";
 import type { CallerIdentity } from "../callers/caller.ts";
 import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
@@ -18,9 +18,6 @@ import { HeldRequests } from "./held-requests.ts";
 const earlyBytes = 65_536;
 /** Time without progress after which a connection that is being closed is no longer waited for. */
 const closingMs = 1_000;
-
-/** As node:http answers what is no request. */
-const badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 
 /**
  * A client's connection on the raw socket, for as long as it sends well-formed requests to the root path. At anything else it goes to
@@ -166,7 +163,11 @@ export class FastConnection implements ConnectionServer {
       return;
     }
     const { traceContext, requestId } = facts;
-    const flow = this.#dependencies.handle(body, { caller: identity.caller, traceContext, requestId }, this.#sink);
+    const flow = this.#dependencies.handle(
+      body,
+      { caller: identity.caller, memory: this.#memory, traceContext, requestId },
+      this.#sink,
+    );
     if (this.#isBusy) this.#flow = flow;
   }
 

@@ -135,5 +135,9 @@ function answer(
   const { traceContext, requestId } = factsOf(request);
   const backlog = new ClientBacklog(response, memory);
   const sink = httpSink(response, backlog, { before: cors, after: dependencies.ageHeaders() });
-  steer(response, backlog, dependencies.handle(body, { caller: identity.caller, traceContext, requestId }, sink));
+  steer(
+    response,
+    backlog,
+    dependencies.handle(body, { caller: identity.caller, memory, traceContext, requestId }, sink),
+  );
 }

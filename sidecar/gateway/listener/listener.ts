@@ -83,7 +83,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
   const draining = { now: false };
   const isDraining = () => draining.now;
   const readers = new SlowReaders(options);
-  const clients = makeWebSocketClients(options.webSocket, dependencies);
+  const clients = makeWebSocketClients(options.webSocket, { ...dependencies, readers });
   const server = createServer(
     {
       requestTimeout: options.requestTimeoutMs,
@@ -114,7 +114,8 @@ export async function startListener(options: ListenerOptions, dependencies: List
       const facts = factsOf(request);
       const identity = await dependencies.identify(facts);
       const identifyAgain = () => dependencies.identify(facts);
-      clients.upgrade(request, socket, head, { identity, traceContext: facts.traceContext, identifyAgain });
+      const address = dependencies.addressOf(facts);
+      clients.upgrade(request, socket, head, { identity, address, traceContext: facts.traceContext, identifyAgain });
     }
   };
   const fast = options.fastPath ? serveFastConnections(server, options, { ...dependencies, isDraining }) : undefined;

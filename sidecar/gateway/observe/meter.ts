@@ -7,6 +7,7 @@ export type CallOutcome = Exclude<AnswerSource, "mixed"> | "refused" | "limited"
 export type LimitName =
   | "rate"
   | "concurrency"
+  | "memory"
   | "overload"
   | "blockRange"
   | "tracer"

@@ -16,6 +16,7 @@ import { makePolicy } from "../policy/policy.ts";
 import { makeNodeBatches } from "../upstream/node-batches.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { limitlessTier } from "./limitless-tier.ts";
+import { roomyMemory } from "./roomy-memory.ts";
 import { testSettings } from "./test-gateway.ts";
 
 /** What a message cost the thread, in milliseconds. */
@@ -81,10 +82,10 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
       longestMs = Math.max(longestMs, ms);
       allMs += ms;
     };
-    const sink = textSink(1e8, (given) => {
+    const sink = textSink(1e8, roomyMemory, (given) => {
       answer = typeof given === "string" ? given : Buffer.from(given.text, "latin1").toString("latin1");
     });
-    await timed(() => handle(body, { caller, traceContext: undefined }, sink));
+    await timed(() => handle(body, { caller, memory: roomyMemory, traceContext: undefined }, sink));
     for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) await timed(run);
     return { longestMs, allMs, answer };
   };

@@ -1,3 +1,4 @@
+import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { NodeCall, NodeFailure, NodeFlow, NodeSender, NodeSink } from "./node-call.ts";
 import { isBatchError, readBatchAnswer } from "./read-batch-answer.ts";
 
@@ -31,6 +32,7 @@ export class BatchPiece implements NodeSink {
   #flow: NodeFlow | undefined;
   #parts: Buffer[] = [];
   #partsBytes = 0;
+  #memory: HeldBytes | undefined;
 
   constructor(options: BatchPieceOptions, dependencies: BatchPieceDependencies) {
     this.#options = options;
@@ -57,9 +59,11 @@ export class BatchPiece implements NodeSink {
     if (first === undefined) return;
     if (entries.length === 1) this.#askAlone();
     else {
+      this.#memory = first.call.memory;
       this.#asked = new Set(this.#entries.keys());
       this.#flow = this.#dependencies.pool.send({
         caller: first.call.caller,
+        memory: first.call.memory,
         id: "null",
         body: `[${entries.map(({ call }) => call.body).join(",")}]`,
         timeoutMs: Math.max(...entries.map(({ call }) => call.timeoutMs)),
@@ -81,7 +85,8 @@ export class BatchPiece implements NodeSink {
   chunk(bytes: Buffer): boolean {
     this.#parts.push(bytes);
     this.#partsBytes += bytes.length;
-    if (this.#partsBytes > this.#options.responseBytes) this.#cut();
+    const isHeld = this.#memory?.hold(bytes.length) ?? true;
+    if (!isHeld || this.#partsBytes > this.#options.responseBytes) this.#cut();
     return true;
   }
 
@@ -90,7 +95,7 @@ export class BatchPiece implements NodeSink {
   }
 
   fail(failure: NodeFailure): void {
-    this.#parts = [];
+    this.#letGo();
     if (failure === "badAnswer") this.#refuse("it answers a batch with something other than JSON-RPC");
     else if (failure === "tooLarge") this.#askAlone();
     else {
@@ -105,8 +110,14 @@ export class BatchPiece implements NodeSink {
     this.#take(Buffer.concat(this.#parts), true);
   }
 
-  #take(body: Buffer, cut: boolean): void {
+  #letGo(): void {
+    this.#memory?.give(this.#partsBytes);
     this.#parts = [];
+    this.#partsBytes = 0;
+  }
+
+  #take(body: Buffer, cut: boolean): void {
+    this.#letGo();
     const answers = readBatchAnswer(body, this.#asked, { cut });
     if (answers === undefined && !cut) {
       this.#refuse("it answers a batch with something other than an answer to each call");

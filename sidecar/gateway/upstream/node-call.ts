@@ -1,3 +1,4 @@
+import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
 
 /** Why a call to the node came to nothing; `slowReader`: the client did not take its answer, and others need the connection. */
@@ -19,6 +20,8 @@ export type NodeSink = Readonly<{
 export type NodeCall = Readonly<{
   /** Who asks: callers are served by turns. */
   caller: string;
+  /** What its answer is held in where it is collected; absent: it is the gateway's own question. */
+  memory?: HeldBytes | undefined;
   /** JSON text of the id in the body. */
   id: string;
   /** JSON-RPC request as a binary string. */

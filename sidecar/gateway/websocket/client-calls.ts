@@ -3,7 +3,8 @@ import type { MessageHandler } from "../dispatch/message-handler.ts";
 import { textSink, type NoText } from "../dispatch/text-sink.ts";
 import { errorText } from "../envelope/answer-text.ts";
 import { isBatch, readMessage } from "../envelope/read-message.ts";
-import { rpcErrors } from "../envelope/rpc-error.ts";
+import { rpcErrors, type RpcError } from "../envelope/rpc-error.ts";
+import { HeldScope } from "../memory/held-scope.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { PolicySettings } from "../policy/settings.ts";
 import type { ClientSubscriptions } from "./client-subscriptions.ts";
@@ -22,12 +23,14 @@ export type ClientCallsDependencies = Readonly<{
 /** A client's messages that are being answered. Disposing of it gives them up. */
 export type ClientCalls = Disposable & Readonly<{ take: (message: Buffer) => void; underWay: () => number }>;
 
+/** Longest message that does not count as held while it is answered. */
+const smallBytes = 4_096;
 /** Most bytes of an error in the place of a batch's entry, beside its id. */
 const refusalBytes = 128;
 
 /** Answers the messages of one client as HTTP bodies are answered; what was held back for an answer is sent after it. */
 export function makeClientCalls(
-  { caller, traceContext }: Pick<ConnectedClient, "caller" | "traceContext">,
+  { caller, memory, traceContext }: Pick<ConnectedClient, "caller" | "memory" | "traceContext">,
   { policy, handle, subscriptions, send, answered }: ClientCallsDependencies,
 ): ClientCalls {
   const flows = new Set<AnswerFlow>();
@@ -46,13 +49,19 @@ export function makeClientCalls(
       let isDone = false;
       underWay += 1;
       const { limits } = policy().settings;
-      const sink = textSink(answerBytes(message, limits), (answer) => {
+      const held = new HeldScope(memory);
+      const sink = textSink(answerBytes(message, limits), held, (answer) => {
         isDone = true;
+        held[Symbol.dispose]();
         if (flow !== undefined) flows.delete(flow);
         reply(typeof answer === "string" ? failedAnswer(message, answer, limits) : answer.text, afterReply);
       });
+      if (message.length > smallBytes && !held.take(message.length)) {
+        reply(failedAnswer(message, "tooMuchHeld", limits), afterReply);
+        return;
+      }
       const own = subscriptions.forMessage((run) => afterReply.push(run));
-      flow = handle(message, { caller, traceContext, subscriptions: own }, sink);
+      flow = handle(message, { caller, memory: held, traceContext, subscriptions: own }, sink);
       if (!isDone) flows.add(flow);
     },
     [Symbol.dispose]: () => {
@@ -67,9 +76,15 @@ function answerBytes({ length }: Buffer, { batchResponseBytes, batchItems }: Pol
   return batchResponseBytes + length + batchItems * refusalBytes;
 }
 
+const errors: Readonly<Record<NoText, RpcError>> = {
+  tooLong: rpcErrors.responseTooLarge,
+  tooMuchHeld: rpcErrors.tooMuchHeld,
+  broken: rpcErrors.nodeUnavailable,
+};
+
 /** The answer to a message whose own can't be sent: an error with its id. A batch is not read once more for nothing. */
 function failedAnswer(message: Buffer, reason: NoText, limits: PolicySettings["limits"]): string {
   const read = isBatch(message) ? undefined : readMessage(message, limits);
   const id = read?.kind === "single" ? read.call.id : undefined;
-  return errorText(id ?? "null", reason === "tooLong" ? rpcErrors.responseTooLarge : rpcErrors.nodeUnavailable);
+  return errorText(id ?? "null", errors[reason]);
 }

@@ -8,15 +8,21 @@ export type ClientLiveness = Readonly<{
   ping: () => void;
 }>;
 
-/** Makes the watch over one client; `droppedAsSilent` is told before the client is let go. */
-export function watchLiveness(socket: WebSocket, droppedAsSilent: () => void): ClientLiveness {
+/** What the watch over a client knows of it, and whom it tells before the client is let go. */
+export type ClientLivenessDependencies = Readonly<{ unsentBytes: () => number; droppedAsSilent: () => void }>;
+
+/** Makes the watch over one client. */
+export function watchLiveness(
+  socket: WebSocket,
+  { unsentBytes: unsent, droppedAsSilent }: ClientLivenessDependencies,
+): ClientLiveness {
   const state = { isAlive: true, unsentBytes: 0 };
   return {
     heard: () => {
       state.isAlive = true;
     },
     ping: () => {
-      const unsentBytes = socket.bufferedAmount;
+      const unsentBytes = unsent();
       // A client that is not read from can't be heard. That it takes what was sent shows that it is there.
       const isExcused = socket.isPaused && (unsentBytes === 0 || unsentBytes < state.unsentBytes);
       state.unsentBytes = unsentBytes;

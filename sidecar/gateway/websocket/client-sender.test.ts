@@ -1,6 +1,7 @@
-import { Duplex } from "node:stream";
+import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { roomyMemory } from "../testing/roomy-memory.ts";
 import { makeClientSender } from "./client-sender.ts";
 import { makeNews, newsStart } from "./news.ts";
 
@@ -9,30 +10,31 @@ afterEach(() => void vi.useRealTimers());
 
 /** A sender to a client that takes only what a test says, with 1,000 bytes beside answers and answers of 5,000. */
 function startSender() {
-  const seen = { unsent: 0, closed: [] as unknown[], isTerminated: false, dropped: 0 };
-  const connection = new Duplex({
-    read: () => undefined,
-    write: (bytes: Buffer, _, done) => {
-      seen.unsent += bytes.length;
-      done();
+  const seen = { unsent: 0, closed: [] as unknown[], isTerminated: false, dropped: 0, hasMemory: true };
+  const connection = {
+    get writableLength() {
+      return seen.unsent;
     },
-  });
+    writableNeedDrain: false,
+    cork: () => undefined,
+    uncork: () => undefined,
+    write: (bytes: Buffer) => {
+      seen.unsent += bytes.length;
+      return true;
+    },
+  };
   const socket = {
     OPEN: 1,
     get readyState() {
       return seen.closed.length === 0 ? 1 : 2;
     },
-    get bufferedAmount() {
-      return seen.unsent;
-    },
-    send: (bytes: Buffer) => void (seen.unsent += bytes.length),
     close: (...given: unknown[]) => seen.closed.push(...given),
     terminate: () => (seen.isTerminated = true),
   };
   const sender = makeClientSender(
-    { socket: socket as unknown as WebSocket, connection },
+    { socket: socket as unknown as WebSocket, connection: connection as unknown as Socket },
     { queueBytes: 1_000, answerBytes: () => 5_000 },
-    () => (seen.dropped += 1),
+    { memory: { ...roomyMemory, hold: () => seen.hasMemory }, droppedAsSlow: () => (seen.dropped += 1) },
   );
   const news = (bytes: number) => sender.sendNews(newsStart('"0x1"'), makeNews(`"${"n".repeat(bytes)}"`));
   return { seen, sender, news };
@@ -68,5 +70,14 @@ it("forgets answers that were taken", () => {
   seen.unsent = 0;
   news(700);
   news(700);
+  expect(seen.closed).toEqual([1013, "too slow"]);
+});
+
+it("closes a client for which no more may be held", () => {
+  const { seen, sender } = startSender();
+  sender.send("a".repeat(100));
+  expect(seen.closed).toEqual([]);
+  seen.hasMemory = false;
+  sender.send("a".repeat(100_000));
   expect(seen.closed).toEqual([1013, "too slow"]);
 });

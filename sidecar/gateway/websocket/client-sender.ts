@@ -1,6 +1,8 @@
+import type { HeldBytes } from "../memory/connection-memory.ts";
+import { ClientBacklog } from "../wire/client-backlog.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 import type { News } from "./news.ts";
-import { writeTextFrame } from "./text-frame.ts";
+import { isOneFrame, textFrames, writeTextFrame } from "./text-frame.ts";
 
 /** Bounds of what waits for a client to take it. */
 export type ClientSenderOptions = Readonly<{
@@ -10,11 +12,24 @@ export type ClientSenderOptions = Readonly<{
   answerBytes: () => number;
 }>;
 
+/** What a sender is made with. */
+export type ClientSenderDependencies = Readonly<{
+  /** What is held for the client's connection. */
+  memory: HeldBytes;
+  droppedAsSlow: () => void;
+}>;
+
 /** Sends to one client. What is sent to a client that is closed, or about to be, is thrown away. */
 export type ClientSender = Readonly<{
   /** Sends an answer, a binary string. */
   send: (text: string) => void;
   sendNews: (start: Buffer, news: News) => void;
+  /** Bytes that the client has not taken. */
+  unsentBytes: () => number;
+  /** The connection can take more. */
+  drained: () => void;
+  /** Runs something once all is written. */
+  afterAll: (run: () => void) => void;
 }>;
 
 /** Close code of a client that may come back later (IANA's registry of WebSocket close codes). */
@@ -29,31 +44,46 @@ const slowGraceMs = 1_000;
 export function makeClientSender(
   { socket, connection }: Pick<ConnectedClient, "socket" | "connection">,
   { queueBytes, answerBytes }: ClientSenderOptions,
-  droppedAsSlow: () => void,
+  { memory, droppedAsSlow }: ClientSenderDependencies,
 ): ClientSender {
+  const backlog = new ClientBacklog(connection, memory);
   /** Bytes of answers since nothing waited: at least as many as those that still wait. */
   let answered = 0;
-  const dropIfSlow = () => {
-    const unsent = socket.bufferedAmount;
-    if (unsent <= queueBytes || unsent <= queueBytes + Math.min(answered, answerBytes())) return;
+  const unsentBytes = () => connection.writableLength + backlog.bytes;
+  const drop = () => {
     droppedAsSlow();
     socket.close(tryAgainLater, "too slow");
     // Its backlog may keep the close from ever getting through.
     setTimeout(() => socket.terminate(), slowGraceMs).unref();
   };
+  const dropIfSlow = (isWithin: boolean) => {
+    const unsent = unsentBytes();
+    const isTooMuch = unsent > queueBytes && unsent > queueBytes + Math.min(answered, answerBytes());
+    if (isTooMuch || !isWithin) drop();
+  };
+  const write = (message: Buffer) => {
+    let isWithin = true;
+    for (const frame of textFrames(message)) isWithin = backlog.write(frame);
+    dropIfSlow(isWithin);
+  };
   return {
     send: (text) => {
       if (socket.readyState !== socket.OPEN) return;
-      if (socket.bufferedAmount === 0) answered = 0;
+      if (unsentBytes() === 0) answered = 0;
       answered += text.length;
-      socket.send(Buffer.from(text, "latin1"), { binary: false });
-      dropIfSlow();
+      write(Buffer.from(text, "latin1"));
     },
     sendNews: (start, { tail }) => {
       if (socket.readyState !== socket.OPEN) return;
-      if (socket.bufferedAmount === 0) answered = 0;
-      writeTextFrame(connection, start, tail);
-      dropIfSlow();
+      if (unsentBytes() === 0) answered = 0;
+      if (backlog.isWaiting || !isOneFrame(start.length + tail.length)) write(Buffer.concat([start, tail]));
+      else {
+        writeTextFrame(connection, start, tail);
+        dropIfSlow(true);
+      }
     },
+    unsentBytes,
+    drained: () => void backlog.drained(),
+    afterAll: (run) => backlog.afterAll(run),
   };
 }

@@ -10,6 +10,7 @@ import { makeClientSender } from "./client-sender.ts";
 import { makeClientSubscriptions } from "./client-subscriptions.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 import { makeDeparture } from "./departure.ts";
+import { holdPartialMessages } from "./partial-messages.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
 
 /** Bounds of one WebSocket client. */
@@ -43,18 +44,20 @@ export function serveClient(
   { callsInFlight, queueBytes }: ClientSessionOptions,
   { policy, handle, hub, dropped, limited }: ClientSessionDependencies,
 ): ClientSession {
-  const { socket, connection, caller } = client;
-  const departure = makeDeparture(socket);
-  const liveness = watchLiveness(socket, () => dropped("silent"));
-  const { send, sendNews } = makeClientSender(
+  const { socket, connection, caller, memory } = client;
+  const sender = makeClientSender(
     client,
     { queueBytes, answerBytes: () => policy().settings.limits.batchResponseBytes },
-    () => dropped("slow"),
+    { memory, droppedAsSlow: () => dropped("slow") },
   );
+  const { send, unsentBytes } = sender;
+  const departure = makeDeparture(socket, sender.afterAll);
+  const liveness = watchLiveness(socket, { unsentBytes, droppedAsSilent: () => dropped("silent") });
+  const partial = holdPartialMessages(client);
   const subscriptions = makeClientSubscriptions({
     caller: caller.key,
     hub,
-    send: sendNews,
+    send: sender.sendNews,
     limit: () => (policy().tiers.get(caller.tierName) ?? goneTier).subscriptions,
     limited: () => limited("subscriptions", caller.tierName),
     lost: () => {
@@ -70,12 +73,16 @@ export function serveClient(
     goOn();
   };
   const calls = makeClientCalls(client, { policy, handle, subscriptions, send, answered });
-  const mayTake = () => calls.underWay() < callsInFlight && socket.bufferedAmount <= queueBytes;
+  const mayTake = () => calls.underWay() < callsInFlight && unsentBytes() <= queueBytes;
   const inbox = makeClientInbox({ socket, mayTake, take: calls.take });
   socket.on("message", (data: RawData) => {
+    partial.whole();
     if (!departure.hasBegun()) inbox.received(asBuffer(data));
   });
-  connection.on("drain", goOn);
+  connection.on("drain", () => {
+    sender.drained();
+    goOn();
+  });
   socket.on("pong", liveness.heard);
   // Followed by "close".
   socket.on("error", () => socket.terminate());
@@ -83,6 +90,7 @@ export function serveClient(
     subscriptions[Symbol.dispose]();
     calls[Symbol.dispose]();
     departure.gone();
+    memory[Symbol.dispose]();
   });
   return {
     subscriptions: subscriptions.size,

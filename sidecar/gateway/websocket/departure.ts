@@ -16,16 +16,18 @@ export type Departure = Readonly<{
   done: Promise<void>;
 }>;
 
-/** Makes the way out of one client. */
-export function makeDeparture(socket: WebSocket): Departure {
+/** Makes the way out of one client; `afterAll` runs something once all that it was sent is written. */
+export function makeDeparture(socket: WebSocket, afterAll: (run: () => void) => void): Departure {
   const { promise, resolve } = Promise.withResolvers<void>();
   let hasBegun = false;
   const left = (callsUnderWay: number) => {
     if (!hasBegun || callsUnderWay > 0) return;
     // The client's own part of the closing has to be read.
     socket.resume();
-    socket.close(goingAway, "going away");
-    resolve();
+    afterAll(() => {
+      socket.close(goingAway, "going away");
+      resolve();
+    });
   };
   return {
     hasBegun: () => hasBegun,

@@ -3,19 +3,24 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { writeTextFrame } from "./text-frame.ts";
+import { isOneFrame, textFrames, writeTextFrame } from "./text-frame.ts";
 
 const textOf = (length: number) => `${"x".repeat(length)}é`;
 
 it("messages of every length are read as they were meant, between those that the WebSocket writes itself", async () => {
   const server = createServer();
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
-  const lengths = [0, 1, 115, 116, 117, 65_525, 65_526, 65_527, 100_000];
+  const lengths = [0, 1, 115, 116, 117, 16_383, 16_384, 64_987, 64_988, 64_989, 65_526, 129_987, 130_000, 1_000_000];
   const start = Buffer.from('{"start":"');
   server.on("upgrade", (request, connection, head) =>
     sockets.handleUpgrade(request, connection, head, (socket) => {
       for (const length of lengths) {
-        writeTextFrame(connection, start, Buffer.from(textOf(length)));
+        const tail = Buffer.from(textOf(length));
+        if (isOneFrame(start.length + tail.length)) writeTextFrame(connection, start, tail);
+        for (const frame of textFrames(Buffer.concat([start, tail]))) {
+          connection.write(frame);
+          socket.ping();
+        }
         socket.send(`own ${length}`);
       }
     }),
@@ -25,8 +30,13 @@ it("messages of every length are read as they were meant, between those that the
   const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const texts: string[] = [];
   client.on("message", (data: Buffer, isBinary) => texts.push(isBinary ? "binary" : data.toString()));
-  while (texts.length < 2 * lengths.length) await once(client, "message");
-  expect(texts).toEqual(lengths.flatMap((length) => [`{"start":"${textOf(length)}`, `own ${length}`]));
+  const short = lengths.filter((length) => isOneFrame(length + 12)).length;
+  const expected = lengths.flatMap((length) => {
+    const told = `{"start":"${textOf(length)}`;
+    return isOneFrame(length + 12) ? [told, told, `own ${length}`] : [told, `own ${length}`];
+  });
+  while (texts.length < 2 * lengths.length + short) await once(client, "message");
+  expect(texts).toEqual(expected);
   client.terminate();
   await new Promise((resolve) => server.close(resolve));
 });

@@ -1,36 +1,49 @@
 import type { Duplex } from "node:stream";
 
-/** First byte of a whole text message, and the marks of a length in two or eight bytes (RFC 6455, section 5.2). */
-const wholeText = 0x81;
+/** First byte of a frame (RFC 6455, section 5.2): a text message's first or only one, one that continues it, and the mark of the last. */
+const text = 0x01;
+const continuation = 0x00;
+const last = 0x80;
+/** Marks of a length in two bytes or in eight, which no frame here needs. */
 const inTwoBytes = 126;
-const inEightBytes = 127;
-const mostInTwoBytes = 65_535;
+/** Most bytes of a message in one frame: a longer one goes in several, each written whole, so that what others write fits between them. */
+const frameBytes = 65_000;
 /** A tail from this size on is written as it is, so that all who get it share its bytes; shorter ones are copied, which costs less. */
 const sharedBytes = 16_384;
 
-/** Writes one text message, made of a start and a tail, to a WebSocket's connection; a server's messages are not masked. */
+/** Writes one frame, made of a start and a tail, to a WebSocket's connection; together they are no longer than a frame may be. */
 export function writeTextFrame(connection: Duplex, start: Buffer, tail: Buffer): void {
-  const lengthBytes = start.length + tail.length;
-  const headBytes = lengthBytes < inTwoBytes ? 2 : lengthBytes <= mostInTwoBytes ? 4 : 10;
-  const isShared = tail.length >= sharedBytes;
-  const frame = Buffer.allocUnsafe(headBytes + start.length + (isShared ? 0 : tail.length));
-  frame[0] = wholeText;
-  if (headBytes === 2) frame[1] = lengthBytes;
-  else if (headBytes === 4) {
-    frame[1] = inTwoBytes;
-    frame.writeUInt16BE(lengthBytes, 2);
-  } else {
-    frame[1] = inEightBytes;
-    frame.writeBigUInt64BE(BigInt(lengthBytes), 2);
-  }
-  frame.set(start, headBytes);
-  if (!isShared) {
-    frame.set(tail, headBytes + start.length);
-    connection.write(frame);
+  if (tail.length < sharedBytes) {
+    connection.write(frame(text | last, start, tail));
     return;
   }
   connection.cork();
-  connection.write(frame);
+  connection.write(Buffer.concat([frameHead(text | last, start.length + tail.length), start]));
   connection.write(tail);
   connection.uncork();
+}
+
+/** Whether a message of so many bytes goes in one frame. */
+export function isOneFrame(lengthBytes: number): boolean {
+  return lengthBytes <= frameBytes;
+}
+
+/** The frames of a text message; a server's are not masked. */
+export function* textFrames(message: Buffer): Generator<Buffer> {
+  for (let at = 0; at === 0 || at < message.length; at += frameBytes) {
+    const isLast = at + frameBytes >= message.length;
+    const first = (at === 0 ? text : continuation) | (isLast ? last : 0);
+    yield frame(first, nothing, message.subarray(at, at + frameBytes));
+  }
+}
+
+const nothing = Buffer.alloc(0);
+
+function frame(first: number, start: Buffer, tail: Buffer): Buffer {
+  return Buffer.concat([frameHead(first, start.length + tail.length), start, tail]);
+}
+
+function frameHead(first: number, lengthBytes: number): Buffer {
+  if (lengthBytes < inTwoBytes) return Buffer.from([first, lengthBytes]);
+  return Buffer.from([first, inTwoBytes, lengthBytes >> 8, lengthBytes & 0xff]);
 }

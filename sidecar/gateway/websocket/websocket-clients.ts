@@ -1,8 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
-import { goneTier, type CallerIdentity } from "../callers/caller.ts";
+import { goneTier, type Caller, type CallerIdentity } from "../callers/caller.ts";
 import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";
+import type { Tier } from "../policy/settings.ts";
+import { ConnectionMemory } from "../memory/connection-memory.ts";
+import type { MemoryBudget } from "../memory/memory-budget.ts";
+import type { SlowReaders } from "../wire/slow-readers.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 import { credentialCheck, type IdentifyAgain } from "./credential-check.ts";
@@ -22,9 +26,15 @@ export type WebSocketClientsOptions = Readonly<{
 /** Who asks for an upgrade, and as part of which trace. */
 export type UpgradeOrigin = Readonly<{
   identity: CallerIdentity;
+  /** What its memory counts for. */
+  address: string;
   traceContext: TraceContext | undefined;
   identifyAgain: IdentifyAgain;
 }>;
+
+/** What serving them takes. */
+export type WebSocketClientsDependencies = ClientSessionDependencies &
+  Readonly<{ memory: MemoryBudget; readers: SlowReaders }>;
 
 /** A listener's WebSocket clients. */
 export type WebSocketClients = Disposable &
@@ -44,10 +54,15 @@ export function refuseUpgrade(socket: Duplex, status: string, message: string): 
   );
 }
 
+function dropAsSlow({ socket }: ConnectedClient, dropped: ClientSessionDependencies["dropped"]): void {
+  dropped("slow");
+  socket.terminate();
+}
+
 /** Makes the WebSocket side of a listener. */
 export function makeWebSocketClients(
   options: WebSocketClientsOptions,
-  dependencies: ClientSessionDependencies,
+  dependencies: WebSocketClientsDependencies,
 ): WebSocketClients {
   const servers = sizedServers();
   const sessions = new Map<WebSocket, ClientSession>();
@@ -55,11 +70,21 @@ export function makeWebSocketClients(
   const pings = startPingRounds<ClientSession>(options.pingIntervalMs);
   const checks = options.recheckMs === undefined ? undefined : startPingRounds(options.recheckMs);
 
+  const refusalOf = ({ key }: Caller, { webSockets }: Tier) => {
+    if (sessions.size >= options.clients) {
+      return { limit: "clients", status: "503 Service Unavailable", message: "too many clients" } as const;
+    }
+    if ((byCaller.get(key) ?? 0) < webSockets) return undefined;
+    const message = `more than ${webSockets} WebSockets; close one first`;
+    return { limit: "webSockets", status: "429 Too Many Requests", message } as const;
+  };
   const accept = (client: ConnectedClient, identifyAgain: IdentifyAgain) => {
-    const { socket, caller } = client;
+    const { socket, connection, caller } = client;
     byCaller.set(caller.key, (byCaller.get(caller.key) ?? 0) + 1);
     const session = serveClient(client, options, dependencies);
     sessions.set(socket, session);
+    const { readers, dropped } = dependencies;
+    readers.add(connection, () => dropAsSlow(client, dropped));
     pings.add(session);
     const check = credentialCheck(client, identifyAgain, () => dependencies.dropped("withdrawn"));
     checks?.add(check);
@@ -73,27 +98,23 @@ export function makeWebSocketClients(
     });
   };
   return {
-    upgrade: (request, socket, head, { identity, traceContext, identifyAgain }) => {
+    upgrade: (request, socket, head, { identity, address, traceContext, identifyAgain }) => {
       if (identity.kind === "refused") return refuseUpgrade(socket, "401 Unauthorized", identity.message);
       const { caller } = identity;
       const tier = dependencies.policy().tiers.get(caller.tierName) ?? goneTier;
-      if (sessions.size >= options.clients) {
-        dependencies.limited("clients", caller.tierName);
-        return refuseUpgrade(socket, "503 Service Unavailable", "too many clients");
+      const refusal = refusalOf(caller, tier);
+      if (refusal !== undefined) {
+        dependencies.limited(refusal.limit, caller.tierName);
+        return refuseUpgrade(socket, refusal.status, refusal.message);
       }
-      if ((byCaller.get(caller.key) ?? 0) >= tier.webSockets) {
-        dependencies.limited("webSockets", caller.tierName);
-        return refuseUpgrade(
-          socket,
-          "429 Too Many Requests",
-          `more than ${tier.webSockets} WebSockets; close one first`,
-        );
-      }
+      const connection = request.socket;
+      const cut = () => connection.destroy();
+      const memory = new ConnectionMemory(dependencies.memory, { address: () => address, cut });
       const messageBytes = tier.messageBytes ?? dependencies.policy().settings.limits.bodyBytes;
       return servers
         .serverFor(messageBytes)
         .handleUpgrade(request, socket, head, (webSocket) =>
-          accept({ socket: webSocket, connection: socket, caller, traceContext }, identifyAgain),
+          accept({ socket: webSocket, connection, caller, memory, traceContext }, identifyAgain),
         );
     },
     leave: async () => {

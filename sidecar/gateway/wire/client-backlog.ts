@@ -41,6 +41,11 @@ export class ClientBacklog implements Disposable {
     return this.#queue.length > 0 || this.#target.writableNeedDrain;
   }
 
+  /** Bytes that wait here, beside what the target has. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** Writes in the order of calls. False: no more should come until `drained` answers true. */
   write(bytes: Buffer): boolean {
     if (!this.isWaiting && bytes.length <= directBytes) {

@@ -17,8 +17,8 @@ export class SlowReaders implements Disposable {
 
   /** Watches a client until its connection is gone. */
   add(socket: Socket, cut: () => void): void {
+    if (!this.#readers.has(socket)) socket.once("close", () => this.#readers.delete(socket));
     this.#readers.set(socket, { pace: new ReaderPace(socket, this.#options), cut });
-    socket.once("close", () => this.#readers.delete(socket));
   }
 
   [Symbol.dispose](): void {

@@ -8,6 +8,7 @@ import { rememberChecks } from "#sidecar/gateway/limits/remembered-checks.ts";
 import { processRateLimiter } from "#sidecar/gateway/limits/rate-limiter.ts";
 import { prometheusMeter } from "#sidecar/gateway/observe/call-metrics.ts";
 import { makePolicy } from "#sidecar/gateway/policy/policy.ts";
+import { roomyMemory } from "#sidecar/gateway/testing/roomy-memory.ts";
 import { gatewaySection } from "#sidecar/gateway/settings.ts";
 import { roomyTier } from "./roomy-tier.ts";
 import { print, verdict } from "./table.ts";
@@ -42,7 +43,7 @@ export function costOfChecks(): void {
   const run = () => {
     const before = process.cpuUsage();
     for (let index = 0; index < calls; index += 1) {
-      handle(call, { caller, startedAt: now(), traceContext: undefined }, discardedAnswer);
+      handle(call, { caller, memory: roomyMemory, startedAt: now(), traceContext: undefined }, discardedAnswer);
     }
     const { user, system } = process.cpuUsage(before);
     return (user + system) / calls;

@@ -1,0 +1,36 @@
+import type { HeldBytes } from "./connection-memory.ts";
+
+/** What is held for one answer. Whatever is left of it when the answer is over is given back at once. */
+export class HeldScope implements HeldBytes, Disposable {
+  readonly #memory: HeldBytes;
+  #bytes = 0;
+  #isOver = false;
+
+  constructor(memory: HeldBytes) {
+    this.#memory = memory;
+  }
+
+  hold(bytes: number): boolean {
+    if (this.#isOver) return true;
+    this.#bytes += bytes;
+    return this.#memory.hold(bytes);
+  }
+
+  take(bytes: number): boolean {
+    if (this.#isOver || !this.#memory.take(bytes)) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    if (this.#isOver) return;
+    this.#bytes -= bytes;
+    this.#memory.give(bytes);
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#bytes !== 0) this.#memory.give(this.#bytes);
+    this.#bytes = 0;
+    this.#isOver = true;
+  }
+}
