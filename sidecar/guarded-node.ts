@@ -10,6 +10,7 @@ import { startGateway, type GatewayUrls } from "./gateway/gateway.ts";
 import type { SettingNames } from "./gateway/setting-names.ts";
 import type { GatewaySettings } from "./gateway/settings.ts";
 import { watchDescriptors } from "./health/descriptor-watch.ts";
+import { watchEventLoop } from "./health/event-loop-watch.ts";
 import { startHealth, type Health, type WatchedNode } from "./health/health.ts";
 import { askHttp } from "./http-ask.ts";
 import { nodeFitness } from "./node-fitness.ts";
@@ -58,7 +59,8 @@ export async function guardNode(
   const { log, metrics, resources, signal } = context;
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
-  const health = resources.use(startHealth(settings, { log, metrics, clock, ask: askHttp, board, charts }));
+  const eventLoop = resources.use(watchEventLoop({ clock, board, metrics }));
+  const health = resources.use(startHealth(settings, { log, metrics, clock, ask: askHttp, board, charts, eventLoop }));
   const hasReferences = settings.lag.references.length > 0;
   const { httpUrl, webSocketUrl } = settings.node;
   const node = { httpUrl, webSocketUrl, fitness: () => nodeFitness({ hasReferences }, { board, clock }) };

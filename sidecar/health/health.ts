@@ -6,6 +6,7 @@ import type { HttpAsk } from "../http-ask.ts";
 import type { Charts } from "../tell/charts.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { referencesShape, rpcHealthShape } from "./settings.ts";
+import type { EventLoopWatch } from "./event-loop-watch.ts";
 import { createHealthMetrics } from "./health-metrics.ts";
 import { watchHealth, type HealthWatch } from "./health-watch.ts";
 import { watchReferences } from "./reference-watch.ts";
@@ -22,6 +23,7 @@ export type HealthDependencies = Readonly<{
   ask: HttpAsk;
   board: ConditionBoard;
   charts: Charts;
+  eventLoop: EventLoopWatch;
 }>;
 
 /** Which node is watched, and how. */
@@ -49,7 +51,7 @@ export function startHealth({ node, health, lag }: WatchedNode, dependencies: He
     : undefined;
   const references = watchReferences(
     { ...lag, timeoutMs, signal },
-    { ...dependencies, health: http.current, compared: http.compared },
+    { ...dependencies, health: http.current, look: http.look, compared: http.compared },
   );
   return {
     ...http,

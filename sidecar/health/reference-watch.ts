@@ -25,6 +25,8 @@ export type ReferenceWatchDependencies = Readonly<{
   ask: HttpAsk;
   clock: Clock;
   health: () => NodeHealth;
+  /** Looks at the node once more. */
+  look: (signal: AbortSignal) => Promise<NodeHealth>;
   /** Told what each look found. */
   compared: (reference: ReferenceLook) => void;
 }>;
@@ -38,7 +40,7 @@ export async function watchReferences(
   dependencies: ReferenceWatchDependencies,
 ): Promise<void> {
   if (options.references.length === 0) return;
-  const { board, metrics, log, clock, health } = dependencies;
+  const { board, metrics, log, clock, health, look } = dependencies;
   const lag = createSampleGauge({
     name: "gatehouse_node_lag_blocks",
     help: "Blocks that the node is behind the median of the reference endpoints; absent while none answers.",
@@ -52,7 +54,11 @@ export async function watchReferences(
         options.references.map((url) => ask(url, options.timeoutMs, signal, dependencies)),
       );
       if (signal.aborted) return;
-      const compared = compareHeights(health().height, asked, options.maxBlocks);
+      const seen = compareHeights(health().height, asked, options.maxBlocks);
+      // What was seen of the node may be older than what the references say, by as long as this process stood still.
+      const isBehind = seen.condition.reason === "Behind";
+      const compared = isBehind ? compareHeights((await look(signal)).height, asked, options.maxBlocks) : seen;
+      if (signal.aborted) return;
       dependencies.compared({ height: compared.median, askedAtMs });
       lag.set(compared.lagBlocks);
       board.set(compared.condition);

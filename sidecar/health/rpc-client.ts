@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { askFailureCode, type HttpAsk } from "../http-ask.ts";
 import { httpEndpoint } from "../http-endpoint.ts";
+import { runningTimeout } from "../running-timeout.ts";
 
 /** Why a JSON-RPC endpoint gave no usable answer. */
 export type RpcFailureReason = "Refused" | "TimedOut" | "NotJsonRpc" | "RpcError" | "TooLarge";
@@ -30,7 +31,7 @@ export function createRpcClient(options: RpcClientOptions, dependencies: Readonl
   const where = new URL(options.url).origin;
   const endpoint = httpEndpoint(options.url);
   return async (method, params, signal) => {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
+    const deadline = AbortSignal.any([signal, runningTimeout(options.timeoutMs)]);
     let text: string;
     let status: number;
     try {

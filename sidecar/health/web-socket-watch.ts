@@ -1,6 +1,7 @@
 import { WebSocket } from "ws";
 import type { Logger } from "#daemon/log.ts";
 import { poll } from "../poll.ts";
+import { runningTimeout } from "../running-timeout.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { ReasonOf } from "../tell/condition.ts";
 
@@ -45,8 +46,8 @@ type Failure = Readonly<{ reason: ReasonOf<"WebSocketAnswering", "False">; words
 
 /** One question; what went wrong comes back as words. */
 async function ask({ url, timeoutMs }: WebSocketWatchOptions, signal: AbortSignal): Promise<Failure | undefined> {
-  const socket = new WebSocket(url, { maxPayload: messageLimitBytes, handshakeTimeout: timeoutMs });
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const socket = new WebSocket(url, { maxPayload: messageLimitBytes });
+  const deadline = AbortSignal.any([signal, runningTimeout(timeoutMs)]);
   try {
     return await new Promise<Failure | undefined>((resolve) => {
       const late = () =>

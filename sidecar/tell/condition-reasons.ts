@@ -19,6 +19,7 @@ export const conditionReasons = {
   },
   HeightCurrent: { True: ["Current"], False: ["Behind"], Unknown: ["NoReference", "NoHeight"] },
   WebSocketAnswering: { True: ["Answering"], False: ["Refused", "TimedOut", "Closed", "NotJsonRpc"], Unknown: [] },
+  GatewayResponsive: { True: ["Responsive"], False: ["EventLoopDelayed"], Unknown: [] },
   ConfigValid: {
     True: ["Valid"],
     False: [

@@ -9,6 +9,7 @@ const titles: Readonly<Record<ConditionType, Titles>> = {
   HeightAdvancing: { right: "The height advances", wrong: "The height does not advance" },
   HeightCurrent: { right: "The height keeps up", wrong: "The height lags behind the references" },
   WebSocketAnswering: { right: "The WebSocket answers", wrong: "The WebSocket does not answer" },
+  GatewayResponsive: { right: "The gateway keeps up", wrong: "The gateway itself is slow" },
   ConfigValid: { right: "node.conf can be read", wrong: "node.conf can't be used" },
   ConfigCurrent: { right: "node.conf is as desired", wrong: "node.conf is not as desired" },
   SoleWriter: { right: "Nobody else writes node.conf", wrong: "Somebody else writes node.conf" },

@@ -63,7 +63,8 @@ export async function runUpkeep(
   const events = storedEventLog(state.database, clock);
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
-  const health = startHealth(settings, { log, metrics, clock, ask: askHttp, board, charts });
+  const eventLoop = { lateMs: () => 0, [Symbol.dispose]: () => undefined };
+  const health = startHealth(settings, { log, metrics, clock, ask: askHttp, board, charts, eventLoop });
   const upkeep = startUpkeep(settings, { log, metrics, clock, ask: askHttp, state, events, board, charts, health });
   const control = await listenControl(stateDirectory, upkeep.control, { log });
   const reason = async (type: ConditionType, wanted: string, withinMs = 10_000) => {

@@ -70,6 +70,7 @@ export function watchNode(url: string, environment: Readonly<Record<string, stri
     ask: askHttp,
     board,
     charts: createCharts(),
+    eventLoop: { lateMs: () => 0, [Symbol.dispose]: () => undefined },
   });
   const words = async (type: ConditionType, reason: string) => {
     const condition = await until(

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { spawned } from "#daemon/spawned.ts";
+import { runningTimeout } from "../running-timeout.ts";
 
 /** A program to run: no shell, an argument array, with limits on its time and output. */
 export type ProcessOptions = Readonly<{
@@ -63,7 +64,7 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
     const finish = (result: ProcessResult) => {
       if (over) return;
       over = true;
-      clearTimeout(timer);
+      timeout.removeEventListener("abort", late);
       options.signal.removeEventListener("abort", stop);
       child.stdout.destroy();
       child.stderr.destroy();
@@ -74,9 +75,10 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
       finish({ ok: false, reason, message: `${file} ${message}${left}` });
     };
     const stop = () => end("Failed", "was ended because the sidecar stops.");
-    const timer = setTimeout(() => {
+    const late = () =>
       end("TimedOut", `did not finish within ${options.timeoutMs} ms and was ended; run it by hand to see why.`);
-    }, options.timeoutMs);
+    const timeout = runningTimeout(options.timeoutMs);
+    timeout.addEventListener("abort", late, { once: true });
     if (options.signal.aborted) stop();
     options.signal.addEventListener("abort", stop, { once: true });
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => {

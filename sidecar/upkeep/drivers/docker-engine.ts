@@ -1,5 +1,6 @@
 import type { Agent, Dispatcher } from "undici";
 import { DriverError } from "./driver.ts";
+import { runningTimeout } from "../../running-timeout.ts";
 
 /** Where the Docker Engine API is. */
 export type DockerEngineOptions = Readonly<{
@@ -46,7 +47,7 @@ export function dockerEngine({ engine, timeoutMs }: DockerEngineOptions): Docker
   let agent: Promise<Agent> | undefined;
   return {
     request: async ({ method, path, body, signal, responseLimitBytes = defaultResponseLimitBytes }) => {
-      const deadline = AbortSignal.timeout(timeoutMs);
+      const deadline = runningTimeout(timeoutMs);
       try {
         agent ??= makeAgent(options);
         const response = await (

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent } from "undici";
 import { DriverError } from "./driver.ts";
+import { runningTimeout } from "../../running-timeout.ts";
 
 /** How the API server is reached. */
 export type KubernetesApiOptions = Readonly<{
@@ -89,7 +90,7 @@ export function kubernetesApi(options: KubernetesApiOptions): KubernetesApi {
             ...(body === undefined ? {} : { "content-type": contentTypes[method] }),
           },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-          signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+          signal: AbortSignal.any([signal, runningTimeout(timeoutMs)]),
         });
         return await kubernetesResponse(response.statusCode, response.body);
       } catch (cause) {

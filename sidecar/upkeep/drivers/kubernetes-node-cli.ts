@@ -6,6 +6,7 @@ import type { NodeCliRunner } from "../observe/node-cli.ts";
 import { DriverError } from "./driver.ts";
 import { exitFailure } from "./exit-failure.ts";
 import { kubernetesMessage, kubernetesResponse, type KubernetesApi } from "./kubernetes-api.ts";
+import { runningTimeout } from "../../running-timeout.ts";
 
 /** How the tool is run inside the node's pod. */
 export type KubernetesNodeCliOptions = Readonly<{
@@ -75,7 +76,7 @@ async function collect(
   signal: AbortSignal,
 ): Promise<ProcessResult> {
   const text = { output: "", errors: "", status: "" };
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const deadline = AbortSignal.any([signal, runningTimeout(timeoutMs)]);
   try {
     return await new Promise<ProcessResult>((resolve) => {
       const fail = (reason: "TimedOut" | "TooMuchOutput" | "Failed", words: string) =>

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { askFailureCode, type HttpAsk } from "../../http-ask.ts";
 import { httpEndpoint } from "../../http-endpoint.ts";
+import { runningTimeout } from "../../running-timeout.ts";
 
 /** One group at a Pushgateway: its job and when it was last pushed to (seconds since 1970). */
 type PushGroup = Readonly<{ job: string; labels: string; pushTimeSeconds: number }>;
@@ -20,7 +21,7 @@ export async function readPushGroups(
   const { url, headers } = httpEndpoint(`${options.url.replace(/\/$/, "")}/metrics`);
   const shown = new URL(url);
   const where = `${shown.origin}${shown.pathname}`;
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
+  const deadline = AbortSignal.any([signal, runningTimeout(options.timeoutMs)]);
   try {
     const answer = await dependencies.ask({ url, method: "GET", headers, signal: deadline });
     if (answer.statusCode !== 200) {

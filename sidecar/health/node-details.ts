@@ -1,0 +1,73 @@
+import { z } from "zod";
+import type { Clock } from "../clock.ts";
+import type { NodeHealth, ToldVersion } from "./node-health.ts";
+import { quantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
+
+/** The version that a node tells now; the last one that it told when it does not. */
+export async function version(
+  rpc: RpcClient,
+  last: ToldVersion | undefined,
+  signal: AbortSignal,
+): Promise<Partial<NodeHealth>> {
+  const text = binaryVersionOf(await optional(rpc("debug_protocolVersion", [], signal)));
+  if (text !== undefined) return { binaryVersion: { text, isCurrent: true } };
+  return last === undefined ? {} : { binaryVersion: { ...last, isCurrent: false } };
+}
+
+/** The chain id, and what the node tells of its client and of how far it is. Throws {@link RpcFailure} without a chain id. */
+export async function details(rpc: RpcClient, url: string, signal: AbortSignal): Promise<Partial<NodeHealth>> {
+  const chainId = quantity(await rpc("eth_chainId", [], signal), "eth_chainId", url);
+  const clientVersion = await optional(rpc("web3_clientVersion", [], signal));
+  const syncing = await optional(rpc("eth_syncing", [], signal));
+  return {
+    chainId,
+    ...(typeof clientVersion === "string" ? { clientVersion: clientVersion.slice(0, versionLength) } : {}),
+    ...(syncing === undefined ? {} : { syncing }),
+  };
+}
+
+/** Longest version text that is kept. */
+const versionLength = 200;
+
+const protocolVersion = z.object({ binaryVersion: z.string().min(1) });
+
+const timedBlock = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,12}$/i) });
+
+/** The time that a block bears, in milliseconds since 1970. */
+function blockTimeMs(answer: unknown): number | undefined {
+  const parsed = timedBlock.safeParse(answer);
+  return parsed.success ? Number(parsed.data.timestamp) * 1_000 : undefined;
+}
+
+/** The height, if its block is so old by its own time that the chain is at rest. */
+export async function restingAt(
+  height: number,
+  {
+    rpc,
+    clock,
+    staleAfterMs,
+    signal,
+  }: Readonly<{ rpc: RpcClient; clock: Clock; staleAfterMs: number; signal: AbortSignal }>,
+): Promise<Pick<NodeHealth, "restingAt">> {
+  const block = await optional(rpc("eth_getBlockByNumber", [`0x${height.toString(16)}`, false], signal));
+  const madeAtMs = blockTimeMs(block);
+  return madeAtMs !== undefined && clock.wallMs() - madeAtMs > staleAfterMs ? { restingAt: height } : {};
+}
+
+function binaryVersionOf(answer: unknown): string | undefined {
+  const parsed = protocolVersion.safeParse(answer);
+  return parsed.success ? parsed.data.binaryVersion.slice(0, versionLength) : undefined;
+}
+
+/**
+ * A method that a node may lack, may not serve at this endpoint, or may serve later than others: without a usable answer it is not
+ * known, and the node answers all the same.
+ */
+async function optional(answer: Promise<unknown>): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof RpcFailure) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { startFakeNode } from "#sidecar/gateway/testing/fake-node.ts";
+import { goodAnswers, risingHeight } from "#sidecar/testing/watched-node.ts";
+import { environmentOf, ownedNode, settled } from "../support/owned-node.ts";
+import { startService } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+
+/** Longer than any question to the node may take here, and than a node may be silent before it is restarted. */
+const stoppedMs = 4_000;
+const nodeTimeoutMs = 500;
+
+type Status = Readonly<{
+  conditions: readonly Readonly<{ type: string; status: string; reason: string; message: string }>[];
+  events: readonly Readonly<{ message: string }>[];
+}>;
+
+test("a sidecar that stands still says that it was slow; it neither blames the node nor restarts it", async () => {
+  await using node = await ownedNode("slow-gateway");
+  await using rpc = await startFakeNode();
+  const answers: Readonly<Record<string, () => unknown>> = { ...goodAnswers, eth_blockNumber: risingHeight };
+  rpc.answer(({ method }) => answers[method]?.() ?? null);
+  await using service = await startService(
+    "sidecar",
+    environmentOf(node, {
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.httpUrl,
+      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: rpc.webSocketUrl,
+      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
+      GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: String(nodeTimeoutMs),
+      GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "2000",
+      GATEHOUSE_SIDECAR_RESTART_HUNG_AFTER_MS: "1000",
+      GATEHOUSE_SIDECAR_LAG_RESTART: "true",
+      GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "100",
+      GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
+    }),
+  );
+  const { sidecar = "" } = service.urls;
+  await settled(sidecar);
+  const read = async (path: string) => {
+    const answer = await fetch(`${sidecar}${path}`);
+    return { status: answer.status, text: await answer.text() };
+  };
+  const status = async () => JSON.parse((await read("/status")).text) as Status;
+  const responsive = async () => (await status()).conditions.find(({ type }) => type === "GatewayResponsive");
+  await until("it is ready", 10_000, async () => (await read("/readyz")).status === 200);
+  const eventsBefore = (await status()).events.length;
+  const starts = await node.starts();
+  for (let round = 0; round < 3; round += 1) {
+    process.kill(service.pid, "SIGSTOP");
+    await sleep(stoppedMs);
+    process.kill(service.pid, "SIGCONT");
+    await until("it says that it was slow", 5_000, async () => (await responsive())?.reason === "EventLoopDelayed");
+    await sleep(700);
+  }
+  const { conditions, events } = await status();
+  const words = conditions.find(({ type }) => type === "GatewayResponsive")?.message;
+  expect(words).toMatch(/^The gateway itself is slow: its event loop was late by up to [34]\d{3} ms, /);
+  const ready = await read("/readyz");
+  expect([ready.status, ready.text]).toEqual([200, expect.stringContaining("The gateway itself is slow")]);
+  const told = events.slice(0, events.length - eventsBefore).map(({ message }) => message);
+  expect(told.filter((line) => !line.startsWith("GatewayResponsive"))).toEqual([]);
+  expect(await node.starts()).toBe(starts);
+  const late = /^gatehouse_event_loop_late_seconds_total (\S+)/m.exec((await read("/metrics")).text)?.[1];
+  expect(Number(late)).toBeGreaterThan((3 * stoppedMs) / 1_000 - 2);
+  await until("it is on time again", 20_000, async () => (await responsive())?.reason === "Responsive");
+});
