@@ -2,6 +2,7 @@ import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { createApp } from "./http-app.ts";
 import { createLog } from "./log.ts";
+import { createMask } from "./mask.ts";
 import { operationsRoutes } from "./operations-routes.ts";
 import { readinessOf } from "./readiness.ts";
 
@@ -54,4 +55,23 @@ describe("operationsRoutes", () => {
     expect(text).toContain('gatehouse_http_request_duration_seconds_count{method="GET",route="/livez",status="200"} 1');
     expect(text).not.toContain("/some/odd/path");
   });
+});
+
+it("shows in no text what its mask knows, and leaves the rest of an answer as it is", async () => {
+  const mask = createMask();
+  mask.hide("http://operator:a-long-password@node.example/");
+  const app = createApp({ bodyLimitBytes: 1_024 }, { log: createLog({ service: "test", level: "silent" }), mask });
+  const text = "the node said: a-long-password";
+  app.get("/json", (c) => c.json({ text }, 503, { "X-Own": "1" }));
+  app.get("/metrics", (c) =>
+    c.body(`# ${text}\n`, 200, { "Content-Type": "text/plain; version=0.0.4", "Content-Length": "33" }),
+  );
+  app.get("/bytes", (c) => c.body(text, 200, { "Content-Type": "application/octet-stream" }));
+  const json = await app.request("/json");
+  expect([json.status, json.headers.get("X-Own")]).toEqual([503, "1"]);
+  expect(await json.json()).toEqual({ text: "the node said: [masked]" });
+  const metrics = await app.request("/metrics");
+  expect(metrics.headers.get("Content-Length")).toBeNull();
+  expect(await metrics.text()).toBe("# the node said: [masked]\n");
+  expect(await (await app.request("/bytes")).text()).toBe(text);
 });

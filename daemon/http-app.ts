@@ -6,6 +6,7 @@ import { routePath } from "hono/route";
 import { Histogram, type Registry } from "prom-client";
 import { discardBody } from "./discard-body.ts";
 import type { Logger } from "./log.ts";
+import type { Mask } from "./mask.ts";
 
 /** What every handler finds in its context. */
 export type AppVariables = { Variables: RequestIdVariables };
@@ -29,16 +30,19 @@ export type AppDependencies = Readonly<{
   log: Logger;
   /** Takes `gatehouse_http_request_duration_seconds`; absent: requests are not measured. */
   metrics?: Registry;
+  /** What no answer may show; for what tells operators of the process, not for what it sells. */
+  mask?: Mask;
 }>;
 
 /**
  * Makes a Hono application in which every request has an id (`X-Request-Id`, taken over when the client sends a plain one), a
  * bounded body and a place in `gatehouse_http_request_duration_seconds`; what no route answers is a JSON `{error}`.
  */
-export function createApp(options: AppOptions, { log, metrics }: AppDependencies): App {
+export function createApp(options: AppOptions, { log, metrics, mask }: AppDependencies): App {
   const app: App = new Hono<AppVariables>();
   app.use(requestId());
   if (metrics !== undefined) app.use(measured(metrics));
+  if (mask !== undefined) app.use(masked(mask));
   const { isAllowedHost } = options;
   if (isAllowedHost !== undefined) {
     app.use((c, next) => {
@@ -66,6 +70,22 @@ export function createApp(options: AppOptions, { log, metrics }: AppDependencies
     return c.json({ error: "internal error", requestId: c.get("requestId") }, 500);
   });
   return app;
+}
+
+/** Types of answers that are text. */
+const textType = /^(?:text\/|application\/(?:json|openmetrics-text))/;
+
+/** Takes out of each answer what may not be shown. */
+function masked(mask: Mask): MiddlewareHandler<AppVariables> {
+  return async (c, next) => {
+    await next();
+    if (!textType.test(c.res.headers.get("Content-Type") ?? "")) return;
+    const shown = mask.text(await c.res.text());
+    const { status, headers } = c.res;
+    // Hono keeps the headers of the answer before, and this one's length is its own.
+    c.res = new Response(shown, { status, headers });
+    c.res.headers.delete("Content-Length");
+  };
 }
 
 /** Times each request. */

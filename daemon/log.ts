@@ -1,5 +1,7 @@
 import { pino, type DestinationStream, type Logger } from "pino";
 
+import type { Mask } from "./mask.ts";
+
 export type { Logger } from "pino";
 
 /** Keys whose values never reach the log, at the top level and one and two levels down. */
@@ -7,10 +9,10 @@ const neverLogged = ["privateKey", "signature", "authorization", "secret", "pass
 
 /**
  * Makes the log of a service: one JSON object a line, on standard output unless there is a `destination`, with the service's
- * name, no host name or process id.
+ * name, no host name or process id. What `mask` knows is in no line.
  */
 export function createLog(
-  options: Readonly<{ service: string; level: string }>,
+  options: Readonly<{ service: string; level: string; mask?: Mask }>,
   destination: DestinationStream = pino.destination(1),
 ): Logger {
   const settings = {
@@ -20,5 +22,6 @@ export function createLog(
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: neverLogged.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: "[secret]" },
   };
-  return pino(settings, destination);
+  const { mask } = options;
+  return pino(settings, mask === undefined ? destination : { write: (line) => destination.write(mask.text(line)) });
 }

@@ -3,6 +3,7 @@ import { allowedHost, type AllowedHosts } from "./allowed-host.ts";
 import { createApp } from "./http-app.ts";
 import { listenHttp, type HttpListener, type ListenOptions } from "./http-listener.ts";
 import type { Logger } from "./log.ts";
+import type { Mask } from "./mask.ts";
 import { operationsRoutes } from "./operations-routes.ts";
 import type { Readiness } from "./readiness.ts";
 
@@ -17,9 +18,19 @@ const bodyLimitBytes = 1_024;
  */
 export async function listenForOperations(
   options: ListenOptions & AllowedHosts,
-  { log, metrics, readiness }: Readonly<{ log: Logger; metrics: Registry; readiness: () => Readiness }>,
+  {
+    log,
+    metrics,
+    readiness,
+    mask,
+  }: Readonly<{
+    log: Logger;
+    metrics: Registry;
+    readiness: () => Readiness;
+    mask: Mask;
+  }>,
 ): Promise<HttpListener> {
-  const app = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(options) }, { log });
+  const app = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(options) }, { log, mask });
   operationsRoutes(app, { metrics, readiness });
   return listenHttp(app, options);
 }

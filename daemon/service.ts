@@ -2,6 +2,7 @@ import type { Registry } from "prom-client";
 import type { z } from "zod";
 import { within } from "./deadline.ts";
 import { createLog, type Logger } from "./log.ts";
+import { createMask, type Mask } from "./mask.ts";
 import { createMetrics } from "./metrics.ts";
 import { environmentName } from "./settings-leaf.ts";
 import { SettingsError } from "./settings-problem.ts";
@@ -15,6 +16,8 @@ import { userStateDirectory } from "./user-state-directory.ts";
 export type ServiceContext = Readonly<{
   log: Logger;
   metrics: Registry;
+  /** Knows the secrets and URLs of the settings; what is shown of a process goes through it. */
+  mask: Mask;
   /** Closed in reverse order of `use` when the service stops. */
   resources: AsyncDisposableStack;
   /** Aborts when the service is to stop. */
@@ -50,13 +53,15 @@ export async function runService<Schema extends z.ZodObject>(
 ): Promise<number> {
   const signal = stopSignal();
   const name = service.definition.service;
+  const mask = createMask();
   try {
     const settings = readSettings(service.definition, { env: process.env, file: options.settingsFile });
     const { log: logSettings, shutdown } = settings as CommonSettings;
-    const log = createLog({ service: name, level: logSettings.level });
+    mask.hide(settings);
+    const log = createLog({ service: name, level: logSettings.level, mask });
     const resources = new AsyncDisposableStack();
     const metrics = createMetrics(name);
-    const context = { log, metrics, resources, signal, userStateDirectory: userStateDirectory(process.env) };
+    const context = { log, metrics, mask, resources, signal, userStateDirectory: userStateDirectory(process.env) };
     const startError = await serve(service, settings, context);
     await within(`stopping ${name}`, shutdown.graceMs, resources.disposeAsync()).catch((error: unknown) => {
       if (startError === undefined) throw error;
@@ -66,7 +71,7 @@ export async function runService<Schema extends z.ZodObject>(
     log.info("stopped");
     return 0;
   } catch (error) {
-    process.stderr.write(`${startFailure(name, error)}\n`);
+    process.stderr.write(`${mask.text(startFailure(name, error))}\n`);
     return 1;
   }
 }

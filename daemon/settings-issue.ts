@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { expectedWords, fallback } from "./issue-words.ts";
+import { createMask } from "./mask.ts";
 import type { SettingsFile } from "./settings-file.ts";
 import { expectedAt, type SettingsLeaf } from "./settings-leaf.ts";
 import type { SettingsProblem } from "./settings-problem.ts";
@@ -77,8 +78,16 @@ function describeValue(
   const expected = expectedAt(schema, path);
   const own = expected === undefined ? expectedWords(issue) : `expected ${expected}`;
   const found = valueAt(raw, path);
-  const shown = leaf.secret ? "a value that does not fit" : JSON.stringify(found);
+  const shown = leaf.secret ? "a value that does not fit" : withoutKeys(found);
   return `${found === undefined ? "nothing" : `found ${shown}`}${at}; ${custom ?? own}${purpose(leaf)}.`;
+}
+
+/** A value as JSON, without what a URL in it holds. */
+function withoutKeys(value: unknown): string | undefined {
+  const mask = createMask();
+  mask.hide(value);
+  const text = JSON.stringify(value) as string | undefined;
+  return text === undefined ? undefined : mask.text(text);
 }
 
 function purpose({ description }: SettingsLeaf): string {

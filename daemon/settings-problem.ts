@@ -1,3 +1,5 @@
+import { maskCredentials } from "./mask.ts";
+
 /** One thing that is wrong with a service's settings. */
 export type SettingsProblem = Readonly<{
   /** Where it stands: the environment variable, or the key in the settings file. */
@@ -14,7 +16,7 @@ export class SettingsError extends Error {
 
   constructor(service: string, problems: readonly SettingsProblem[]) {
     const lines = problems.map((problem) => `${service}: ${problem.name}: ${problem.message}`);
-    super(lines.join("\n"));
+    super(maskCredentials(lines.join("\n")));
     this.problems = problems;
   }
 }

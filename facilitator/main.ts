@@ -12,11 +12,11 @@ import { facilitatorSettings } from "./settings.ts";
 /** The facilitator as a process: HTTP on `listen.port`, settlement in `ledger.path` and on the chain. */
 export const facilitator: Service<typeof facilitatorSettings.schema> = {
   definition: facilitatorSettings,
-  start: async (settings, { log, metrics, resources, signal }) => {
+  start: async (settings, { log, metrics, mask, resources, signal }) => {
     refuseServingAnybody(settings);
     const { listen, apiKeys } = settings;
     const service = resources.use(await createFacilitator(settings, { log, metrics, clock: Date.now, signal }));
-    const app = createApp(listen, { log, metrics });
+    const app = createApp(listen, { log, metrics, mask });
     operationsRoutes(app, { metrics, readiness: service.readiness });
     const keys = apiKeys && readApiKeys(apiKeys);
     facilitatorRoutes(app, { facilitator: service, apiKeys: keys, log });

@@ -33,7 +33,7 @@ const open: ReadinessCheck = { ok: true, message: "open" };
 const stopping: ReadinessCheck = { ok: false, message: "stopping" };
 
 async function start(settings: ResourceServerSettings, context: ServiceContext) {
-  const { log, metrics: registry, resources } = context;
+  const { log, metrics: registry, mask, resources } = context;
   const { fetch } = globalThis;
   const clock = Date.now;
   const network = `eip155:${settings.chain.id}` as const;
@@ -43,6 +43,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     payTo: settings.payTo,
     validitySeconds: settings.payment.validitySeconds,
   });
+  mask.hide(routes.map(({ upstream }) => upstream?.href));
   const issuer = await openTokenIssuer(routes, settings.accessTokens, { clock });
   const signal = drainSignal(context.signal, settings.shutdown.graceMs);
   const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log }));
@@ -64,7 +65,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const operations = resources.use(
     await listenForOperations(
       { ...settings.operations, setting: settingName("operations", "port") },
-      { log, metrics: registry, readiness },
+      { log, metrics: registry, readiness, mask },
     ),
   );
 

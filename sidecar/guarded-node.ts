@@ -56,7 +56,7 @@ export async function guardNode(
   settings: GuardedNodeSettings,
   { context, clock, events, settingNames }: GuardedNodeDependencies,
 ): Promise<GuardedNode> {
-  const { log, metrics, resources, signal } = context;
+  const { log, metrics, mask, resources, signal } = context;
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
   const eventLoop = resources.use(watchEventLoop({ clock, board, metrics }));
@@ -79,7 +79,7 @@ export async function guardNode(
   const gateway = resources.use(
     await startGateway(settings.gateway, { log, metrics, node, settingNames, connections, signal }),
   );
-  const operations = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(settings.listen) }, { log, metrics });
+  const operations = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(settings.listen) }, { log, metrics, mask });
   operationsRoutes(operations, { metrics, readiness: () => nodeReadiness(board, gateway.readiness) });
   const urls = namedListeners(gateway.urls);
   return { board, charts, health, urls, operations, operatorConnections: connections.operators() };

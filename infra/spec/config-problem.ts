@@ -1,4 +1,5 @@
 import { RunError } from "@pulumi/pulumi";
+import { maskCredentials } from "#daemon/mask.ts";
 
 /** One thing that is wrong with a stack's configuration. */
 export type ConfigProblem = Readonly<{
@@ -20,7 +21,7 @@ export class ConfigError extends RunError {
   constructor(problems: readonly ConfigProblem[]) {
     const lines = problems.map((problem) => `  gatehouse:${problem.key}: ${problem.message}`);
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-    super(`${count} in the stack's configuration; nothing was changed:\n${lines.join("\n")}`);
+    super(maskCredentials(`${count} in the stack's configuration; nothing was changed:\n${lines.join("\n")}`));
     this.problems = problems;
   }
 }

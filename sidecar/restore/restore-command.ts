@@ -1,4 +1,5 @@
 import { createLog } from "#daemon/log.ts";
+import { createMask } from "#daemon/mask.ts";
 import { SettingsError } from "#daemon/settings-problem.ts";
 import { readSettings } from "#daemon/settings.ts";
 import type { Environment } from "#daemon/settings-environment.ts";
@@ -14,14 +15,16 @@ export async function restoreCommand(
   sources: Readonly<{ env: Environment; settingsFile: string | undefined }>,
   { signal, error }: Readonly<{ signal: AbortSignal; error: (text: string) => void }>,
 ): Promise<number> {
+  const mask = createMask();
   try {
     const settings = readSettings(restoreSettings, { env: sources.env, file: sources.settingsFile });
-    const log = createLog({ service: "restore", level: settings.log.level });
+    mask.hide(settings);
+    const log = createLog({ service: "restore", level: settings.log.level, mask });
     await restore(settings, { log, fetch, signal });
     return 0;
   } catch (cause) {
     if (signal.aborted) error("restore: stopped; run it again and it goes on where it ended.\n");
-    else if (cause instanceof RestoreError) error(`restore: ${cause.message}.\n`);
+    else if (cause instanceof RestoreError) error(mask.text(`restore: ${cause.message}.\n`));
     else if (cause instanceof SettingsError) error(`${cause.message}\n`);
     else throw cause;
     return 1;

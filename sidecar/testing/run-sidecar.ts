@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
+import { createMask } from "#daemon/mask.ts";
 import { readSettings } from "#daemon/settings.ts";
 import { sidecar } from "../main.ts";
 import { sidecarSettings } from "../settings.ts";
@@ -39,6 +40,7 @@ export async function runSidecar(
     const context = {
       log: pino({ level: "silent" }),
       metrics: new Registry(),
+      mask: createMask(),
       resources,
       signal: stopping.signal,
       userStateDirectory: stateDirectory,

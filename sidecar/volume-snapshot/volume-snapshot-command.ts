@@ -1,4 +1,5 @@
 import { createLog } from "#daemon/log.ts";
+import { createMask } from "#daemon/mask.ts";
 import type { Environment } from "#daemon/settings-environment.ts";
 import { SettingsError } from "#daemon/settings-problem.ts";
 import { readSettings } from "#daemon/settings.ts";
@@ -12,14 +13,16 @@ export async function volumeSnapshotCommand(
   sources: Readonly<{ env: Environment; settingsFile: string | undefined }>,
   { signal, error }: Readonly<{ signal: AbortSignal; error: (text: string) => void }>,
 ): Promise<number> {
+  const mask = createMask();
   try {
     const settings = readSettings(volumeSnapshotSettings, { env: sources.env, file: sources.settingsFile });
-    const log = createLog({ service: "volume-snapshot", level: settings.log.level });
+    mask.hide(settings);
+    const log = createLog({ service: "volume-snapshot", level: settings.log.level, mask });
     await using api = kubernetesApi(settings.kubernetes);
     await takeSnapshot(settings, { api, log, signal, now: () => new Date() });
     return 0;
   } catch (cause) {
-    if (cause instanceof DriverError) error(`volume-snapshot: ${cause.message}\n`);
+    if (cause instanceof DriverError) error(mask.text(`volume-snapshot: ${cause.message}\n`));
     else if (cause instanceof SettingsError) error(`${cause.message}\n`);
     else throw cause;
     return 1;

@@ -22,8 +22,8 @@ const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
     /^sidecar\/upkeep\/control-places\.ts$/,
   ],
   infra: [
-    // loopback: what can't be reached from a container is told as the services tell it.
-    /^daemon\/(settings[a-z-]*|setting-types|url-authority|version|loopback)\.ts$/,
+    // mask: no URL in a message shows its password. loopback: what can't be reached from a container is told as the services tell it.
+    /^daemon\/(settings[a-z-]*|setting-types|url-authority|version|loopback|mask)\.ts$/,
     /^(sidecar|sidecar\/engine-proxy|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/settings\.ts$/,
     /^resource-server\/route-problems\.ts$/,
     // What an image's tag says of the version is read as the sidecar reads it.

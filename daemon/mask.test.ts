@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { createMask, maskCredentials } from "./mask.ts";
+import { Secret } from "./secret.ts";
+
+const key = "0123456789abcdef0123456789abcdef";
+
+/** The text as a mask shows it that knows these values. */
+function masked(text: string, ...values: readonly unknown[]): string {
+  const mask = createMask();
+  for (const value of values) mask.hide(value);
+  return mask.text(text);
+}
+
+describe("a mask", () => {
+  it.each([
+    ["postgres://shop:pw@db.example/shop", "postgres://[masked]@db.example/shop"],
+    [
+      "of https://token@rpc.example, twice: wss://a:b@rpc.example/x",
+      "of https://[masked]@rpc.example, twice: wss://[masked]@rpc.example/x",
+    ],
+    ['{"url":"redis://:p%40ss@cache:6379"}', '{"url":"redis://[masked]@cache:6379"}'],
+    ["http://u:p/w@h", "http://u:p/w@h"],
+    ["mail@example.com or https://example.com/@user", "mail@example.com or https://example.com/@user"],
+  ])("hides the credentials of any URL: %s", (text, shown) => {
+    expect(maskCredentials(text)).toBe(shown);
+    expect(masked(text)).toBe(shown);
+  });
+
+  it("hides a key in the path of a URL that it knows, and nothing else of the path", () => {
+    const url = `https://rpc.example/v3/${key}/notifications-of-everything`;
+    expect(masked(`no answer from ${url}`, url)).toBe(
+      "no answer from https://rpc.example/v3/[masked]/notifications-of-everything",
+    );
+    expect(masked(`POST /v3/${key}`, { references: [url] })).toBe("POST /v3/[masked]");
+  });
+
+  it("hides the parameters of a URL that it knows, short ones beside their names", () => {
+    const url = `https://rpc.example/?apikey=abc&token=${key}&plain`;
+    expect(masked(`GET ${url}`, url)).toBe("GET https://rpc.example/?apikey=[masked]&token=[masked]&plain");
+    expect(masked(`token ${key}, abc`, url)).toBe("token [masked], abc");
+  });
+
+  it("hides long passwords alone, in every form that they are sent in", () => {
+    const url = "https://me:long%20and%20hard%22@rpc.example/";
+    expect(masked('"long and hard\\"" long%20and%20hard%22', url)).toBe('"[masked]" [masked]');
+    expect(masked(`Basic ${Buffer.from('me:long and hard"').toString("base64")}`, url)).toBe("Basic [masked]");
+  });
+
+  it("hides secrets, and URLs in them", () => {
+    const url = new Secret("postgres://shop:a-long-password@db.example/shop");
+    expect(masked("db.example refused a-long-password", { ledger: { url } })).toBe("db.example refused [masked]");
+    expect(masked(`signed with ${key}`, new Secret(key))).toBe("signed with [masked]");
+  });
+
+  it("leaves alone what is part of other words", () => {
+    expect(masked("postgres_up 1", "postgres://postgres:postgres@db/postgres")).toBe("postgres_up 1");
+    expect(masked("http://127.0.0.1:8545/rpc", "http://127.0.0.1:8545/rpc")).toBe("http://127.0.0.1:8545/rpc");
+  });
+});

@@ -1,0 +1,96 @@
+import { Secret } from "./secret.ts";
+
+/** Takes what may not be shown out of texts. */
+export type Mask = Readonly<{
+  /** A text as it may be logged, answered or printed. */
+  text: (text: string) => string;
+  /** Hides what a value holds from now on: secrets, and credentials in URLs; objects and lists are looked through. */
+  hide: (value: unknown) => void;
+}>;
+
+const shownInstead = "[masked]";
+
+/** Shortest text that is hidden wherever it stands; a shorter one may be part of a word, and is hidden in its URL alone. */
+const hiddenLength = 12;
+
+/** Credentials of any URL (RFC 3986, section 3.2.1), also in the middle of a text. */
+const userInfo = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#"'<>\\]*@/gi;
+
+/** A part of a path that is a key, as providers put it there: long, of letters and digits together. */
+const keyInPath = /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/;
+
+/** Hides the credentials of every URL in a text. */
+export function maskCredentials(text: string): string {
+  return text.includes("@") ? text.replace(userInfo, `$1${shownInstead}@`) : text;
+}
+
+/**
+ * Makes the mask of a process. It knows the URLs and secrets that the process was given, and hides their parts wherever they turn up: in a
+ * library's error, an answer that repeats the request, a stack. Of a URL these are its user and password, the value of each parameter,
+ * and what looks like a key in its path.
+ *
+ * @example
+ * const mask = createMask();
+ * mask.hide("https://rpc.example/v3/0123456789abcdef0123");
+ * mask.text("no answer from https://rpc.example/v3/0123456789abcdef0123"); // "no answer from https://rpc.example/v3/[masked]"
+ */
+export function createMask(): Mask {
+  const hidden = new Map<string, string>();
+  let longestFirst: readonly (readonly [string, string])[] = [];
+  const add = (found: string, shown = shownInstead) => {
+    // As it stands in JSON too, which logs and answers are.
+    for (const text of [found, JSON.stringify(found).slice(1, -1)]) hidden.set(text, shown);
+  };
+  const hide = (value: unknown): void => {
+    if (value instanceof Secret) {
+      const secret = value.reveal();
+      if (secret.length >= hiddenLength) add(secret);
+      hideUrl(secret, add);
+    } else if (typeof value === "string") hideUrl(value, add);
+    else if (typeof value === "object" && value !== null) Object.values(value).forEach(hide);
+  };
+  return {
+    hide: (value) => {
+      hide(value);
+      longestFirst = [...hidden].toSorted(([a], [b]) => b.length - a.length);
+    },
+    text: (text) => longestFirst.reduce((shown, [found, put]) => shown.replaceAll(found, put), maskCredentials(text)),
+  };
+}
+
+/** Hides what a URL holds; what is none holds nothing. */
+function hideUrl(text: string, add: (found: string, shown?: string) => void): void {
+  const url = text.includes("://") ? URL.parse(text) : null;
+  if (url === null) return;
+  const { username, password, pathname, searchParams, search } = url;
+  const long = [username, password, ...searchParams.values(), ...rawValues(search)];
+  for (const part of long) {
+    for (const written of [part, decoded(part)]) if (written.length >= hiddenLength) add(written);
+  }
+  if (username !== "" || password !== "") {
+    const credentials = `${decoded(username)}:${decoded(password)}`;
+    add(Buffer.from(credentials, "utf8").toString("base64"));
+  }
+  for (const pair of search.slice(1).split("&")) {
+    const at = pair.indexOf("=");
+    if (at > 0 && at < pair.length - 1) add(pair, `${pair.slice(0, at)}=${shownInstead}`);
+  }
+  for (const segment of pathname.split("/")) if (keyInPath.test(segment)) add(segment);
+}
+
+function rawValues(search: string): readonly string[] {
+  return search
+    .slice(1)
+    .split("&")
+    .map((pair) => pair.slice(pair.indexOf("=") + 1));
+}
+
+/** A part of a URL without its escapes; as it is where they are none. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // A lone % is taken for what it is.
+    return part;
+  }
+}

@@ -1,0 +1,206 @@
+import { createServer, type Server } from "node:http";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runToEnd, startService } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+
+const password = "correct-horse-8c41";
+const pathKey = "4f9d2c7ab1e84b6f9a0c3d5e77aa10b2";
+const parameter = "qk8d72bb9f11aa";
+const basic = Buffer.from(`operator:${password}`).toString("base64");
+const secrets = [password, pathKey, parameter, basic, encodeURIComponent(password)];
+
+/** A URL with all that may not be shown. */
+const withKeys = (protocol: string, place: string) =>
+  `${protocol}://operator:${password}@${place}/v3/${pathKey}?apikey=${parameter}`;
+const address = `0x${"2".repeat(40)}`;
+const signer = `0x${"7".repeat(63)}1`;
+
+/** What of the secrets stands in a text. */
+const shownIn = (text: string) => secrets.filter((secret) => text.includes(secret));
+
+let folder: string;
+let echo: Server;
+/** Where nobody listens, and where everything is answered with the request in the words of an error. */
+const nowhere = "127.0.0.1:1";
+let echoing: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gatehouse-mask-"));
+  echo = createServer(({ url, headers }, response) => {
+    response.writeHead(500, { "Content-Type": "application/json" });
+    response.end(JSON.stringify({ error: `no ${url} for ${headers.authorization}`, url, headers }));
+  });
+  echo.listen(0, "127.0.0.1");
+  await once(echo, "listening");
+  echoing = `127.0.0.1:${(echo.address() as AddressInfo).port}`;
+});
+
+afterAll(async () => {
+  echo.closeAllConnections();
+  echo.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Everything that a service says at these URLs. */
+async function answersOf(urls: readonly string[]): Promise<string> {
+  const answers = await Promise.all(
+    urls.map(async (url) => {
+      const response = await fetch(url, { headers: { Accept: "*/*" } });
+      return `${url} ${response.status} ${JSON.stringify([...response.headers])}\n${await response.text()}`;
+    }),
+  );
+  return answers.join("\n");
+}
+
+/** Calls a gateway, and reads its answer. */
+async function call(url: string, headers: Record<string, string> = {}): Promise<string> {
+  const response = await fetch(url, {
+    method: "POST",
+    body: '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}',
+    headers: { "Content-Type": "application/json", ...headers },
+  });
+  return response.text();
+}
+
+/** A token that no key has signed. */
+const foreignToken = `Bearer ${["header", "payload", "signature"].map((part) => Buffer.from(`{"alg":"ES256","${part}":1}`).toString("base64url")).join(".")}`;
+
+const operatorsPaths = ["/livez", "/readyz", "/metrics", "/status", "/", "/startupz"];
+
+describe.each([
+  ["nobody listens", () => nowhere],
+  ["requests come back as errors", () => echoing],
+])("URLs with credentials, where %s", (_, place) => {
+  const guarded = (prefix: string, gateway: string): Record<string, string> => ({
+    [`${prefix}_LOG_LEVEL`]: "trace",
+    [`${prefix}_LISTEN_PORT`]: "0",
+    [`${prefix}_NODE_HTTP_URL`]: withKeys("http", place()),
+    [`${prefix}_NODE_WEB_SOCKET_URL`]: withKeys("ws", place()),
+    [`${prefix}_LAG_REFERENCES`]: withKeys("http", place()),
+    [`${prefix}_HEALTH_INTERVAL_MS`]: "200",
+    [`${gateway}_PUBLIC_PORT`]: "0",
+    [`${gateway}_PRIVATE_ENABLED`]: "true",
+    [`${gateway}_PRIVATE_PORT`]: "0",
+    [`${gateway}_JWT_JWKS_URL`]: withKeys("http", place()),
+    [`${gateway}_RATE_STORE_REDIS_URL`]: `redis://operator:${password}@${nowhere}`,
+    [`${gateway}_TRACING_OTLP_URL`]: withKeys("http", place()),
+    [`${gateway}_TRACING_SAMPLE_RATIO`]: "1",
+  });
+
+  it("are shown nowhere by the gateway alone", async () => {
+    await using gateway = await startService("gateway", {
+      ...guarded("GATEHOUSE_GATEWAY", "GATEHOUSE_GATEWAY"),
+      GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1",
+    });
+    const { operations = "", gateway: rpc = "", "gateway-private": privateRpc = "" } = gateway.urls;
+    const said = [await call(rpc), await call(privateRpc, { Authorization: foreignToken })];
+    await until("what fails is told", 20_000, () => /reference|lag/i.test(gateway.output()));
+    said.push(await answersOf(operatorsPaths.map((path) => `${operations}${path}`)), JSON.stringify(gateway.urls));
+    await gateway.end("SIGTERM");
+    expect(shownIn(said.join("\n"))).toEqual([]);
+    expect(shownIn(gateway.output())).toEqual([]);
+  });
+
+  it("are shown nowhere by the sidecar", async () => {
+    const workspace = await mkdtemp(join(folder, "workspace-"));
+    await mkdir(join(workspace, "bin"));
+    await writeFile(join(workspace, "bin/node.conf"), '{"chain":{"monitor_config":{}},"storage":{}}');
+    await using sidecar = await startService("sidecar", {
+      ...guarded("GATEHOUSE_SIDECAR", "GATEHOUSE_SIDECAR_GATEWAY"),
+      GATEHOUSE_SIDECAR_NODE_WORKSPACE: workspace,
+      GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "1672",
+      GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+      GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: withKeys("http", place()),
+      GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: "control-token-of-the-test-000000000001",
+    });
+    const status = Object.entries(sidecar.urls).find(([name]) => !name.startsWith("gateway"))?.[1] ?? "";
+    const told = async () => (await fetch(`${status}/status`)).text();
+    await until("the Pushgateway's failure is told", 20_000, async () => /Pushgateway|push/i.test(await told()));
+    const said = await answersOf(operatorsPaths.map((path) => `${status}${path}`));
+    await sidecar.end("SIGTERM");
+    expect(shownIn(said)).toEqual([]);
+    expect(shownIn(sidecar.output())).toEqual([]);
+    expect(sidecar.output() + said).not.toContain("control-token-of-the-test-000000000001");
+  });
+
+  it("are shown nowhere by the facilitator", async () => {
+    const environment = {
+      GATEHOUSE_FACILITATOR_LOG_LEVEL: "trace",
+      GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
+      GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: withKeys("http", place()),
+      GATEHOUSE_FACILITATOR_CHAIN_WEB_SOCKET_URL: withKeys("ws", place()),
+      GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: signer,
+      GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address, name: "USDC", version: "2" }]),
+      GATEHOUSE_FACILITATOR_PAYEES: address,
+      GATEHOUSE_FACILITATOR_START_DEADLINE_MS: "4000",
+    };
+    const database = { GATEHOUSE_FACILITATOR_LEDGER_URL: `postgres://operator:${password}@${nowhere}/ledger` };
+    const refused = await runToEnd("facilitator", { ...environment, ...database });
+    expect(refused.status).toBe(1);
+    expect(refused.stderr).toContain("PostgreSQL at");
+    const ledger = { GATEHOUSE_FACILITATOR_LEDGER_PATH: join(await mkdtemp(join(folder, "ledger-")), "ledger.sqlite") };
+    await using facilitator = await startService("facilitator", { ...environment, ...ledger });
+    const { facilitator: url = "" } = facilitator.urls;
+    const paths = ["/livez", "/readyz", "/metrics", "/supported"];
+    const said = await answersOf(paths.map((path) => `${url}${path}`));
+    await facilitator.end("SIGTERM");
+    const all = [refused.stdout, refused.stderr, said, facilitator.output()].join("\n");
+    expect(shownIn(all)).toEqual([]);
+    expect(all).not.toContain(signer.slice(2));
+  });
+
+  it("are shown nowhere by the resource server", async () => {
+    const state = await mkdtemp(join(folder, "shop-"));
+    const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
+    const routes = { "GET /data": { accepts, upstream: withKeys("http", place()) } };
+    await writeFile(join(state, "routes.json5"), JSON.stringify(routes));
+    await using shop = await startService("resource-server", {
+      GATEHOUSE_RESOURCE_SERVER_LOG_LEVEL: "trace",
+      GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: "0",
+      GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: "0",
+      GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: join(state, "routes.json5"),
+      GATEHOUSE_RESOURCE_SERVER_PAY_TO: address,
+      GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: address,
+      GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: withKeys("http", place()),
+      GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: join(state, "claims.sqlite"),
+    });
+    const { "resource-server": sells = "", "resource-server-operations": operations = "" } = shop.urls;
+    const offer = { scheme: "exact", network: "eip155:1672", amount: "10000", asset: address, payTo: address };
+    const accepted = { ...offer, maxTimeoutSeconds: 300, extra: { token: "USDC", name: "USDC", version: "2" } };
+    const authorization = {
+      from: `0x${"3".repeat(40)}`,
+      to: address,
+      value: "10000",
+      validAfter: "0",
+      validBefore: String(Math.floor(Date.now() / 1_000) + 300),
+      nonce: `0x${"4".repeat(64)}`,
+    };
+    const payload = { signature: `0x${"5".repeat(130)}`, authorization };
+    const header = Buffer.from(JSON.stringify({ x402Version: 2, accepted, payload })).toString("base64");
+    const sold = await fetch(`${sells}/data`, { headers: { "PAYMENT-SIGNATURE": header } });
+    const said = [sold.status, JSON.stringify([...sold.headers]), await sold.text()].join("\n");
+    expect(shop.output()).toContain("no verdict of the facilitator");
+    const operators = await answersOf(["/livez", "/readyz", "/metrics"].map((path) => `${operations}${path}`));
+    await shop.end("SIGTERM");
+    expect(shownIn(said + operators + shop.output())).toEqual([]);
+    const refusal = sold.headers.get("PAYMENT-REQUIRED") ?? "";
+    expect(shownIn(Buffer.from(refusal, "base64").toString())).toEqual([]);
+  });
+});
+
+it("a URL that is refused is shown without its keys", async () => {
+  const wrong = withKeys("htp", "rpc.example");
+  const { status, stderr } = await runToEnd("gateway", {
+    GATEHOUSE_GATEWAY_NODE_HTTP_URL: wrong,
+    GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1",
+  });
+  expect(status).toBe(1);
+  expect(stderr).toContain('found "htp://[masked]@rpc.example/v3/[masked]?apikey=[masked]"');
+  expect(shownIn(stderr)).toEqual([]);
+});
