@@ -1,17 +1,21 @@
+import { isWasteful } from "./chunk-economy.ts";
+
 /** Longest line of a chunk's size that is read here, with its end. */
 const sizeLineBytes = 10;
 const sizeLine = /^[0-9a-fA-F]{1,8}\r\n$/;
 const carriageReturn = 0x0d;
 const newline = 0x0a;
 
-/** A chunked body as far as it was read: `partial`, more is to come; `odd`, not of the plain form that is read here. */
+/** A chunked body as far as it was read: `partial`, more is to come; `odd`, not of the plain form that is read here; `wasteful`, see {@link isWasteful}. */
 export type ChunkedReading =
   | Readonly<{ kind: "whole"; body: Buffer; endsAt: number }>
   | Readonly<{ kind: "partial" }>
-  | Readonly<{ kind: "odd" }>;
+  | Readonly<{ kind: "odd" }>
+  | Readonly<{ kind: "wasteful" }>;
 
 const partial = { kind: "partial" } as const;
 const odd = { kind: "odd" } as const;
+const wasteful = { kind: "wasteful" } as const;
 
 /**
  * Reads the chunked body of a request that begins at `startsAt` of its bytes: plain sizes, no extensions, no trailers (RFC 9112,
@@ -22,6 +26,7 @@ export class ChunkedRequest {
   readonly #limitBytes: number;
   #at: number;
   #length = 0;
+  #chunks = 0;
 
   /** @param limitBytes Of the body; a longer one is odd. */
   constructor(startsAt: number, limitBytes: number) {
@@ -44,6 +49,8 @@ export class ChunkedRequest {
       this.#at = end + 2;
       if (size === 0) return { kind: "whole", body: this.#joined(bytes), endsAt: this.#at };
       this.#length += size;
+      this.#chunks += 1;
+      if (isWasteful(this.#chunks, this.#length)) return wasteful;
     }
   }
 

@@ -9,6 +9,7 @@ import { ClientBacklog } from "../wire/client-backlog.ts";
 import { ReaderPace } from "../wire/reader-pace.ts";
 import type { FastConnectionDependencies } from "./fast-connection-dependencies.ts";
 import { peerOf } from "./request-facts.ts";
+import { wastefulRequest } from "./chunk-economy.ts";
 import { readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
 import { makeFastSink } from "./fast-sink.ts";
 import { FastWait } from "./fast-wait.ts";
@@ -128,10 +129,9 @@ export class FastConnection implements ConnectionServer {
       return false;
     }
     this.#wait.isWhole();
-    if (request.kind === "odd") {
-      this.#handOver(bytes);
-      return false;
-    }
+    if (request.kind === "odd") this.#handOver(bytes);
+    if (request.kind === "wasteful") this.#refuse(wastefulRequest);
+    if (request.kind !== "whole") return false;
     this.#unread.drop(request.endsAt);
     this.#isBusy = true;
     this.#extraHeaders = request.extraHeaders;

@@ -18,8 +18,12 @@ type FastOrigin = Readonly<{ method: FastMethod; facts: RequestFacts; extraHeade
 /** A whole request; `endsAt` is where the bytes end that were its own. */
 export type FastRequest = FastOrigin & Readonly<{ kind: "whole"; body: Buffer; endsAt: number }>;
 
-/** A request as far as it was read: `partial`, more is to come; `odd`, it is node:http's. */
-export type FastReading = FastRequest | Readonly<{ kind: "partial" }> | Readonly<{ kind: "odd" }>;
+/** A request as far as it was read: `partial`, more is to come; `odd`, it is node:http's; `wasteful`, it comes in chunks that are too small. */
+export type FastReading =
+  | FastRequest
+  | Readonly<{ kind: "partial" }>
+  | Readonly<{ kind: "odd" }>
+  | Readonly<{ kind: "wasteful" }>;
 
 /** Reads the requests of one connection, one after another. */
 export type FastRequests = Readonly<{

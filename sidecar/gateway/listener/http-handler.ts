@@ -6,6 +6,7 @@ import type { PolicySource } from "../policy/policy.ts";
 import type { ConnectionMemory } from "../memory/connection-memory.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
+import { isWasteful, wastefulChunks } from "./chunk-economy.ts";
 import { HeldRequests } from "./held-requests.ts";
 import type { HttpConnections } from "./http-connections.ts";
 import { refuse, refuseBody } from "./http-refusals.ts";
@@ -89,8 +90,16 @@ function receive(
     received.drop(received.length);
     received.count();
   };
+  let parts = 0;
   request.on("data", (part: Buffer) => {
     if (response.headersSent) return;
+    parts += 1;
+    if (isWasteful(parts, received.length)) {
+      letGo();
+      // Not to be read to its end: the reading is what costs.
+      refuse(request, response, wastefulChunks);
+      return;
+    }
     const isTooLarge = received.length + part.length > bodyBytes;
     if (!isTooLarge) {
       received.append(part);
