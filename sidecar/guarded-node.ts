@@ -6,6 +6,7 @@ import { createApp, type App } from "#daemon/http-app.ts";
 import { operationsRoutes } from "#daemon/operations-routes.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import type { Clock } from "./clock.ts";
+import { gatewayCondition } from "./gateway-condition.ts";
 import { startGateway, type GatewayUrls } from "./gateway/gateway.ts";
 import type { SettingNames } from "./gateway/setting-names.ts";
 import type { GatewaySettings } from "./gateway/settings.ts";
@@ -15,12 +16,16 @@ import { startHealth, type Health, type WatchedNode } from "./health/health.ts";
 import { askHttp } from "./http-ask.ts";
 import { nodeFitness } from "./node-fitness.ts";
 import { nodeReadiness } from "./node-readiness.ts";
+import { poll } from "./poll.ts";
 import { createCharts, type Charts } from "./tell/charts.ts";
 import { createConditionBoard, type ConditionBoard } from "./tell/condition-board.ts";
 import type { EventLog } from "./tell/event-log.ts";
 
 /** Bodies that the operations listener takes; none of its routes needs one. */
 const bodyLimitBytes = 1_024;
+
+/** Time between two looks at whether the gateway serves; it is looked at for each `/readyz`, too. */
+const gatewayIntervalMs = 1_000;
 
 /** Which node is watched, and how its gateway is. */
 export type GuardedNodeSettings = WatchedNode & Readonly<{ gateway: GatewaySettings; listen: AllowedHosts }>;
@@ -63,7 +68,8 @@ export async function guardNode(
   const health = resources.use(startHealth(settings, { log, metrics, clock, ask: askHttp, board, charts, eventLoop }));
   const hasReferences = settings.lag.references.length > 0;
   const { httpUrl, webSocketUrl } = settings.node;
-  const node = { httpUrl, webSocketUrl, fitness: () => nodeFitness({ hasReferences }, { board, clock }) };
+  const fitness = () => nodeFitness({ hasReferences }, { board, clock });
+  const node = { httpUrl, webSocketUrl, fitness };
   const connections = resources.use(
     makeConnectionBudget(settings.gateway.listener, {
       descriptors: ownDescriptors(),
@@ -80,7 +86,18 @@ export async function guardNode(
     await startGateway(settings.gateway, { log, metrics, node, settingNames, connections, signal }),
   );
   const operations = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(settings.listen) }, { log, metrics, mask });
-  operationsRoutes(operations, { metrics, readiness: () => nodeReadiness(board, gateway.readiness) });
+  const tellGateway = () => board.set(gatewayCondition(gateway.readiness(), { fitness: fitness(), board }));
+  const telling = poll(
+    { name: "gateway", intervalMs: gatewayIntervalMs, signal },
+    () => Promise.resolve(tellGateway()),
+    { log },
+  );
+  resources.defer(() => telling);
+  const readiness = () => {
+    tellGateway();
+    return nodeReadiness(board);
+  };
+  operationsRoutes(operations, { metrics, readiness });
   const urls = namedListeners(gateway.urls);
   return { board, charts, health, urls, operations, operatorConnections: connections.operators() };
 }

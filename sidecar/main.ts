@@ -8,12 +8,15 @@ import { guardNode } from "./guarded-node.ts";
 import { askHttp } from "./http-ask.ts";
 import { sidecarSettings, type SidecarSettings } from "./settings.ts";
 import { pageRoutes } from "./tell/page-routes.ts";
+import { showVerdict } from "./tell/verdict-metric.ts";
 import { statusRoutes } from "./tell/status-routes.ts";
+import { verdictOf } from "./tell/verdict.ts";
 import { guardedControlRoutes } from "./upkeep/control/control-routes.ts";
 import { listenControl } from "./upkeep/control/listen-control.ts";
 import { claimState } from "./upkeep/state/claim-state.ts";
 import { storedEventLog } from "./upkeep/state/stored-event-log.ts";
 import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
+import { watchedSides } from "./watched-sides.ts";
 
 /** What `/startupz` answers before the upkeep has begun. */
 const starting: ReadinessCheck = { ok: false, message: "The sidecar is starting." };
@@ -25,7 +28,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const { log, metrics, resources } = context;
   const clock = systemClock;
   const state = resources.use(await claimState(settings, context));
-  const events = storedEventLog(state.database, clock);
+  const events = storedEventLog(state.store, clock);
   const names = settingNames(sidecarSettings.service, "gateway");
   const guarded = await guardNode(settings, { context, clock, events, settingNames: names });
   const { board, charts, health, operations } = guarded;
@@ -39,7 +42,11 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   };
   const configured = () => upkeep?.configured() ?? starting;
   const plan = () => upkeep?.control.look().plan;
-  statusRoutes(operations, status, { board, events, health: health.current, charts, clock, configured, plan });
+  const scope = { mode: settings.upkeep.mode, watched: watchedSides(settings) };
+  const verdict = () => verdictOf(board.list(), scope);
+  showVerdict(metrics, verdict);
+  const told = { board, events, health: health.current, charts, clock, configured, plan, verdict };
+  statusRoutes(operations, status, told);
   pageRoutes(operations);
   const { controlToken } = settings.upkeep;
   if (controlToken !== undefined) guardedControlRoutes(operations, () => upkeep?.control, controlToken);

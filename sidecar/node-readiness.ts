@@ -2,9 +2,9 @@ import { readinessOf, type Readiness, type ReadinessCheck } from "#daemon/readin
 import type { ConditionBoard } from "./tell/condition-board.ts";
 import { barsTraffic, neededForTraffic } from "./tell/verdict.ts";
 
-/** Whether the node is fit for traffic, as `/readyz` answers it; read from the board. */
-export function nodeReadiness(board: ConditionBoard, gateway: () => ReadinessCheck): Readiness {
-  const node = neededForTraffic.map((type): [string, ReadinessCheck] => {
+/** Whether the node is fit for traffic, as `/readyz` answers it; read from the board, as the verdict is. */
+export function nodeReadiness(board: ConditionBoard): Readiness {
+  const checks = neededForTraffic.map((type): [string, ReadinessCheck] => {
     const condition = board.get(type);
     const message = condition?.message ?? "not known yet";
     return [type, { ok: condition !== undefined && !barsTraffic(condition), message }];
@@ -12,5 +12,5 @@ export function nodeReadiness(board: ConditionBoard, gateway: () => ReadinessChe
   // A slow gateway serves on, and the node is not to blame: it is told, and takes nobody off the traffic.
   const slow = board.get("GatewayResponsive");
   const responsive = { ok: true, message: slow?.message ?? "not known yet" };
-  return readinessOf({ ...Object.fromEntries(node), gateway: gateway(), GatewayResponsive: responsive });
+  return readinessOf({ ...Object.fromEntries(checks), GatewayResponsive: responsive });
 }

@@ -113,11 +113,19 @@ export async function startGateway(
   return {
     urls: listeners.urls,
     readiness: () =>
-      head.known() === undefined
-        ? { ok: false, message: "the head of the chain is not known: the node does not answer" }
-        : { ok: true, message: `serving at block ${head.known()?.latest}` },
+      readinessAt(head.known()?.latest, node.fitness() === "behind" && policy().settings.behind.reads === "refuse"),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+function readinessAt(latest: bigint | number | undefined, refusesReads: boolean): ReadinessCheck {
+  if (latest === undefined) {
+    return { ok: false, message: "the head of the chain is not known: the node does not answer" };
+  }
+  if (refusesReads) {
+    return { ok: false, message: "reads of the chain are refused: the node is behind the references (behind.reads)" };
+  }
+  return { ok: true, message: `serving at block ${latest}` };
 }
 
 type Shown = Readonly<{

@@ -20,7 +20,13 @@ async function lookOnce(stateDirectory: string, path: string, wallMs: number) {
   const clock = { wallMs: () => wallMs, monotonicMs: () => 0 };
   const board = createConditionBoard({ log, metrics, clock, events: { add: () => undefined, list: () => [] } });
   const watching = watchDisk(
-    { freeRatio: 0, fullWithinSeconds: 86_400, forecastAfterSeconds: 10_800, signal: stopping.signal },
+    {
+      freeRatio: 0,
+      fullWithinSeconds: 86_400,
+      forecastAfterSeconds: 10_800,
+      fileTimeoutMs: 5_000,
+      signal: stopping.signal,
+    },
     { dataPath: () => path, history: state.diskHistory, board, metrics, clock, log },
   );
   const condition = await until(

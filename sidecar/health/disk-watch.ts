@@ -2,6 +2,7 @@ import { statfs } from "node:fs/promises";
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../clock.ts";
+import { filePatience, HangingFileSystem, type FilePatience } from "../file-patience.ts";
 import { pause, poll } from "../poll.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import { createSampleGauge } from "../tell/sample-gauge.ts";
@@ -9,7 +10,13 @@ import { diskCondition, type DiskLimits, type DiskLook } from "./disk-condition.
 import { forecastDisk, rememberDiskUse, type DiskHistory } from "./disk-forecast.ts";
 
 /** How the disk is judged, and how long it has to be seen before a forecast is told. */
-export type DiskWatchOptions = DiskLimits & Readonly<{ forecastAfterSeconds: number; signal: AbortSignal }>;
+export type DiskWatchOptions = DiskLimits &
+  Readonly<{
+    forecastAfterSeconds: number;
+    /** How long the disk's file system may take to answer. */
+    fileTimeoutMs: number;
+    signal: AbortSignal;
+  }>;
 
 export type DiskWatchDependencies = Readonly<{
   /** The data directory; undefined as long as it is not known. */
@@ -31,6 +38,10 @@ const unknownPathMs = 250;
 export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWatchDependencies): Promise<void> {
   const { dataPath, board, log } = dependencies;
   const metrics = diskMetrics(dependencies.metrics);
+  const patience = filePatience(
+    { withinMs: options.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal: options.signal },
+    { clock: dependencies.clock, onBack: () => undefined },
+  );
   await poll(
     { name: "disk", intervalMs, signal: options.signal },
     async (signal) => {
@@ -40,7 +51,7 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
         path = dataPath();
       }
       if (path === undefined) return;
-      const found = await readDisk(path);
+      const found = await readDisk(path, patience);
       if (typeof found === "string") {
         metrics.observe(undefined, undefined);
         board.set({ type: "DiskSpaceLeft", status: "Unknown", reason: "NotReadable", message: found });
@@ -80,11 +91,12 @@ function remember({ path, usedBytes }: DiskLook, { history, clock }: DiskWatchDe
   return now;
 }
 
-async function readDisk(path: string): Promise<DiskLook | string> {
+async function readDisk(path: string, patience: FilePatience): Promise<DiskLook | string> {
   try {
-    const { blocks, bfree, bavail, bsize } = await statfs(path);
+    const { blocks, bfree, bavail, bsize } = await patience.call(`looking at the disk of ${path}`, () => statfs(path));
     return { path, usedBytes: (blocks - bfree) * bsize, freeBytes: bavail * bsize };
   } catch (error) {
+    if (error instanceof HangingFileSystem) return `${error.message}.`;
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
     return `The node's data directory ${path} can't be looked at (${code}); set node.dataPath, or mount it for the sidecar.`;
   }

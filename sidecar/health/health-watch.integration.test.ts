@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { nodeReadiness } from "../node-readiness.ts";
+import type { ConditionBoard } from "../tell/condition-board.ts";
 import { until } from "../testing/until.ts";
 import {
   answersRpc,
@@ -9,12 +10,18 @@ import {
   watchNode as watch,
 } from "../testing/watched-node.ts";
 
+/** Readiness beside a gateway that serves. */
+function readiness(board: ConditionBoard) {
+  board.set({ type: "GatewayServing", status: "True", reason: "Serving", message: "The gateway serves." });
+  return nodeReadiness(board);
+}
+
 test("a node that is well is ready; its metrics say so", async () => {
   await using node = await serve(answersRpc({ ...good, eth_blockNumber: rising }));
   await using health = watch(node.url);
   await health.words("HeightAdvancing", "Advancing");
   await health.words("ChainIdExpected", "Expected");
-  expect(nodeReadiness(health.board, () => ({ ok: true, message: "serving" })).ready).toBe(true);
+  expect(readiness(health.board).ready).toBe(true);
   expect(await health.metrics.metrics()).toMatch(/gatehouse_condition\{type="RpcAnswering"\} 1/);
 });
 
@@ -25,7 +32,7 @@ test("an RPC that refuses", async () => {
   expect(await health.words("RpcAnswering", "Refused")).toBe(
     "http://node can't be reached (ECONNREFUSED); is the node running, and is this its address?",
   );
-  expect(nodeReadiness(health.board, () => ({ ok: true, message: "" })).ready).toBe(false);
+  expect(readiness(health.board).ready).toBe(false);
 });
 
 test("an RPC that hangs", async () => {
@@ -67,7 +74,6 @@ async function serveHeight(first: number) {
   return { ...node, state };
 }
 
-const traffic = { ok: true, message: "serving" };
 const since = /since \d{4}-\d\d-\d\dT[\d:.]+Z/;
 
 test("a height that stays, goes on, and goes backwards: no reference says that a block is missing, so calls are served", async () => {
@@ -77,17 +83,17 @@ test("a height that stays, goes on, and goes backwards: no reference says that a
     "No block comes: height has been 16 for more than 0.3 s, since then. Calls are served. Only references (lag.references) tell whether the chain makes none or the node misses them.",
   );
   expect(health.board.get("HeightAdvancing")?.status).toBe("Unknown");
-  expect(nodeReadiness(health.board, () => traffic).ready).toBe(true);
+  expect(readiness(health.board).ready).toBe(true);
   node.state.height = 17;
   await health.words("HeightAdvancing", "Advancing");
   node.state.height = 3;
   expect(await health.words("HeightAdvancing", "WentBackwards")).toBe(
     "Height went back from 17 to 3; the node lost blocks or its data was replaced.",
   );
-  expect(nodeReadiness(health.board, () => traffic).ready).toBe(false);
+  expect(readiness(health.board).ready).toBe(false);
   // Nobody says that the chain goes on after 3, and a chain of development may be set back for good.
   await health.words("HeightAdvancing", "Quiet");
-  expect(nodeReadiness(health.board, () => traffic).ready).toBe(true);
+  expect(readiness(health.board).ready).toBe(true);
   node.state.height = 2;
   expect(await health.words("HeightAdvancing", "WentBackwards")).toContain("from 3 to 2;");
 });
@@ -105,7 +111,7 @@ test("a height that rose steadily and stays is wrong, and calls are served", asy
     `Blocks came steadily and come no more: height has been ${node.state.height} for more than 1 s, since then. Calls are served. Look at the node's peers and its log; references (lag.references) would tell whether the chain stands still.`,
   );
   expect(health.board.get("HeightAdvancing")?.status).toBe("False");
-  expect(nodeReadiness(health.board, () => traffic).ready).toBe(true);
+  expect(readiness(health.board).ready).toBe(true);
 });
 
 test("a height that stays beside references is right while they have no block more, and else a stall", async () => {
@@ -128,7 +134,7 @@ test("a height that stays beside references is right while they have no block mo
   expect((await health.words("HeightAdvancing", "Stalled"))?.replace(since, "since then")).toBe(
     "The node makes no block that the chain may have: height has been 16 for more than 0.3 s, since then. Look at the node's peers and its log.",
   );
-  expect(nodeReadiness(health.board, () => traffic).ready).toBe(false);
+  expect(readiness(health.board).ready).toBe(false);
   height = 16;
   await health.words("HeightAdvancing", "Idle");
   isAnswering = false;

@@ -20,6 +20,8 @@ export const conditionReasons = {
   HeightCurrent: { True: ["Current"], False: ["Behind"], Unknown: ["NoReference", "NoHeight"] },
   WebSocketAnswering: { True: ["Answering"], False: ["Refused", "TimedOut", "Closed", "NotJsonRpc"], Unknown: [] },
   GatewayResponsive: { True: ["Responsive"], False: ["EventLoopDelayed"], Unknown: [] },
+  GatewayServing: { True: ["Serving"], False: ["NoHead"], Unknown: ["NodeUnfit"] },
+  StateKept: { True: ["Kept"], False: ["DiskFull", "ReadOnly", "InUse", "NotWritten", "Hanging"], Unknown: [] },
   ConfigValid: {
     True: ["Valid"],
     False: [
@@ -32,9 +34,11 @@ export const conditionReasons = {
       "HalfWritten",
       "NotAnObject",
       "NoChain",
+      "Hanging",
     ],
     Unknown: [],
   },
+  UpkeepCurrent: { True: ["Current"], False: ["Failing", "Hanging"], Unknown: ["NotPassed"] },
   ConfigCurrent: {
     True: ["AsDesired"],
     False: [
@@ -73,6 +77,7 @@ export const conditionReasons = {
       "Settling",
       "WaitingForWindow",
       "BudgetExhausted",
+      "StateNotKept",
       "Contested",
       "Held",
       "NoDriver",

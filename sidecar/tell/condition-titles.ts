@@ -10,7 +10,10 @@ const titles: Readonly<Record<ConditionType, Titles>> = {
   HeightCurrent: { right: "The height keeps up", wrong: "The height lags behind the references" },
   WebSocketAnswering: { right: "The WebSocket answers", wrong: "The WebSocket does not answer" },
   GatewayResponsive: { right: "The gateway keeps up", wrong: "The gateway itself is slow" },
+  GatewayServing: { right: "The gateway serves", wrong: "The gateway does not serve" },
+  StateKept: { right: "The sidecar keeps its state", wrong: "The sidecar can't keep its state" },
   ConfigValid: { right: "node.conf can be read", wrong: "node.conf can't be used" },
+  UpkeepCurrent: { right: "The node is looked after", wrong: "The node is not looked after" },
   ConfigCurrent: { right: "node.conf is as desired", wrong: "node.conf is not as desired" },
   SoleWriter: { right: "Nobody else writes node.conf", wrong: "Somebody else writes node.conf" },
   VersionAgreed: { right: "The version is agreed on", wrong: "The version is contradictory" },
@@ -29,5 +32,6 @@ const titles: Readonly<Record<ConditionType, Titles>> = {
 /** A condition's title as the page shows it. */
 export function conditionTitle({ type, status, reason }: Pick<Condition, "type" | "status" | "reason">): string {
   if (type === "HeightAdvancing" && (reason === "Idle" || reason === "Quiet")) return "No new block comes";
+  if (reason === "NodeUnfit") return "The gateway refuses calls";
   return titles[type][status === "False" ? "wrong" : "right"];
 }

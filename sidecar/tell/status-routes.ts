@@ -3,7 +3,7 @@ import type { ReadinessCheck } from "#daemon/readiness.ts";
 import type { Charts } from "./charts.ts";
 import type { EventLog } from "./event-log.ts";
 import { nodeStatus, type NodeStatusSources, type ToldNode } from "./node-status.ts";
-import { verdictOf, type UpkeepMode } from "./verdict.ts";
+import type { UpkeepMode, Verdict } from "./verdict.ts";
 
 /** Which node is told about, and how its page reads. */
 export type StatusOptions = ToldNode &
@@ -16,6 +16,7 @@ export type StatusOptions = ToldNode &
 /** What the status tells; all of it is read from state, nothing asks the node. */
 export type StatusSources = NodeStatusSources &
   Readonly<{
+    verdict: () => Verdict;
     events: EventLog;
     charts: Charts;
     /** Whether the configuration is right, for `/startupz`. */
@@ -34,10 +35,12 @@ export function statusRoutes(app: App, options: StatusOptions, sources: StatusSo
 }
 
 function statusOf(options: StatusOptions, sources: StatusSources) {
-  const { board, events, charts, plan } = sources;
+  const { events, charts, plan } = sources;
+  const verdict = sources.verdict();
   return {
     ...nodeStatus(options, sources),
-    verdict: verdictOf(board.list(), options.mode),
+    right: verdict.level === "right",
+    verdict,
     mode: options.mode,
     plan: plan(),
     events: events.list(),

@@ -1,11 +1,16 @@
 import { expect, test } from "vitest";
 import { conditionReasons } from "./condition-reasons.ts";
 import type { Condition, ReasonOf } from "./condition.ts";
-import { verdictOf } from "./verdict.ts";
+import { verdictOf as judge, type UpkeepMode } from "./verdict.ts";
 
 const since = "2026-01-01T00:00:00.000Z";
 
 const sides = ["RpcAnswering", "HeightAdvancing", "ConfigValid", "RestartSettled", "Unheld"] as const;
+
+/** The verdict where just those sides are watched. */
+function verdictOf(told: readonly Condition[], mode: UpkeepMode) {
+  return judge(told, { mode, watched: sides });
+}
 
 /** A right condition of each side, but for those that are wrong for the given reason. */
 function conditions(
@@ -82,4 +87,70 @@ test("a node that serves, but is not right, is told apart from one that is down"
   expect(verdictOf(conditions({ HeightAdvancing: "NoNewBlock" }), "enforce").title).toBe(
     "The node serves, but one thing about it is not right",
   );
+});
+
+test("a node that nobody looks after is not known, whatever was told of it before", () => {
+  const failing: Condition = {
+    type: "UpkeepCurrent",
+    status: "False",
+    reason: "Failing",
+    message: "The disk is gone. Each look since 03:41 has failed.",
+    since,
+  };
+  for (const told of [conditions(), conditions({ RestartSettled: "Running" }), conditions({ ConfigValid: "Empty" })]) {
+    const verdict = verdictOf([...told, failing], "enforce");
+    expect([verdict.level, verdict.title]).toEqual(["unknown", "Not known: the node is not looked after"]);
+    expect(verdict.message).toMatch(/^The disk is gone\. Each look since 03:41 has failed\./);
+  }
+  expect(verdictOf([...conditions({ ConfigValid: "Empty" }), failing], "enforce").message).toContain(
+    "Wrong as far as is known: node.conf can't be used.",
+  );
+  // Calls are answered, or not, whoever looks after node.conf.
+  expect(verdictOf([...conditions({ RpcAnswering: "Refused" }), failing], "enforce").level).toBe("down");
+});
+
+test("what is watched and was not, or could not be, looked at keeps a node from being called right", () => {
+  expect(judge(conditions(), { mode: "enforce", watched: [...sides, "HeightCurrent"] })).toEqual({
+    level: "unknown",
+    title: "Not known yet",
+    message: "The sidecar has just started and has not seen everything yet: HeightCurrent.",
+  });
+  const unasked: Condition = {
+    type: "HeightCurrent",
+    status: "Unknown",
+    reason: "NoReference",
+    message: "No reference endpoint answered.",
+    since,
+  };
+  expect(verdictOf([...conditions(), unasked], "enforce")).toEqual({
+    level: "unknown",
+    title: "Not known: not everything can be looked at",
+    message: "What is looked at is right. No reference endpoint answered.",
+  });
+  const off: Condition = {
+    type: "NodeCliWorking",
+    status: "Unknown",
+    reason: "NotRun",
+    message: "It is not run.",
+    since,
+  };
+  expect(verdictOf([...conditions(), off], "enforce")).toMatchObject({
+    level: "right",
+    message: "Nothing to do: 5 of 6 sides are checked and right. Not looked at: NodeCliWorking.",
+  });
+});
+
+test("a gateway whose node is unfit serves nobody: the node is down, and the cause is what is named", () => {
+  const gateway = {
+    type: "GatewayServing",
+    status: "Unknown",
+    reason: "NodeUnfit",
+    message: "It refuses.",
+    since,
+  } as const;
+  const behind = { type: "HeightCurrent", status: "False", reason: "Behind", message: "Behind.", since } as const;
+  expect(verdictOf([...conditions(), behind, gateway], "enforce")).toMatchObject({
+    level: "down",
+    message: "It is not fit for traffic: The height lags behind the references. What to do about it stands below.",
+  });
 });

@@ -1,3 +1,4 @@
+import { conditionTitle } from "./condition-titles.ts";
 import type { Condition, ConditionType } from "./condition.ts";
 
 /** What the sidecar was set to do: wait for `gatehouse adopt`, act at once, or only observe. */
@@ -6,50 +7,73 @@ export type UpkeepMode = "adopt" | "enforce" | "observe";
 /**
  * How the node is as a whole, worst first: `held` (the sidecar has stopped acting), `down` (the node serves no traffic), `waiting` (it
  * serves, and the sidecar acts once a person says so), `wrong` (it serves, but not all is right), `working` (the sidecar is about to put
- * it right), `unknown` (too early to say), `right`.
+ * it right), `unknown` (nobody looks after it, or something was not or could not be looked at), `right`.
  */
-export type VerdictLevel = "held" | "down" | "waiting" | "wrong" | "working" | "unknown" | "right";
+export type VerdictLevel = (typeof verdictLevels)[number];
+
+export const verdictLevels = ["held", "down", "waiting", "wrong", "working", "unknown", "right"] as const;
 
 /** One look's worth of the node: what is so, and whether a person has to do anything. */
 export type Verdict = Readonly<{ level: VerdictLevel; title: string; message: string }>;
 
+/** What a verdict is about. */
+export type VerdictScope = Readonly<{
+  mode: UpkeepMode;
+  /** Sides that are watched by the settings: before all of them were looked at, nothing is called right. */
+  watched: readonly ConditionType[];
+}>;
+
 /** What has to be so before the node takes traffic; `/readyz` asks for the same. */
-export const neededForTraffic: readonly ConditionType[] = ["RpcAnswering", "ChainIdExpected", "HeightAdvancing"];
+export const neededForTraffic = ["RpcAnswering", "ChainIdExpected", "HeightAdvancing", "GatewayServing"] as const;
 
-/** Whether a side that is needed for traffic stands in its way. A node serves what it has while no reference says that it misses a block. */
+/**
+ * Whether a side that is needed for traffic stands in its way. A node serves what it has while no reference says that it misses a block; a
+ * gateway whose node is unfit does not serve, although what is wrong is told elsewhere.
+ */
 export function barsTraffic({ status, reason }: Pick<Condition, "status" | "reason">): boolean {
-  return status === "False" && reason !== "NoNewBlock";
+  return reason === "NodeUnfit" || (status === "False" && reason !== "NoNewBlock");
 }
-
-/** What has to be said before anything can be said of the whole. */
-const neededForVerdict: readonly ConditionType[] = ["RpcAnswering", "ConfigValid"];
 
 /** Reasons of `RestartSettled` under which the sidecar itself is at work. */
 const atWork: ReadonlySet<string> = new Set(["Running", "Settling"]);
 
+/** Reasons for which a side is not known because settings say so, or the node has nothing to be known. */
+const notAsked: ReadonlySet<string> = new Set([
+  "NotRun",
+  "NoPruneInfo",
+  "Off",
+  "NotPrinted",
+  "NotPushing",
+  "NotCounted",
+]);
+
 /** Judges the whole by its sides. Pure. */
-export function verdictOf(conditions: readonly Condition[], mode: UpkeepMode): Verdict {
+export function verdictOf(conditions: readonly Condition[], { mode, watched }: VerdictScope): Verdict {
   const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
   const wrong = conditions.filter(({ status }) => status === "False");
-  const serves = !conditions.some((condition) => neededForTraffic.includes(condition.type) && barsTraffic(condition));
+  const bars = conditions.filter(
+    (condition) => neededForTraffic.some((type) => type === condition.type) && barsTraffic(condition),
+  );
+  const serves = bars.length === 0;
   if (find("Unheld")?.status === "False") return held(serves);
+  const upkeep = find("UpkeepCurrent");
+  const isLookedAfter = upkeep?.status !== "False";
   const restart = find("RestartSettled");
-  if (restart?.status === "False" && atWork.has(restart.reason)) {
+  if (isLookedAfter && restart?.status === "False" && atWork.has(restart.reason)) {
     const message = `Nothing for you to do yet. ${restart.message}`;
     return { level: "working", title: "The sidecar is putting the node right", message };
   }
   if (!serves) {
-    const message = "It is not fit for traffic. What is wrong, and what to do about it, stands below.";
+    const causes = bars.some(({ status }) => status === "False")
+      ? bars.filter(({ status }) => status === "False")
+      : wrong;
+    const message = `It is not fit for traffic: ${titlesOf(causes)}. What to do about it stands below.`;
     return { level: "down", title: "The node is down", message };
   }
-  const adopted = find("Adopted");
-  if (adopted?.status === "False") return waiting;
-  if (wrong.length > 0) return servingButWrong(wrong.length);
-  if (neededForVerdict.some((type) => find(type) === undefined)) {
-    const message = "The sidecar has just started and has not seen everything yet.";
-    return { level: "unknown", title: "Not known yet", message };
-  }
-  return right(conditions, mode);
+  if (upkeep !== undefined && !isLookedAfter) return notLookedAfter(upkeep, wrong);
+  if (find("Adopted")?.status === "False") return waiting;
+  if (wrong.length > 0) return servingButWrong(wrong);
+  return notKnown(conditions, watched) ?? right(conditions, mode);
 }
 
 function held(serves: boolean): Verdict {
@@ -65,15 +89,41 @@ const waiting: Verdict = {
   message: "It has changed nothing. What it would change, and the command that lets it, stand below.",
 };
 
-function servingButWrong(count: number): Verdict {
-  const sides = count === 1 ? "one thing about it is not right" : `${count} things about it are not right`;
-  const message = "Clients are served meanwhile. What is wrong, and what to do about it, stands below.";
+/** What else is wrong was seen when somebody still looked, or is seen by others than the upkeep. */
+function notLookedAfter({ message }: Condition, wrong: readonly Condition[]): Verdict {
+  const others = wrong.filter(({ type }) => type !== "UpkeepCurrent");
+  const also = others.length === 0 ? "" : ` Wrong as far as is known: ${titlesOf(others)}.`;
+  return { level: "unknown", title: "Not known: the node is not looked after", message: `${message}${also}` };
+}
+
+function servingButWrong(wrong: readonly Condition[]): Verdict {
+  const sides =
+    wrong.length === 1 ? "one thing about it is not right" : `${wrong.length} things about it are not right`;
+  const message = `Clients are served meanwhile. ${titlesOf(wrong)}: what to do about it stands below.`;
   return { level: "wrong", title: `The node serves, but ${sides}`, message };
 }
 
+function notKnown(conditions: readonly Condition[], watched: readonly ConditionType[]): Verdict | undefined {
+  const waitsFor = watched.filter((type) => !conditions.some((condition) => condition.type === type));
+  const isNew = conditions.some(({ type, reason }) => type === "UpkeepCurrent" && reason === "NotPassed");
+  if (waitsFor.length > 0 || isNew) {
+    const message = `The sidecar has just started and has not seen everything yet: ${waitsFor.join(", ") || "node.conf"}.`;
+    return { level: "unknown", title: "Not known yet", message };
+  }
+  const blind = conditions.filter(({ status, reason }) => status === "Unknown" && !notAsked.has(reason));
+  if (blind.length === 0) return undefined;
+  const message = `What is looked at is right. ${blind.map((condition) => condition.message).join(" ")}`;
+  return { level: "unknown", title: "Not known: not everything can be looked at", message };
+}
+
 function right(conditions: readonly Condition[], mode: UpkeepMode): Verdict {
-  const unknown = conditions.filter(({ status }) => status === "Unknown").length;
-  const checked = `${conditions.length - unknown} of ${conditions.length} sides are checked and right`;
+  const unasked = conditions.filter(({ status }) => status === "Unknown");
+  const checked = `${conditions.length - unasked.length} of ${conditions.length} sides are checked and right`;
+  const others = unasked.length === 0 ? "" : ` Not looked at: ${unasked.map(({ type }) => type).join(", ")}.`;
   const observing = mode === "observe" ? " The sidecar only observes (upkeep.mode)." : "";
-  return { level: "right", title: "The node is right", message: `Nothing to do: ${checked}.${observing}` };
+  return { level: "right", title: "The node is right", message: `Nothing to do: ${checked}.${others}${observing}` };
+}
+
+function titlesOf(conditions: readonly Condition[]): string {
+  return conditions.map((condition) => conditionTitle(condition)).join("; ");
 }

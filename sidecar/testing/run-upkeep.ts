@@ -60,7 +60,7 @@ export async function runUpkeep(
   const log = pino({ level: process.env["GATEHOUSE_TEST_LOG"] ?? "silent" });
   const metrics = new Registry();
   const state = openUpkeepState(stateDirectory);
-  const events = storedEventLog(state.database, clock);
+  const events = storedEventLog(state.store, clock);
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
   const eventLoop = { lateMs: () => 0, [Symbol.dispose]: () => undefined };

@@ -1,8 +1,8 @@
 import { basename } from "node:path";
 import { authorityOf, type Authority } from "./authority.ts";
 import type { ConditionReport } from "../tell/condition.ts";
-import type { CorrectionRate } from "./apply/correction-rate.ts";
-import { writeConfig, type ConfigWriteResult } from "./apply/config-writer.ts";
+import { HangingFileSystem } from "../file-patience.ts";
+import { writeConfig, type ConfigWrite, type ConfigWriteResult } from "./apply/config-writer.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
 import { describeChange, whatChanges } from "./plan/describe-change.ts";
@@ -23,20 +23,32 @@ export async function applyConfig(
 ): Promise<AppliedConfig> {
   const action = writeOf(planned);
   if (action === undefined) return { again: false };
-  const { rate, events, metrics, settings, place, versions } = parts;
+  const { rate, events, metrics, settings, place } = parts;
   const waitMs = rate.waitMs();
   if (waitMs > 0) return { again: false, wakeInMs: waitMs };
   const content = Buffer.from(reading.document.byteOrderMark ? `\uFEFF${action.text}` : action.text);
   forgetWhatNodeHas(reading, memory, parts);
-  rate.record(reading.contentHash);
   const path = place.layout().configPath;
   const limitBytes = settings.upkeep.configLimitBytes;
   const write = { path, limitBytes, expectedHash: reading.contentHash, content };
-  const result = await writeConfig(write, { lock: place.lock(), versions });
+  const result = await writePatiently(write, parts);
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
+  // What could not be written was no correction, and nobody took it back.
+  rate.record(reading.contentHash);
+  memory.corrected = action.changes.map(whatChanges);
   metrics.corrected();
   for (const change of action.changes) events.add("write", `${basename(path)}: ${whatChanges(change)}.`, change.reason);
   return { result, again: true };
+}
+
+async function writePatiently(write: ConfigWrite, { place, versions }: UpkeepParts): Promise<ConfigWriteResult> {
+  try {
+    const writing = () => writeConfig(write, { lock: place.lock(), versions });
+    return await place.patience.call(`writing ${write.path}`, writing);
+  } catch (error) {
+    if (!(error instanceof HangingFileSystem)) throw error;
+    return { ok: false, reason: "NotWritten", message: `${error.message}.` };
+  }
 }
 
 /**
@@ -67,8 +79,8 @@ export async function tellConfig(
   memory: UpkeepMemory,
   parts: UpkeepParts,
 ): Promise<void> {
-  const { board, rate, versions } = parts;
-  board.set(soleWriter(applied?.result, rate));
+  const { board, versions } = parts;
+  board.set(soleWriter(applied?.result, memory, parts));
   if (applied?.result?.ok === true || applied?.again === true) return;
   const condition = configCurrent(planned, reading, applied?.result, parts);
   if (condition !== undefined) board.set(condition);
@@ -94,32 +106,43 @@ function configCurrent(
   }
   const action = writeOf(planned);
   if (action === undefined) return { type, status: "True", reason: "AsDesired", message: "node.conf is as desired." };
-  const why = whyNotWritten(authorityOf(settings.upkeep.mode, state), state.hold.get() !== undefined);
+  const why = whyNotWritten(authorityOf(settings.upkeep.mode, state), state);
   const list = action.changes.map(describeChange).join("; ");
   return { type, status: "False", reason: "Drift", message: `node.conf is not as desired, and ${why}: ${list}` };
 }
 
-function whyNotWritten(authority: Authority, isHeld: boolean): string {
-  if (isHeld) return "a hold is in force";
+function whyNotWritten(authority: Authority, { hold, store }: UpkeepParts["state"]): string {
+  if (hold.get() !== undefined) return "a hold is in force";
+  if (authority === "acts" && store.failure() !== undefined) return "the sidecar can't keep its state (StateKept)";
   if (authority === "waits") return "the sidecar waits for gatehouse adopt";
   return authority === "observes" ? "upkeep.mode is observe" : "corrections are slowed down";
 }
 
-function soleWriter(result: ConfigWriteResult | undefined, rate: CorrectionRate): ConditionReport {
+function soleWriter(
+  result: ConfigWriteResult | undefined,
+  { corrected }: UpkeepMemory,
+  { rate, clock, place, command }: UpkeepParts,
+): ConditionReport {
   const type = "SoleWriter";
   if (result?.ok === false && result.reason === "Locked") {
     return { type, status: "False", reason: "Locked", message: sentence(result.message) };
   }
-  const often = rate.contested();
-  if (!often && !rate.repeated()) {
+  const often = rate.contestedUntilMs();
+  const untilMs = often ?? rate.repeatedUntilMs();
+  if (untilMs === undefined) {
     return { type, status: "True", reason: "OnlyWriter", message: "Nobody else keeps writing node.conf." };
   }
-  const what = often
-    ? `node.conf was corrected ${rate.perMinute()} times within a minute`
-    : "node.conf was corrected of the very same change again and again within six hours";
+  const what =
+    often === undefined
+      ? "node.conf was corrected of the very same change again and again within six hours"
+      : `node.conf was corrected ${rate.perMinute()} times within a minute`;
+  const until = new Date(clock.wallMs() + untilMs - clock.monotonicMs()).toISOString();
+  const { configPath } = place.layout();
   const message =
-    `${what}: another program keeps writing it. Stop that program; only the sidecar may write the file. ` +
-    "The node is not restarted for it meanwhile.";
+    `${what}: another program keeps writing it. Stop that program; only the sidecar may write the file. Last undone: ${corrected.join("; ")}. ` +
+    "Look for that in cron, configuration management (Ansible, Puppet) and the deployment's own templates; " +
+    `\`auditctl -w ${configPath} -p wa\` and \`ausearch -f ${configPath}\` name the program. The node is not restarted for it until ${until}, ` +
+    `or until \`${command("resume")}\` is run.`;
   return { type, status: "False", reason: "Contested", message };
 }
 

@@ -39,11 +39,13 @@ export async function applyRestart(
       startingUntilMs: memory.startingUntilMs,
       canRestart: parts.driver !== undefined,
       isUnusable: !reading.ok && isUselessToNode(reading.problem.reason),
+      isKept: state.store.failure() === undefined,
       // node_cli talks to the running node: a restart would cut it off.
       settledForMs: memory.pruning === undefined ? clock.monotonicMs() - memory.contentSinceMs : 0,
       settleMs: settings.restart.settleMs,
       contested: parts.rate.contested() || isRepeatedDrift(reading, memory, parts),
       wallMs: clock.wallMs(),
+      monotonicMs: clock.monotonicMs(),
     },
     parts,
   );

@@ -1,6 +1,9 @@
-import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import type { Logger } from "#daemon/log.ts";
+import type { Clock } from "../clock.ts";
 import { writerLock, type WriterLock } from "./apply/writer-lock.ts";
+import { filePatience, HangingFileSystem, type FilePatience } from "../file-patience.ts";
+import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
 import { watchConfig, type ConfigWatch } from "./observe/config-watch.ts";
 import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "./observe/node-layout.ts";
 import type { NodeVersion } from "./observe/node-version.ts";
@@ -11,6 +14,10 @@ export type NodePlace = AsyncDisposable &
     layout: () => NodeLayout;
     lock: () => WriterLock;
     watch: ConfigWatch;
+    /** Reads node.conf; one whose file system hangs is a problem as any other. */
+    read: () => Promise<ConfigReading>;
+    /** For calls of the file system that node.conf is on. */
+    patience: FilePatience;
     /** Follows a node whose upgrade changed its layout, once that layout is there. */
     follow: (version: NodeVersion | undefined) => Promise<PlaceFollowed>;
   }>;
@@ -25,18 +32,46 @@ export type PlaceFollowed = Readonly<{ moved: boolean; doubt?: string }>;
  */
 export function findNode(
   settings: NodeLayoutSettings,
-  { log, onEvent }: Readonly<{ log: Logger; onEvent: () => void }>,
+  { configLimitBytes, fileTimeoutMs }: Readonly<{ configLimitBytes: number; fileTimeoutMs: number }>,
+  { log, clock, signal, onEvent }: Readonly<{ log: Logger; clock: Clock; signal: AbortSignal; onEvent: () => void }>,
 ): NodePlace {
   let layout = resolveNodeLayout(settings);
   let lock = writerLock(layout.configPath);
+  const patience = filePatience(
+    { withinMs: fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
+    { clock, onBack: onEvent },
+  );
   const watch = watchConfig({ path: layout.configPath, onEvent }, { log });
+  /** Undefined while its file system hangs. */
+  const isThere = async (path: string) => {
+    try {
+      return (await patience.call(`looking at ${path}`, () => stat(path).catch(() => undefined))) !== undefined;
+    } catch (error) {
+      if (!(error instanceof HangingFileSystem)) throw error;
+      return undefined;
+    }
+  };
   return {
     layout: () => layout,
     lock: () => lock,
     watch,
+    patience,
+    read: async () => {
+      const { configPath } = layout;
+      try {
+        return await patience.call(`reading ${configPath}`, () => readConfigFile(configPath, configLimitBytes));
+      } catch (error) {
+        if (!(error instanceof HangingFileSystem)) throw error;
+        return { ok: false, problem: { reason: "Hanging", message: `${configPath} can't be read: ${error.message}.` } };
+      }
+    },
     follow: async (version) => {
+      // What follows asks the file system without a time limit.
+      const isHere = await isThere(layout.binDirectory);
+      if (isHere === undefined) return { moved: false };
       const next = resolveNodeLayout(settings, version);
-      if (!existsSync(next.binDirectory) && existsSync(layout.binDirectory)) {
+      const isNextThere = next.binDirectory === layout.binDirectory ? isHere : await isThere(next.binDirectory);
+      if (isNextThere !== true && isHere) {
         return next.kind === layout.kind ? { moved: false } : { moved: false, doubt: doubtOf(version, next, layout) };
       }
       const moved = next.configPath !== layout.configPath;
@@ -48,6 +83,8 @@ export function findNode(
       return { moved };
     },
     [Symbol.asyncDispose]: async () => {
+      // The end of the process closes both; asking a file system that hangs to do it would keep the process from ending.
+      if (patience.hangs()) return;
       await watch[Symbol.asyncDispose]();
       lock[Symbol.dispose]();
     },

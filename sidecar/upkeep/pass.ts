@@ -7,12 +7,14 @@ import { judgeConfig } from "./judge-config.ts";
 import { authorityOf } from "./authority.ts";
 import { keepIdentity } from "./keep-identity.ts";
 import { liftHold } from "./lift-hold.ts";
-import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
+import type { ConfigReading } from "./observe/config-file.ts";
 import { dataPathOf } from "./observe/data-path.ts";
 import { plan } from "./plan/plan.ts";
 import { isRightForSomeVersion } from "./plan/right-for-some-version.ts";
 import { showPlan } from "./shown-plan.ts";
+import type { PassWatch } from "./pass-watch.ts";
 import { tellAdopted } from "./tell-adopted.ts";
+import { tellState } from "./tell-state.ts";
 import { tellVersion } from "./tell-version.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
@@ -22,9 +24,21 @@ export type PassResult = Readonly<{ wakeInMs?: number }>;
 /** When it is seen again whether the node has told its version, if nothing wakes the loop before. */
 const lookAgainMs = 1_000;
 
-/** Makes one pass: observe, plan, apply, tell. */
-export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<PassResult> {
-  const { settings, observer, state, place, metrics } = parts;
+/** Nothing was learned of node.conf, so nothing that depends on it can be told or done. */
+class NothingSeen extends Error {
+  override readonly name = "NothingSeen";
+  readonly code = "nothing_seen";
+}
+
+/**
+ * Makes one pass: observe, plan, apply, tell.
+ *
+ * @throws {NothingSeen} when node.conf's file system hangs.
+ */
+export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: PassWatch): Promise<PassResult> {
+  const { settings, observer, state, place } = parts;
+  memory.step = `looking at the state directory ${state.directory}`;
+  await tellState(parts);
   const resolution = observer.version();
   const { version } = resolution;
   // At the start nothing is said or done before the version had its chance to be told, by the node itself first.
@@ -33,10 +47,15 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<Pa
   tellVersion(resolution, doubtOfPlace, memory, parts);
   const { configPath } = place.layout();
   const acted = authorityOf(settings.upkeep.mode, state) === "acts";
-  if (!memory.passed && acted) await tidy(parts);
-  const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
+  memory.step = `reading ${configPath}`;
+  const reading = await place.read();
   if (!moved) await watchAnew(reading, memory, parts);
+  memory.step = `judging ${configPath}`;
   const judged = await judgeConfig(reading, memory, parts);
+  if (!reading.ok && reading.problem.reason === "Hanging") {
+    throw new NothingSeen(`${configPath} can't be looked at, because its file system hangs`);
+  }
+  if (!memory.passed && acted) await tidy(parts);
   if (judged.again) return { wakeInMs: 1 };
   const document = reading.ok ? reading.document : undefined;
   memory.document = document ?? memory.document;
@@ -52,14 +71,16 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts): Promise<Pa
   const means = { prunes: settings.prune.enabled && parts.nodeCli !== undefined, restarts: parts.driver !== undefined };
   tellAdopted(showPlan(planned, pruneInfo, means), memory, parts);
   // Asked once a pass: what was adopted in the middle of one is done in the next.
-  const acts = acted && state.hold.get() === undefined;
+  const acts = acted && state.hold.get() === undefined && state.store.failure() === undefined;
+  memory.step = `writing ${configPath}`;
   const written = acts && reading.ok ? await applyConfig(planned, reading, memory, parts) : undefined;
   await tellConfig(planned, reading, written, memory, parts);
+  watch.made();
   if (written?.again === true) return { wakeInMs: 1 };
   applyPrune(planned, acts, memory, parts);
+  memory.step = `asking the driver ${parts.driver?.name ?? "none"} about the node`;
   const restart = await applyRestart(planned, reading, wanted, memory, parts);
   memory.passed = true;
-  metrics.passed();
   const waits = [judged.wakeInMs, written?.wakeInMs, restart.wakeInMs].filter((ms) => ms !== undefined);
   return waits.length === 0 ? {} : { wakeInMs: Math.min(...waits) };
 }

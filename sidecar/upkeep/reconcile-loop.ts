@@ -1,11 +1,22 @@
 import type { Logger } from "#daemon/log.ts";
+import { aborted } from "#daemon/stop-signal.ts";
 import { pause } from "../poll.ts";
+import type { PassWatch } from "./pass-watch.ts";
 
 /** When the loop runs. */
 export type ReconcileLoopOptions = Readonly<{
   /** Longest time between two passes. */
   maxIdleMs: number;
+  /** Time from which a pass counts as hanging. */
+  deadlineMs: number;
   signal: AbortSignal;
+}>;
+
+export type ReconcileLoopDependencies = Readonly<{
+  log: Logger;
+  watch: PassWatch;
+  /** What the pass that runs does now. */
+  waitsFor: () => string;
 }>;
 
 /** A loop that brings the node nearer to what is desired, one pass at a time. */
@@ -18,29 +29,47 @@ export type ReconcileLoop = Readonly<{
 /** Time until a pass that threw is tried again. */
 const retryMs = 1_000;
 
+/** How long a stop waits for the pass that runs. */
+const stopWithinMs = 2_000;
+
 /**
  * Runs passes: at once, whenever woken, and when the last pass asked for the next. Events only wake it, so that nothing is done
- * twice or inside an event callback.
+ * twice or inside an event callback. A pass that hangs is told after its deadline; no other begins beside it, and a stop does not wait for it.
  */
 export function startReconcileLoop(
-  options: ReconcileLoopOptions,
+  { maxIdleMs, deadlineMs, signal }: ReconcileLoopOptions,
   pass: () => Promise<Readonly<{ wakeInMs?: number }>>,
-  { log }: Readonly<{ log: Logger }>,
+  { log, watch, waitsFor }: ReconcileLoopDependencies,
 ): ReconcileLoop {
   let wanted = new AbortController();
+  const attempt = async (): Promise<number> => {
+    try {
+      const { wakeInMs } = await pass();
+      return Math.min(maxIdleMs, Math.max(1, wakeInMs ?? maxIdleMs));
+    } catch (error) {
+      if (signal.aborted) return 0;
+      log.error({ err: error }, "a pass of the upkeep failed; it is tried again");
+      watch.failed(error);
+      return Math.min(maxIdleMs, retryMs);
+    }
+  };
   const run = async () => {
-    while (!options.signal.aborted) {
+    while (!signal.aborted) {
       wanted = new AbortController();
-      let waitMs = options.maxIdleMs;
-      try {
-        const { wakeInMs } = await pass();
-        waitMs = Math.min(waitMs, Math.max(1, wakeInMs ?? waitMs));
-      } catch (error) {
-        log.error({ err: error }, "a pass of the upkeep failed; it is tried again");
-        waitMs = Math.min(waitMs, retryMs);
-      }
-      await pause(waitMs, AbortSignal.any([options.signal, wanted.signal]));
+      const over = new AbortController();
+      const made = attempt().finally(() => over.abort());
+      await pause(deadlineMs, AbortSignal.any([signal, over.signal]));
+      if (!over.signal.aborted && !signal.aborted) watch.late(waitsFor());
+      const waitMs = await Promise.race([made, stopPatience(signal, over.signal)]);
+      await pause(waitMs, AbortSignal.any([signal, wanted.signal]));
     }
   };
   return { wake: () => wanted.abort(), done: run() };
+}
+
+/** Ends some time after the stop began, or when the pass is over. */
+async function stopPatience(stopping: AbortSignal, over: AbortSignal): Promise<number> {
+  await aborted(AbortSignal.any([stopping, over]));
+  await pause(stopWithinMs, over);
+  return 0;
 }

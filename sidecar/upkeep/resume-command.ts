@@ -8,7 +8,10 @@ import { resumeAnswer } from "./control/control-answers.ts";
  */
 export async function resumeCommand(target: ControlTarget, output: CommandOutput): Promise<number> {
   try {
-    const { result, hold, next, node } = await askControl(target, { path: "/resume", answer: resumeAnswer });
+    const { result, hold, next, wasContested, node } = await askControl(target, {
+      path: "/resume",
+      answer: resumeAnswer,
+    });
     const since = hold === undefined ? "" : new Date(hold.sinceMs).toISOString();
     if (result === "busy") {
       output.error(
@@ -21,6 +24,11 @@ export async function resumeCommand(target: ControlTarget, output: CommandOutput
         ? `No hold is in force on ${node.words}.\n`
         : `The hold since ${since} on ${node.words} is lifted. It was: ${hold?.message ?? ""}\n${next ?? ""}\n`,
     );
+    if (wasContested === true) {
+      output.out(
+        "That another program kept writing node.conf is forgotten: the next correction may restart the node again.\n",
+      );
+    }
     return exitStatus.clean;
   } catch (error) {
     if (!(error instanceof ControlError)) throw error;

@@ -56,6 +56,14 @@ export const upkeepSection = section({
     .default(60_000)
     .describe("How long node.conf may be unusable and unchanged before the last good one is written back; 0: never")
     .meta({ expected: "milliseconds, a whole number from 0 to 86400000" }),
+  passDeadlineMs: milliseconds
+    .default(30_000)
+    .describe("Time from which one look at the node and what follows of it counts as hanging"),
+  fileTimeoutMs: milliseconds
+    .default(5_000)
+    .describe(
+      "How long the file systems of node.conf and of the state may take to answer before they count as hanging",
+    ),
   configLimitBytes: bytes.default(1_048_576).describe("Largest node.conf that is read"),
   json5: z
     .enum(["refuse", "rewrite"])

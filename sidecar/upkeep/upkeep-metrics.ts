@@ -9,7 +9,6 @@ export type UpkeepMetrics = Readonly<{
   corrected: () => void;
   restarted: (cause: string) => void;
   restartsInLastHour: (count: number) => void;
-  passed: () => void;
   /** The commands that change this sidecar, so that an alert can show them. */
   commands: (command: CommandWords) => void;
   /** What the last query told; undefined when it told nothing. */
@@ -33,7 +32,6 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     labelNames: ["cause"],
     registers,
   });
-  const passes = new Counter({ name: "gatehouse_upkeep_passes_total", help: "Passes of the upkeep.", registers });
   const info = new Gauge({
     name: "gatehouse_command_info",
     help: "1 for each command that changes this sidecar, as a person here types it.",
@@ -50,7 +48,6 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     corrected: () => corrections.inc(),
     restarted: (cause) => restarts.inc({ cause }),
     restartsInLastHour: (count) => used.set(count),
-    passed: () => passes.inc(),
     commands: (command) => {
       for (const verb of controlVerbs) info.set({ verb, command: command(verb) }, 1);
     },

@@ -1,3 +1,4 @@
+import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../clock.ts";
 import type { HealthWatch } from "../health/health-watch.ts";
@@ -20,6 +21,7 @@ import type { PushWatch } from "./observe/push-watch.ts";
 import type { RestartBudget } from "./state/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import type { CommandWords } from "./command-words.ts";
+import type { FilePatience } from "../file-patience.ts";
 import type { Silence } from "./silence.ts";
 import type { ShownPlan } from "./shown-plan.ts";
 import type { UpkeepMetrics } from "./upkeep-metrics.ts";
@@ -36,6 +38,8 @@ export type UpkeepParts = Readonly<{
   /** Asks for the node's last push, when it is checked. */
   lastPush: PushWatch["lastPush"] | undefined;
   state: UpkeepState;
+  /** For calls of the file system that the state is on. */
+  statePatience: FilePatience;
   versions: ConfigVersions;
   budget: RestartBudget;
   window: MaintenanceWindow;
@@ -44,6 +48,7 @@ export type UpkeepParts = Readonly<{
   events: EventLog;
   charts: Charts;
   metrics: UpkeepMetrics;
+  registry: Registry;
   /** The commands that change this sidecar, as a person here types them. */
   command: CommandWords;
   clock: Clock;
@@ -73,6 +78,8 @@ export type UpkeepMemory = {
   chartedPruneInfo: PruneInfo | undefined;
   /** Content that was last remembered as good. */
   goodHash: string | undefined;
+  /** What the last correction of node.conf changed, in words. */
+  corrected: readonly string[];
   /** PruneInfo on which auto-pruning was last switched on, so that each is acted on once. */
   prunedOn: PruneInfo | undefined;
   /** Since when the node has been unwell (monotonic). */
@@ -86,6 +93,8 @@ export type UpkeepMemory = {
   /** What the restart that runs waits for, and until when. */
   restartStage: string | undefined;
   restart: Promise<void> | undefined;
+  /** What the pass that runs does now, as in "reading node.conf". */
+  step: string;
   pruning: Promise<void> | undefined;
   /** What is to be done, as a person was last shown it. */
   plan: ShownPlan | undefined;

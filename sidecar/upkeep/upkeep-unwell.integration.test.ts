@@ -88,7 +88,7 @@ test("a node that lags the references whatever is done is restarted within the b
   });
   const { message } = await upkeep.reason("RestartSettled", "BudgetExhausted", 20_000);
   expect(message).toMatch(
-    /^A restart is due \(the node has been unwell for \d+ s: Behind, The node is at \d+, \d+ blocks behind the references \(allowed: 50\); look at its peers and its disk\); 2 in the last hour used the budget up \(restart\.budgetPerHour\)\.$/,
+    /^A restart is due \(the node has been unwell for \d+ s: Behind, The node is at \d+, \d+ blocks behind the references \(allowed: 50\); look at its peers and its disk\); it begins at \d{4}-\S+Z, because 2 restarts within the last hour have used up restart\.budgetPerHour\. Look at the events for what they were for; to have it now, restart the node by hand\.$/,
   );
   await passes(upkeep, 10);
   // One of the three is kept for a roll-back; the first start was by hand.

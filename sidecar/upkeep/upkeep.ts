@@ -17,12 +17,16 @@ import type { EventLog } from "../tell/event-log.ts";
 import { configVersions } from "./apply/config-versions.ts";
 import { correctionRate } from "./apply/correction-rate.ts";
 import { maintenanceWindow } from "./apply/maintenance-window.ts";
+import { reachedDriver, reachedNodeCli, type NodeReach } from "./drivers/reached-node.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
 import { dataPathOf } from "./observe/data-path.ts";
+import { filePatience } from "../file-patience.ts";
 import { findNode } from "./node-place.ts";
 import { observeNode } from "./observe/node-observer.ts";
+import { createPassMetrics } from "./pass-metrics.ts";
+import { watchPasses } from "./pass-watch.ts";
 import { pass } from "./pass.ts";
-import { startReconcileLoop } from "./reconcile-loop.ts";
+import { startReconcileLoop, type ReconcileLoop } from "./reconcile-loop.ts";
 import { createRestartBudget } from "./state/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import { watchNodePushes } from "./node-pushes.ts";
@@ -67,9 +71,12 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const connections = new AsyncDisposableStack();
   // What may throw comes before what has to be ended.
   const layout = () => place.layout();
-  const nodeCli = selectNodeCli(settings, layout, connections);
-  const driver = selectDriver(settings, layout, connections);
-  const place = findNode(settings.node, { log, onEvent: wake });
+  const reach: NodeReach = { directory: () => layout().binDirectory, patience: () => place.patience };
+  const tool = selectNodeCli(settings, layout, connections);
+  const nodeCli = tool && reachedNodeCli(tool, reach);
+  const reaching = selectDriver(settings, layout, connections);
+  const driver = reaching && reachedDriver(reaching, reach);
+  const place = findNode(settings.node, settings.upkeep, { log, clock, signal, onEvent: wake });
   const observer = observeNode(
     { ...settings.node, intervalMs: settings.prune.intervalMs, signal },
     { nodeCli, health: health.current, clock, board, log, onChange: wake },
@@ -82,6 +89,10 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     ...dependencies,
     settings,
     place,
+    statePatience: filePatience(
+      { withinMs: settings.upkeep.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
+      { clock, onBack: wake },
+    ),
     observer,
     nodeCli,
     driver,
@@ -90,31 +101,23 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     command: commandWords(settings.upkeep, state.directory),
     budget: createRestartBudget(
       { perHour: settings.restart.budgetPerHour },
-      { database: state.database, clock, boot: bootTime },
+      { store: state.store, clock, boot: bootTime },
     ),
     window,
     rate: correctionRate(clock),
     metrics: createUpkeepMetrics(dependencies.metrics),
+    registry: dependencies.metrics,
     signal,
     wake,
   };
   parts.metrics.commands(parts.command);
   const dataPath = () =>
     memory.document && dataPathOf(settings.node.dataPath, place.layout().configPath, memory.document.value);
-  const disk = watchDisk(
-    {
-      freeRatio: settings.health.diskFreeRatio,
-      fullWithinSeconds: settings.health.diskFullWithinSeconds,
-      forecastAfterSeconds: settings.health.diskForecastAfterSeconds,
-      signal,
-    },
-    { ...dependencies, dataPath, history: state.diskHistory },
-  );
+  const disk = watchNodeDisk(settings, dataPath, parts);
   const volume = watchNodeVolume(settings, { ...dependencies, dataPath, mayAct, signal, resources: connections });
   // The first pass waits for what the RPC says of the version.
   void health.looked.then(wake);
-  const options = { maxIdleMs: settings.upkeep.rereadIntervalMs, signal };
-  const loop = startReconcileLoop(options, () => pass(memory, parts), { log });
+  const loop = startPasses(memory, parts);
   return {
     wake,
     configured: () => configured(memory, parts),
@@ -126,6 +129,35 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
       await place[Symbol.asyncDispose]();
     },
   };
+}
+
+function watchNodeDisk(
+  { health, upkeep }: SidecarSettings,
+  dataPath: () => string | undefined,
+  parts: UpkeepParts,
+): Promise<void> {
+  return watchDisk(
+    {
+      freeRatio: health.diskFreeRatio,
+      fullWithinSeconds: health.diskFullWithinSeconds,
+      forecastAfterSeconds: health.diskForecastAfterSeconds,
+      fileTimeoutMs: upkeep.fileTimeoutMs,
+      signal: parts.signal,
+    },
+    { ...parts, metrics: parts.registry, dataPath, history: parts.state.diskHistory },
+  );
+}
+
+function startPasses(memory: UpkeepMemory, parts: UpkeepParts): ReconcileLoop {
+  const { settings, board, clock, log, signal } = parts;
+  const { rereadIntervalMs: maxIdleMs, passDeadlineMs: deadlineMs } = settings.upkeep;
+  const watch = watchPasses({ deadlineMs }, { board, clock, metrics: createPassMetrics(parts.registry) });
+  const waitsFor = () => memory.step;
+  return startReconcileLoop({ maxIdleMs, deadlineMs, signal }, () => pass(memory, parts, watch), {
+    log,
+    watch,
+    waitsFor,
+  });
 }
 
 function emptyMemory(): UpkeepMemory {
@@ -140,6 +172,7 @@ function emptyMemory(): UpkeepMemory {
     pruneProgress: undefined,
     chartedPruneInfo: undefined,
     goodHash: undefined,
+    corrected: [],
     prunedOn: undefined,
     unwellSinceMs: undefined,
     silence: undefined,
@@ -147,6 +180,7 @@ function emptyMemory(): UpkeepMemory {
     startingUntilMs: undefined,
     restartStage: undefined,
     restart: undefined,
+    step: "beginning",
     pruning: undefined,
     plan: undefined,
     passed: false,

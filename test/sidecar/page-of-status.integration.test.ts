@@ -9,6 +9,7 @@ import { createCharts } from "#sidecar/tell/charts.ts";
 import { createConditionBoard } from "#sidecar/tell/condition-board.ts";
 import { pageRoutes } from "#sidecar/tell/page-routes.ts";
 import { statusRoutes } from "#sidecar/tell/status-routes.ts";
+import { verdictOf } from "#sidecar/tell/verdict.ts";
 import type { ShownPlan } from "#sidecar/upkeep/shown-plan.ts";
 import { findChromium, startChromium } from "../support/chromium.ts";
 import { expectWellMade, openStatusPage, waitForLevel } from "../support/status-page.ts";
@@ -56,6 +57,7 @@ async function servePage(health: Partial<NodeHealth>, plan?: ShownPlan) {
       clock,
       configured: () => ({ ok: true, message: "" }),
       plan: () => plan,
+      verdict: () => verdictOf(board.list(), { mode: "enforce", watched: [] }),
     },
   );
   pageRoutes(app);

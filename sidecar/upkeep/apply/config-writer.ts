@@ -43,7 +43,10 @@ export async function writeConfig(
     if (!before.ok && before.bytes === undefined && before.problem.reason !== "Vanished") {
       return { ok: false, reason: "NotKept", message: `${before.problem.message} No copy can be kept, so it stays.` };
     }
-    if (before.bytes !== undefined && before.bytes.length > 0) await versions?.keep(before.bytes);
+    if (before.bytes !== undefined && before.bytes.length > 0) {
+      const notKept = await keepCopy(before.bytes, write.path, versions);
+      if (notKept !== undefined) return notKept;
+    }
     const target = await behindLinks(write.path);
     await removeTemporariesOf(target);
     await replaceFile(target, write.content, {
@@ -61,6 +64,20 @@ export async function writeConfig(
       return { ok: false, reason: "ChangedMeanwhile", message };
     }
     return { ok: false, reason: "NotWritten", message: `${write.path} can't be written (${words(error)}).` };
+  }
+}
+
+async function keepCopy(
+  bytes: Uint8Array,
+  path: string,
+  versions: ConfigVersions | undefined,
+): Promise<ConfigWriteResult | undefined> {
+  try {
+    await versions?.keep(bytes);
+    return undefined;
+  } catch (error) {
+    const message = `${path} stays as it is, because no copy of it can be kept in the state directory (${words(error)}).`;
+    return { ok: false, reason: "NotKept", message };
   }
 }
 

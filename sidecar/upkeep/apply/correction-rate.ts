@@ -10,6 +10,11 @@ export type CorrectionRate = Readonly<{
   contested: () => boolean;
   /** Whether the very same content had to be corrected several times: a person makes no change again and again to the byte. */
   repeated: () => boolean;
+  /** Until when that counts, unless it goes on (monotonic); undefined when it does not count. */
+  contestedUntilMs: () => number | undefined;
+  repeatedUntilMs: () => number | undefined;
+  /** Forgets what was, because a person says that it is over. */
+  forget: () => void;
   /** How long the next correction has to wait. */
   waitMs: () => number;
 }>;
@@ -41,6 +46,23 @@ export function correctionRate(clock: Clock): CorrectionRate {
     timesMs = timesMs.filter((atMs) => atMs > fromMs);
     return timesMs;
   };
+  /** Corrections of each content that still count, oldest first. */
+  const repeats = () => {
+    const fromMs = clock.monotonicMs() - sameContentWithinMs;
+    const times = Map.groupBy(
+      contents.filter(({ atMs }) => atMs > fromMs),
+      ({ contentHash }) => contentHash,
+    );
+    return [...times.values()].filter((each) => each.length >= sameContentMax);
+  };
+  const contestedUntilMs = () => {
+    const ends = recent().at(-contestedPerMinute - 1);
+    return ends === undefined ? undefined : ends + minuteMs;
+  };
+  const repeatedUntilMs = () => {
+    const ends = repeats().flatMap((each) => each.at(-sameContentMax)?.atMs ?? []);
+    return ends.length === 0 ? undefined : Math.max(...ends) + sameContentWithinMs;
+  };
   return {
     record: (contentHash) => {
       const atMs = clock.monotonicMs();
@@ -48,14 +70,13 @@ export function correctionRate(clock: Clock): CorrectionRate {
       contents = [...contents, { atMs, contentHash }].slice(-contentsMax);
     },
     perMinute: () => recent().length,
-    contested: () => recent().length > contestedPerMinute,
-    repeated: () => {
-      const fromMs = clock.monotonicMs() - sameContentWithinMs;
-      const times = new Map<string, number>();
-      for (const { contentHash, atMs } of contents) {
-        if (atMs > fromMs) times.set(contentHash, (times.get(contentHash) ?? 0) + 1);
-      }
-      return Math.max(0, ...times.values()) >= sameContentMax;
+    contested: () => contestedUntilMs() !== undefined,
+    repeated: () => repeatedUntilMs() !== undefined,
+    contestedUntilMs,
+    repeatedUntilMs,
+    forget: () => {
+      timesMs = [];
+      contents = [];
     },
     waitMs: () => {
       const last = recent().at(-1);

@@ -4,7 +4,12 @@ import { maintenanceWindow } from "./maintenance-window.ts";
 import { decideRestart, type RestartSituation } from "./restart-decision.ts";
 
 const open = maintenanceWindow({ maintenanceMs: 1, maintenanceTimeZone: "UTC" });
-const budget: RestartBudget = { used: () => 0, allows: () => true, record: () => undefined };
+const budget: RestartBudget = {
+  used: () => 0,
+  allows: () => true,
+  allowsAtMs: () => undefined,
+  record: () => undefined,
+};
 const situation: RestartSituation = {
   due: { cause: "configuration", reason: "node.conf changed", urgent: false },
   authority: "acts",
@@ -12,10 +17,12 @@ const situation: RestartSituation = {
   running: false,
   canRestart: true,
   isUnusable: false,
+  isKept: true,
   settledForMs: 1_000,
   settleMs: 200,
   contested: false,
   wallMs: Date.parse("2026-05-01T12:00:00Z"),
+  monotonicMs: 5_000_000,
 };
 
 describe("a restart that is due", () => {
@@ -31,6 +38,7 @@ describe("a restart that is due", () => {
     [{ held: true }, "Held"],
     [{ canRestart: false }, "NoDriver"],
     [{ isUnusable: true }, "ConfigUnusable"],
+    [{ isKept: false }, "StateNotKept"],
     [{ contested: true }, "Contested"],
     [{ settledForMs: 50 }, "Settling"],
   ])("waits: %o is %s", (change, reason) => {
@@ -49,11 +57,19 @@ describe("a restart that is due", () => {
     });
   });
 
-  test("waits when the budget is used up, in words", () => {
-    const usedUp = { ...budget, used: () => 6, allows: () => false };
+  test("waits when the budget is used up, and says until when", () => {
+    const usedUp = { ...budget, used: () => 6, allows: () => false, allowsAtMs: () => 5_030_000 };
     expect(decideRestart(situation, { budget: usedUp, window: open })).toMatchObject({
       reason: "BudgetExhausted",
-      message: "A restart is due (node.conf changed); 6 in the last hour used the budget up (restart.budgetPerHour).",
+      message:
+        "A restart is due (node.conf changed); it begins at 2026-05-01T12:00:30.000Z, because 6 restarts within the last hour have used up " +
+        "restart.budgetPerHour. Look at the events for what they were for; to have it now, restart the node by hand.",
+      wakeInMs: 30_000,
+    });
+    expect(
+      decideRestart(situation, { budget: { ...usedUp, allowsAtMs: () => undefined }, window: open }),
+    ).toMatchObject({
+      message: "A restart is due (node.conf changed); restart.budgetPerHour allows none, so restart it by hand.",
     });
   });
 

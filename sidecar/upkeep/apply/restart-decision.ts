@@ -28,12 +28,15 @@ export type RestartSituation = Readonly<{
   canRestart: boolean;
   /** Whether no node can start with what node.conf holds. */
   isUnusable: boolean;
+  /** Whether a restart would be remembered, so that it counts against the budget and is ended after a crash. */
+  isKept: boolean;
   /** Time since node.conf last changed. */
   settledForMs: number;
   settleMs: number;
   /** Whether another writer keeps changing node.conf. */
   contested: boolean;
   wallMs: number;
+  monotonicMs: number;
 }>;
 
 /** Whether to restart now; `wakeInMs` tells when to ask again. */
@@ -50,6 +53,7 @@ type RestartWait =
   | "Held"
   | "NoDriver"
   | "ConfigUnusable"
+  | "StateNotKept"
   | "Contested"
   | "Settling"
   | "WaitingForWindow"
@@ -74,6 +78,9 @@ export function decideRestart(
   if (situation.authority === "waits") return wait("WaitingForAdopt", `${why}; it waits for gatehouse adopt.`);
   if (!situation.canRestart) return wait("NoDriver", `${why}; restart.driver is none, so restart it by hand.`);
   if (due.cause === "unverified") return { go: true, due };
+  if (!situation.isKept && due.cause !== "interrupted") {
+    return wait("StateNotKept", `${why}; it waits until the sidecar can keep its state (StateKept).`);
+  }
   // A hold keeps from beginning a restart, not from ending one that left the node down.
   if (situation.held && due.cause !== "interrupted") return wait("Held", `${why}; the hold has to be lifted first.`);
   if (situation.isUnusable) {
@@ -95,11 +102,21 @@ export function decideRestart(
       Math.min(askAgainMs, opensAtMs - wallMs),
     );
   }
-  if (due.isCharged !== true && !budget.allows("ordinary")) {
-    const message = `${why}; ${budget.used()} in the last hour used the budget up (restart.budgetPerHour).`;
-    return wait("BudgetExhausted", message, askAgainMs);
-  }
+  if (due.isCharged !== true && !budget.allows("ordinary")) return overBudget(situation, why, budget);
   return { go: true, due };
+}
+
+function overBudget({ wallMs, monotonicMs }: RestartSituation, why: string, budget: RestartBudget): RestartDecision {
+  const atMs = budget.allowsAtMs("ordinary");
+  if (atMs === undefined) {
+    return wait("BudgetExhausted", `${why}; restart.budgetPerHour allows none, so restart it by hand.`);
+  }
+  const waitMs = Math.max(0, atMs - monotonicMs);
+  const begins = new Date(wallMs + waitMs).toISOString();
+  const message =
+    `${why}; it begins at ${begins}, because ${budget.used()} restarts within the last hour have used up restart.budgetPerHour. ` +
+    "Look at the events for what they were for; to have it now, restart the node by hand.";
+  return wait("BudgetExhausted", message, Math.min(askAgainMs, waitMs));
 }
 
 function idle(startingUntilMs: number | undefined): string {

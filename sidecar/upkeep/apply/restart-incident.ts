@@ -69,6 +69,8 @@ export async function runRestart(
   dependencies: RestartIncidentDependencies,
 ): Promise<Readonly<{ failure?: string }>> {
   const { state, events } = dependencies;
+  // The disk may have filled up in the very moment: a restart that nobody would remember is not begun.
+  if (!incident.isMade && !incident.isFinishing && !state.store.isWritable()) return {};
   const before = await read(incident);
   // It changed since the pass that found the restart due: the next pass judges it.
   if (!incident.isMade && !before.ok && isUselessToNode(before.problem.reason)) return {};

@@ -27,6 +27,8 @@ export const resumeAnswer = z.object({
   hold: hold.optional(),
   /** What happens now that it is lifted: whether the restart that failed is tried again. */
   next: z.string().optional(),
+  /** Whether another program counted as writing node.conf, which is forgotten now. */
+  wasContested: z.boolean().optional(),
   node: controlView.shape.node,
 });
 

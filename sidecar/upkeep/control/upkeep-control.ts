@@ -8,7 +8,7 @@ import type { AdoptAnswer, ControlView, ResumeAnswer } from "./control-answers.t
 /** What a person may ask of a running sidecar, and tell it. Each change is on disk when its call returns. */
 export type UpkeepControl = Readonly<{
   look: () => ControlView;
-  /** Lifts a hold, and has what failed tried again. */
+  /** Lifts a hold, has what failed tried again, and takes another writer of node.conf for stopped. */
   resume: () => ResumeAnswer;
   /** Lets the sidecar act on this node, if its plan is still the one with that digest. */
   adopt: (digest: string) => AdoptAnswer;
@@ -36,12 +36,15 @@ export function upkeepControl(memory: UpkeepMemory, parts: UpkeepParts): UpkeepC
   });
   const resume = (): ResumeAnswer => {
     const before = held();
-    if (before.hold === undefined) return { result: "none", node: node() };
+    const wasContested = parts.rate.contested() || parts.rate.repeated();
+    parts.rate.forget();
+    if (wasContested) wake();
+    if (before.hold === undefined) return { result: "none", wasContested, node: node() };
     // A roll-back sets its hold first and again at its end: one that is lifted in between would only seem to be.
     if (memory.restart !== undefined) return { result: "busy", ...before, node: node() };
     const next = endHold("gatehouse resume was run", parts);
     wake();
-    return { result: "lifted", ...before, next, node: node() };
+    return { result: "lifted", ...before, next, wasContested, node: node() };
   };
   const adopt = (digest: string): AdoptAnswer => {
     const authority = authorityOf(mode, state);

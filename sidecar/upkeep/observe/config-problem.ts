@@ -8,7 +8,8 @@ export type ConfigProblemReason =
   | "TooDeep"
   | "HalfWritten"
   | "NotAnObject"
-  | "NoChain";
+  | "NoChain"
+  | "Hanging";
 
 const uselessToNode: ReadonlySet<ConfigProblemReason> = new Set([
   "Vanished",

@@ -94,16 +94,18 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
   const isMovedChain = settings.upkeep.movedFrom === String(remembered?.chainId);
   const answeredChainId = isMovedChain ? undefined : remembered?.answeredChainId;
   // At once: a word to act, or what a node had read, is never in a state that says no node.
-  state.database.exec("BEGIN IMMEDIATE");
-  state.identity.set({ ...found, dataPath: found.dataPath ?? remembered?.dataPath, answeredChainId });
-  if (taken === "unknown") {
-    // Whose these were can't be told: a drift from them might be one from another node's configuration.
-    state.nodeHas.set(undefined);
-    state.restartInFlight.set(undefined);
-  }
-  const by = settings.upkeep.mode === "enforce" ? "setting" : taken === "acted" ? "earlier version" : undefined;
-  if (by !== undefined && state.adopted.get() === undefined) state.adopted.set({ by, atMs: Date.now() });
-  state.database.exec("COMMIT");
+  state.atomically(() => {
+    state.identity.set({ ...found, dataPath: found.dataPath ?? remembered?.dataPath, answeredChainId });
+    if (taken === "unknown") {
+      // Whose these were can't be told: a drift from them might be one from another node's configuration.
+      state.nodeHas.set(undefined);
+      state.restartInFlight.set(undefined);
+    }
+    const by = settings.upkeep.mode === "enforce" ? "setting" : taken === "acted" ? "earlier version" : undefined;
+    if (by !== undefined && state.adopted.get() === undefined) state.adopted.set({ by, atMs: Date.now() });
+  });
+  const failure = state.store.failure();
+  if (failure !== undefined) throw new StartupError(failure.message);
 }
 
 /** Whose a state without an identity is; new state is nobody's, and so `unknown`, with nothing in it to forget. */

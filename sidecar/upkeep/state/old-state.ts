@@ -34,7 +34,7 @@ export async function compareCopies(
 }
 
 /** Whether a sidecar has done anything to its node by this state. */
-export function hasActed({ database, directory }: UpkeepState): boolean {
+export function hasActed({ store: { database }, directory }: UpkeepState): boolean {
   const deeds = database.prepare(
     "SELECT (SELECT count(*) FROM restart) + (SELECT count(*) FROM event WHERE kind IN ('write', 'prune', 'restart')) AS deeds",
   );

@@ -16,8 +16,7 @@ function budgetOf(perHour: number) {
   const place = join(directory, String((stateNumber += 1)));
   const time = { wallMs: 1_000 * hourMs, monotonicMs: 0, sinceBootMs: 5 * hourMs, bootId: "this" };
   const clock = { wallMs: () => time.wallMs, monotonicMs: () => time.monotonicMs };
-  const open = () =>
-    createRestartBudget({ perHour }, { database: openUpkeepState(place).database, clock, boot: () => time });
+  const open = () => createRestartBudget({ perHour }, { store: openUpkeepState(place).store, clock, boot: () => time });
   return { time, open };
 }
 
@@ -69,4 +68,18 @@ test.each([hourMs, -hourMs])("a jump of the wall clock by %s ms neither forgives
   expect(budget.used()).toBe(1);
   time.monotonicMs += hourMs;
   expect(budget.used()).toBe(0);
+});
+
+test("it tells when it allows one more", () => {
+  const { time, open } = budgetOf(3);
+  const budget = open();
+  expect(budget.allowsAtMs("ordinary")).toBeUndefined();
+  for (const atMs of [10, 20, 30]) {
+    time.monotonicMs = atMs;
+    budget.record("drift");
+  }
+  expect([budget.allowsAtMs("ordinary"), budget.allowsAtMs("roll-back")]).toEqual([hourMs + 20, hourMs + 10]);
+  time.monotonicMs = hourMs + 20;
+  expect(budget.allows("ordinary")).toBe(true);
+  expect(budgetOf(0).open().allowsAtMs("ordinary")).toBeUndefined();
 });

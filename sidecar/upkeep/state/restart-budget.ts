@@ -1,6 +1,6 @@
-import type { DatabaseSync } from "node:sqlite";
 import type { BootTime } from "../../boot-time.ts";
 import type { Clock } from "../../clock.ts";
+import type { StateStore } from "./state-store.ts";
 
 /** How many restarts an hour may have. */
 export type RestartBudget = Readonly<{
@@ -8,7 +8,9 @@ export type RestartBudget = Readonly<{
   used: () => number;
   /** Whether one more is allowed; an ordinary restart leaves one for its roll-back, if the budget has more than one. */
   allows: (purpose: RestartPurpose) => boolean;
-  /** Counts a restart; on disk when this returns, so that it is called before the restart. */
+  /** When one more will be allowed (monotonic); undefined when it is now, or never will be. */
+  allowsAtMs: (purpose: RestartPurpose) => number | undefined;
+  /** Counts a restart; on disk when this returns, as far as the state can be written, so that it is called before the restart. */
   record: (reason: string) => void;
 }>;
 
@@ -23,8 +25,9 @@ const hourMs = 3_600_000;
  */
 export function createRestartBudget(
   { perHour }: Readonly<{ perHour: number }>,
-  { database, clock, boot }: Readonly<{ database: DatabaseSync; clock: Clock; boot: () => BootTime }>,
+  { store, clock, boot }: Readonly<{ store: StateStore; clock: Clock; boot: () => BootTime }>,
 ): RestartBudget {
+  const { database } = store;
   const insert = database.prepare("INSERT INTO restart (at_ms, reason, boot_id, boot_ms) VALUES (?, ?, ?, ?)");
   const forget = database.prepare(
     "DELETE FROM restart WHERE rowid NOT IN (SELECT rowid FROM restart ORDER BY rowid DESC LIMIT ?)",
@@ -43,13 +46,27 @@ export function createRestartBudget(
     madeMs = madeMs.filter((atMs) => clock.monotonicMs() - atMs < hourMs);
     return madeMs.length;
   };
+  const limitOf = (purpose: RestartPurpose) => (purpose === "roll-back" || perHour < 2 ? perHour : perHour - 1);
+  let number = 0;
   return {
     used,
-    allows: (purpose) => used() < (purpose === "roll-back" || perHour < 2 ? perHour : perHour - 1),
+    allows: (purpose) => used() < limitOf(purpose),
+    allowsAtMs: (purpose) => {
+      const limit = limitOf(purpose);
+      const freed = used() < limit ? undefined : madeMs.toSorted((a, b) => a - b).at(-limit);
+      return limit === 0 || freed === undefined ? undefined : freed + hourMs;
+    },
     record: (reason) => {
       const { bootId, sinceBootMs } = boot();
-      insert.run(Math.round(clock.wallMs()), reason, bootId ?? null, Math.round(sinceBootMs));
-      forget.run(Math.max(1, perHour));
+      const row = [Math.round(clock.wallMs()), reason, bootId ?? null, Math.round(sinceBootMs)] as const;
+      // Of more restarts than the budget has the oldest need not be kept, as in the table.
+      number = (number + 1) % Math.max(1, perHour);
+      store.write(`restart ${number}`, {
+        run: () => {
+          insert.run(...row);
+          forget.run(Math.max(1, perHour));
+        },
+      });
       madeMs.push(clock.monotonicMs());
     },
   };

@@ -1,18 +1,42 @@
-import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import type { SQLOutputValue } from "node:sqlite";
 import type { Clock } from "../../clock.ts";
 import { eventsKept, type EventKind, type EventLog, type SidecarEvent } from "../../tell/event-log.ts";
+import type { StateStore, StoreWrite } from "./state-store.ts";
 
-/** Keeps the last events in the sidecar's state. */
-export function storedEventLog(database: DatabaseSync, clock: Clock): EventLog {
+/** An event that may not be on the disk yet. */
+type StoredEvent = Readonly<{ event: SidecarEvent; atMs: number }>;
+
+/**
+ * Keeps the last events in memory, and in the sidecar's state as far as that can be written: what tells must not depend on a disk. What was
+ * not written for long is written with what is left of it, never more than is kept.
+ */
+export function storedEventLog(store: StateStore, clock: Clock): EventLog {
+  const { database } = store;
   const insert = database.prepare("INSERT INTO event (at_ms, kind, message, why) VALUES (?, ?, ?, ?)");
   const prune = database.prepare("DELETE FROM event WHERE id <= (SELECT max(id) FROM event) - ?");
   const select = database.prepare("SELECT at_ms, kind, message, why FROM event ORDER BY id DESC LIMIT ?");
-  return {
-    add: (kind, message, why) => {
-      insert.run(Math.round(clock.wallMs()), kind, message, why ?? null);
+  let events: readonly SidecarEvent[] = select.all(eventsKept).map(eventOf);
+  let unwritten: readonly StoredEvent[] = [];
+  const write: StoreWrite = {
+    run: () => {
+      for (const { event, atMs } of unwritten) insert.run(atMs, event.kind, event.message, event.why ?? null);
       prune.run(eventsKept);
     },
-    list: () => select.all(eventsKept).map(eventOf),
+    kept: () => {
+      unwritten = [];
+    },
+  };
+  return {
+    add: (kind, message, why) => {
+      const atMs = Math.round(clock.wallMs());
+      const event = { at: new Date(atMs).toISOString(), kind, message, ...(why === undefined ? {} : { why }) };
+      events = [event, ...events].slice(0, eventsKept);
+      unwritten = [...unwritten, { event, atMs }].slice(-eventsKept);
+      // Conditions change when the node's disk dies, too, of which no pass knows yet.
+      if (kind === "condition") store.defer("events", write);
+      else store.write("events", write);
+    },
+    list: () => events,
   };
 }
 

@@ -1,9 +1,9 @@
-import type { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { openSqlite } from "#daemon/sqlite.ts";
 import type { DiskHistory } from "../../health/disk-forecast.ts";
 import type { ConfigTies } from "./config-ties.ts";
 import type { NodeIdentity } from "./node-identity.ts";
+import { stateStore, type StateStore } from "./state-store.ts";
 
 /** What was desired, and of which release of the node, when a hold was set. */
 export type HeldState = Readonly<{ hash: string; release?: string | undefined }>;
@@ -41,7 +41,10 @@ type RestartRetry = Readonly<{ reason: string; why: string }>;
 /** Why a sidecar may act on a node: a person said `gatehouse adopt`, the setting is `enforce`, or an earlier version acted already. */
 type Adoption = Readonly<{ by: "command" | "setting" | "earlier version"; atMs: number }>;
 
-/** What has to survive the sidecar's own restart. Each change is on disk when its call returns. */
+/**
+ * What has to survive the sidecar's own restart. Each change is on disk when its call returns, unless `store.failure` says why not; then it
+ * is in memory, and is written once that can be done.
+ */
 export type UpkeepState = Disposable &
   Readonly<{
     /** Where the state is; the kept versions of node.conf stand there too. */
@@ -68,7 +71,7 @@ export type UpkeepState = Disposable &
     /** What was seen of the disk that the node's data lie on. */
     diskHistory: Fact<DiskHistory>;
     /** For what keeps more than one value: events, restarts. */
-    database: DatabaseSync;
+    store: StateStore;
     /** Makes several changes (facts, events, restarts) one: after a kill all of them are on disk, or none. */
     atomically: (change: () => void) => void;
   }>;
@@ -92,51 +95,48 @@ const migrations = [
 
 /** Opens (or makes) the state in a directory. */
 export function openUpkeepState(directory: string): UpkeepState {
-  const database = openSqlite(join(directory, upkeepStateFile), migrations, "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY");
+  const path = join(directory, upkeepStateFile);
+  const database = openSqlite(path, migrations, "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY");
+  const store = stateStore(database, path);
   return {
     directory,
-    identity: fact(database, "identity"),
-    nodeTies: fact(database, "nodeTies"),
-    adopted: fact(database, "adopted"),
-    nodeHas: fact(database, "nodeHas"),
-    startedWith: fact(database, "startedWith"),
-    hold: fact(database, "hold"),
-    restartInFlight: fact(database, "restartInFlight"),
-    retry: fact(database, "retry"),
-    volumeGrownAtMs: fact(database, "volumeGrownAtMs"),
-    diskHistory: fact(database, "diskHistory"),
-    database,
-    atomically: (change) => atomically(database, change),
-    [Symbol.dispose]: () => database.close(),
+    identity: fact(store, "identity"),
+    nodeTies: fact(store, "nodeTies"),
+    adopted: fact(store, "adopted"),
+    nodeHas: fact(store, "nodeHas"),
+    startedWith: fact(store, "startedWith"),
+    hold: fact(store, "hold"),
+    restartInFlight: fact(store, "restartInFlight"),
+    retry: fact(store, "retry"),
+    volumeGrownAtMs: fact(store, "volumeGrownAtMs"),
+    diskHistory: fact(store, "diskHistory"),
+    store,
+    atomically: store.atomically,
+    [Symbol.dispose]: () => {
+      // Closing writes the log back into the database: on a file system that hangs, for ever.
+      if (store.failure()?.reason === "Hanging") return;
+      store.flush();
+      database.close();
+    },
   };
 }
 
-function atomically(database: DatabaseSync, change: () => void): void {
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    change();
-    database.exec("COMMIT");
-  } catch (error) {
-    // A full disk ends the transaction by itself.
-    if (database.isTransaction) database.exec("ROLLBACK");
-    throw error;
-  }
-}
-
-function fact<T>(database: DatabaseSync, name: string): Fact<T> {
-  const read = database.prepare("SELECT value FROM fact WHERE name = ?");
+function fact<T>(store: StateStore, name: string): Fact<T> {
+  const { database } = store;
   const write = database.prepare(
     "INSERT INTO fact VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
   );
   const remove = database.prepare("DELETE FROM fact WHERE name = ?");
+  const row = database.prepare("SELECT value FROM fact WHERE name = ?").get(name);
+  let text = row === undefined ? undefined : String(row["value"]);
   return {
-    get: () => {
-      const row = read.get(name);
-      return row === undefined ? undefined : (JSON.parse(String(row["value"])) as T);
-    },
+    get: () => (text === undefined ? undefined : (JSON.parse(text) as T)),
     set: (value) => {
-      if (value === undefined) remove.run(name);
-      else write.run(name, JSON.stringify(value));
+      const next = value === undefined ? undefined : JSON.stringify(value);
+      text = next;
+      store.write(`fact ${name}`, {
+        run: () => void (next === undefined ? remove.run(name) : write.run(name, next)),
+      });
     },
   };
 }

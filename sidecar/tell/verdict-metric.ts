@@ -1,0 +1,17 @@
+import { Gauge, type Registry } from "prom-client";
+import { verdictLevels, type Verdict } from "./verdict.ts";
+
+/** Makes `gatehouse_verdict{level}`: 1 for the level in force, 0 for the others; read at each scrape, as the page reads it. */
+export function showVerdict(registry: Registry, verdict: () => Verdict): void {
+  const gauge = new Gauge({
+    name: "gatehouse_verdict",
+    help: "How the node is as a whole, as the page says it: 1 for the level in force.",
+    labelNames: ["level"],
+    registers: [],
+    collect() {
+      const { level: current } = verdict();
+      for (const level of verdictLevels) this.set({ level }, Number(level === current));
+    },
+  });
+  registry.registerMetric(gauge);
+}

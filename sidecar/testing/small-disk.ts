@@ -1,0 +1,87 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A small file system of its own, as long as a test has it. */
+export type SmallDisk = AsyncDisposable &
+  Readonly<{
+    path: string;
+    /** Writes until nothing more fits. */
+    fill: () => Promise<void>;
+    /** Makes room again. */
+    empty: () => Promise<void>;
+    remount: (how: "ro" | "rw") => void;
+  }>;
+
+const fillerBytes = 1_024;
+
+function run(command: string, args: readonly string[], descriptors: readonly number[] = []): boolean {
+  return spawnSync(command, args, { stdio: ["ignore", "ignore", "ignore", ...descriptors] }).status === 0;
+}
+
+/** Mounts one. */
+export async function mountSmallDisk(kibibytes: number): Promise<SmallDisk> {
+  const path = await mkdtemp(join(tmpdir(), "gatehouse-disk-"));
+  if (!run("mount", ["-t", "tmpfs", "-o", `size=${kibibytes}k`, "tmpfs", path])) {
+    throw new Error(`tmpfs can't be mounted at ${path}`);
+  }
+  const filler = join(path, "filler");
+  const remount = (how: "ro" | "rw") => {
+    if (!run("mount", ["-o", `remount,${how}`, path])) throw new Error(`${path} can't be mounted ${how}`);
+  };
+  return {
+    path,
+    remount,
+    empty: () => rm(filler),
+    fill: async () => {
+      for (;;) {
+        try {
+          await writeFile(filler, "x".repeat(fillerBytes), { flag: "a" });
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code === "ENOSPC") return;
+          throw error;
+        }
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      run("umount", ["--lazy", path]);
+      await rm(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * Mounts a file system over a directory whose every call hangs, as on an NFS mount whose server is gone: a FUSE file system that nobody
+ * serves. Disposing of it has all calls that hang fail, and what was there before is there again.
+ */
+export function mountHangingDisk(path: string): Disposable {
+  const device = openSync("/dev/fuse", "r+");
+  const options = "fd=3,rootmode=40000,user_id=0,group_id=0";
+  if (!run("mount", ["-i", "-t", "fuse", "-o", options, "gatehouse-hanging", path], [device])) {
+    closeSync(device);
+    throw new Error(`a FUSE file system can't be mounted at ${path}`);
+  }
+  let isOver = false;
+  return {
+    [Symbol.dispose]: () => {
+      if (isOver) return;
+      isOver = true;
+      closeSync(device);
+      run("umount", ["--lazy", path]);
+    },
+  };
+}
+
+/** Whether this user may mount such file systems. */
+export async function mayMount(): Promise<boolean> {
+  try {
+    await using disk = await mountSmallDisk(64);
+    using _ = mountHangingDisk(disk.path);
+    return true;
+  } catch {
+    // Said by the tests that are skipped for it.
+    return false;
+  }
+}

@@ -1,0 +1,49 @@
+import { stat } from "node:fs/promises";
+import { HangingFileSystem, type FilePatience } from "../../file-patience.ts";
+import type { NodeCli } from "../observe/node-cli.ts";
+import { DriverError, type NodeDriver } from "./driver.ts";
+
+/** Where programs of the node are run, and the patience with its file system. */
+export type NodeReach = Readonly<{ directory: () => string; patience: () => FilePatience }>;
+
+/**
+ * Asks the file system of the node's directory before each run of `node_cli`: the system call that begins a program returns only when the
+ * program has been read, and on a file system that hangs it would hold up the whole process for ever.
+ */
+export function reachedNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
+  const guarded =
+    <Answer>(ask: (signal: AbortSignal) => Promise<Answer>) =>
+    async (signal: AbortSignal) => {
+      const message = await whyOutOfReach(reach);
+      return message === undefined ? ask(signal) : { ok: false as const, reason: "TimedOut" as const, message };
+    };
+  return {
+    pruneInfo: guarded(nodeCli.pruneInfo),
+    enableAutoPrune: guarded(nodeCli.enableAutoPrune),
+    version: guarded(nodeCli.version),
+  };
+}
+
+/** The same for the commands of a driver. */
+export function reachedDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
+  return {
+    ...driver,
+    restart: async (signal, stopping) => {
+      const message = await whyOutOfReach(reach);
+      if (message !== undefined) throw new DriverError(message);
+      return driver.restart(signal, stopping);
+    },
+  };
+}
+
+async function whyOutOfReach({ directory, patience }: NodeReach): Promise<string | undefined> {
+  const path = directory();
+  try {
+    // What is not there is told by the run itself.
+    await patience().call(`looking at ${path}`, () => stat(path).catch(() => undefined));
+    return undefined;
+  } catch (error) {
+    if (error instanceof HangingFileSystem) return `${error.message}.`;
+    throw error;
+  }
+}

@@ -1,0 +1,56 @@
+import type { Clock } from "../clock.ts";
+import type { ConditionBoard } from "../tell/condition-board.ts";
+import type { PassMetrics } from "./pass-metrics.ts";
+
+/** What came of the passes, as condition and metric. */
+export type PassWatch = Readonly<{
+  made: () => void;
+  failed: (error: unknown) => void;
+  /** A pass takes longer than it may; `waitsFor` is what it does. */
+  late: (waitsFor: string) => void;
+}>;
+
+/**
+ * Says whether the node is looked after: the conditions of its configuration, pruning and restarts are worth what the last pass is. Before the
+ * first one nothing is known.
+ */
+export function watchPasses(
+  { deadlineMs }: Readonly<{ deadlineMs: number }>,
+  { board, clock, metrics }: Readonly<{ board: ConditionBoard; clock: Clock; metrics: PassMetrics }>,
+): PassWatch {
+  const type = "UpkeepCurrent";
+  let madeAtMs: number | undefined;
+  let failedSinceMs: number | undefined;
+  const old = () =>
+    madeAtMs === undefined
+      ? "Nothing is known of node.conf, pruning and restarts yet, and nobody looks after them."
+      : `What is told of node.conf, pruning and restarts is of ${time(madeAtMs)}; nobody has looked after them since.`;
+  board.set({ type, status: "Unknown", reason: "NotPassed", message: "The node has not been looked at yet." });
+  return {
+    made: () => {
+      madeAtMs = clock.wallMs();
+      failedSinceMs = undefined;
+      metrics.made(madeAtMs);
+      board.set({ type, status: "True", reason: "Current", message: `The node was looked at ${time(madeAtMs)}.` });
+    },
+    failed: (error) => {
+      failedSinceMs ??= clock.wallMs();
+      metrics.failed();
+      const words = (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+      const message = `${words}. Each look since ${time(failedSinceMs)} has failed, and is tried again. ${old()}`;
+      board.set({ type, status: "False", reason: "Failing", message });
+    },
+    late: (waitsFor) => {
+      failedSinceMs ??= clock.wallMs();
+      metrics.failed();
+      const message =
+        `The look that began before ${time(clock.wallMs() - deadlineMs)} has not ended (allowed: ${deadlineMs} ms, upkeep.passDeadlineMs): ` +
+        `it is still ${waitsFor}. See that this answers, or restart the sidecar. ${old()}`;
+      board.set({ type, status: "False", reason: "Hanging", message });
+    },
+  };
+}
+
+function time(wallMs: number): string {
+  return new Date(wallMs).toISOString();
+}

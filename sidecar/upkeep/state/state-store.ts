@@ -1,0 +1,115 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { ReasonOf } from "../../tell/condition.ts";
+
+/** Why what the sidecar remembers is not on the disk. `message` names the file and what to do. */
+export type StoreFailure = Readonly<{ reason: ReasonOf<"StateKept", "False">; message: string }>;
+
+/** A change of the database; `kept` is told once it is on the disk. */
+export type StoreWrite = Readonly<{ run: () => void; kept?: () => void }>;
+
+/**
+ * Writes to the sidecar's database. The memory of the process comes first: a disk that is full, read-only or gone costs the copy on the
+ * disk, never what is told. What acts asks `failure` before, because a restart that nobody remembers counts against no budget.
+ */
+export type StateStore = Readonly<{
+  database: DatabaseSync;
+  /** Writes now; while that can't be done, at a later `flush`. Of several writes of one name only the last is kept. */
+  write: (name: string, write: StoreWrite) => void;
+  /** Writes at the next `flush`: for what is told at any time, also while the disk's file system hangs. */
+  defer: (name: string, write: StoreWrite) => void;
+  /** Makes the writes of `change` one: after a kill all of them are on disk, or none. */
+  atomically: (change: () => void) => void;
+  /** Writes what is not on the disk yet, at once or not at all. */
+  flush: () => void;
+  /** Tries a write. */
+  isWritable: () => boolean;
+  /** Why something is not on the disk; undefined when all of it is. */
+  failure: () => StoreFailure | undefined;
+  /** Keeps from touching the disk, which would hold up the whole process, while its file system hangs. */
+  suspend: (failure: StoreFailure | undefined) => void;
+}>;
+
+/** How long another process's lock on the database is waited for; the process does nothing else meanwhile. */
+const busyTimeoutMs = 50;
+
+/** Makes the store of an open database; `path` is its file, for messages. */
+export function stateStore(database: DatabaseSync, path: string): StateStore {
+  database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  const pending = new Map<string, StoreWrite>();
+  let failed: StoreFailure | undefined;
+  let suspended: StoreFailure | undefined;
+  let changes = 0;
+  const defer = (name: string, write: StoreWrite) => {
+    // To the end: the order in which things were last changed is that of their writes.
+    pending.delete(name);
+    pending.set(name, write);
+  };
+  const flush = () => {
+    if (suspended !== undefined || changes > 0 || pending.size === 0) return;
+    const writes = [...pending.values()];
+    try {
+      database.exec("BEGIN IMMEDIATE");
+      for (const { run } of writes) run();
+      database.exec("COMMIT");
+    } catch (error) {
+      // A full disk ends the transaction by itself.
+      if (database.isTransaction) database.exec("ROLLBACK");
+      failed = storeFailure(error, path);
+      if (failed === undefined) throw error;
+      return;
+    }
+    failed = undefined;
+    pending.clear();
+    for (const { kept } of writes) kept?.();
+  };
+  const write = (name: string, change: StoreWrite) => {
+    defer(name, change);
+    flush();
+  };
+  const failure = () => suspended ?? failed;
+  return {
+    database,
+    write,
+    defer,
+    flush,
+    failure,
+    atomically: (change) => {
+      changes += 1;
+      try {
+        change();
+      } finally {
+        changes -= 1;
+      }
+      flush();
+    },
+    isWritable: () => {
+      write("probe", { run: () => database.exec("UPDATE fact SET value = value WHERE name = 'identity'") });
+      return failure() === undefined;
+    },
+    suspend: (why) => {
+      suspended = why;
+    },
+  };
+}
+
+/** What is wrong, and what to do about it, by SQLite's primary result code (sqlite.org, "Result Codes"). */
+const remedies: Readonly<Record<number, Readonly<{ reason: StoreFailure["reason"]; remedy: string }>>> = {
+  5: { reason: "InUse", remedy: "end the other program that has it open (fuser -v shows which)" },
+  6: { reason: "InUse", remedy: "end the other program that has it open (fuser -v shows which)" },
+  8: {
+    reason: "ReadOnly",
+    remedy: "mount its file system writable, or give the sidecar's user the right to write there",
+  },
+  10: { reason: "NotWritten", remedy: "look at its disk (dmesg), and free some space" },
+  13: { reason: "DiskFull", remedy: "free some space on its disk (df shows how much is left)" },
+  14: { reason: "NotWritten", remedy: "let the sidecar's user write to its directory" },
+};
+
+function storeFailure(error: unknown, path: string): StoreFailure | undefined {
+  const { errcode, message } = error as Error & Readonly<{ errcode?: number }>;
+  if (errcode === undefined) return undefined;
+  // Extended result codes have the primary one in their lowest byte.
+  const known = remedies[errcode & 0xff];
+  const { reason, remedy } = known ?? { reason: "NotWritten" as const, remedy: "look at the file and its disk" };
+  return { reason, message: `${path} can't be written (${message}); ${remedy}.` };
+}
