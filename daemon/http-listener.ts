@@ -20,6 +20,8 @@ export type ListenOptions = Readonly<{
   isTrustedProxy?: (remoteAddress: string) => boolean;
   /** The listener's part of the process's connections; absent: they are not bounded. */
   connections?: ListenerConnections;
+  /** Whether a peer is a proxy, whose connections are many callers'; absent: connections are not bounded by address. */
+  isProxy?: (remoteAddress: string) => boolean;
 }>;
 
 /** A listening HTTP server. Disposing of it ends idle connections, lets requests under way finish, and then closes. */
@@ -43,8 +45,10 @@ export async function listenHttp(
       connectionsCheckingInterval: Math.min(5_000, options.requestTimeoutMs),
     },
   }) as Server;
-  if (options.isTrustedProxy !== undefined) takeProxyHeaders(server, options.isTrustedProxy);
-  options.connections?.bound(server);
+  const { connections, isProxy, isTrustedProxy } = options;
+  if (isProxy !== undefined) connections?.boundAddresses(server, isProxy);
+  if (isTrustedProxy !== undefined) takeProxyHeaders(server, isTrustedProxy);
+  connections?.bound(server);
   return listen(server, options);
 }
 

@@ -1,3 +1,4 @@
+import { processConnections } from "#daemon/connections/process-connections.ts";
 import { createApp } from "#daemon/http-app.ts";
 import { listenHttp } from "#daemon/http-listener.ts";
 import { operationsRoutes } from "#daemon/operations-routes.ts";
@@ -20,9 +21,9 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     operationsRoutes(app, { metrics, readiness: service.readiness });
     const keys = apiKeys && readApiKeys(apiKeys);
     facilitatorRoutes(app, { facilitator: service, apiKeys: keys, log });
-    const { url } = resources.use(
-      await listenHttp(app, { ...listen, setting: environmentName("facilitator", ["listen", "port"]) }),
-    );
+    const connections = resources.use(processConnections(listen, { metrics })).listener({ name: "facilitator" });
+    const setting = environmentName("facilitator", ["listen", "port"]);
+    const { url } = resources.use(await listenHttp(app, { ...listen, setting, connections, isProxy: () => false }));
     log.info({ signer: service.signer, network: service.network }, "settling payments");
     return { urls: { facilitator: url } };
   },

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { connectionSettings } from "#daemon/connections/settings.ts";
 import { postgresSettings } from "#daemon/postgres-settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
@@ -30,6 +31,7 @@ const listen = section({
   port: port.default(3_000).describe("Port of the HTTP listener"),
   bodyLimitBytes: bytes.default(65_536).describe("Largest request body; a larger one is answered 413"),
   requestTimeoutMs: milliseconds.default(10_000).describe("How long a client may take to send a request"),
+  ...connectionSettings,
 });
 
 const chain = section({

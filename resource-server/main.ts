@@ -1,7 +1,8 @@
+import { processConnections } from "#daemon/connections/process-connections.ts";
 import { createApp } from "#daemon/http-app.ts";
 import { listenHttp } from "#daemon/http-listener.ts";
 import { listenForOperations } from "#daemon/operations-listener.ts";
-import { clientAddress } from "#daemon/proxies/client-address.ts";
+import { clientAddress, type ClientAddress } from "#daemon/proxies/client-address.ts";
 import { readinessOf, type ReadinessCheck } from "#daemon/readiness.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { environmentName } from "#daemon/settings-leaf.ts";
@@ -61,10 +62,11 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
       ledger: claims.readiness(),
       sales: context.signal.aborted ? stopping : sales,
     });
+  const connections = resources.use(processConnections(settings.listen, { metrics: registry }));
   // Before the port that sells, so that it outlives it: a stop is seen here while purchases under way are finished.
   const operations = resources.use(
     await listenForOperations(
-      { ...settings.operations, setting: settingName("operations", "port") },
+      { ...settings.operations, setting: settingName("operations", "port"), connections: connections.operators() },
       { log, metrics: registry, readiness, mask },
     ),
   );
@@ -86,10 +88,11 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
       log,
     },
   );
-  const { host, port, requestTimeoutMs, proxyProtocol } = settings.listen;
-  const listenOptions = { host, port, setting: settingName("listen", "port"), requestTimeoutMs };
   const listener = resources.use(
-    await listenHttp(app, proxyProtocol ? { ...listenOptions, isTrustedProxy: client.isTrusted } : listenOptions),
+    await listenHttp(app, {
+      ...sellingPort(settings.listen, client),
+      connections: connections.listener({ name: "resource-server" }),
+    }),
   );
   resources.use(
     resumeSettlements(
@@ -99,6 +102,15 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   );
   sales = open;
   return { urls: { "resource-server": listener.url, "resource-server-operations": operations.url } };
+}
+
+/** The port that sells, and the proxies before it. */
+function sellingPort(
+  { host, port, requestTimeoutMs, proxyProtocol }: ResourceServerSettings["listen"],
+  { isTrusted }: ClientAddress,
+) {
+  const options = { host, port, requestTimeoutMs, setting: settingName("listen", "port"), isProxy: isTrusted };
+  return proxyProtocol ? { ...options, isTrustedProxy: isTrusted } : options;
 }
 
 function settingName(...path: readonly string[]): string {

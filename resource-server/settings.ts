@@ -1,5 +1,6 @@
 import { defineSettings, section } from "#daemon/settings.ts";
 import { postgresSettings } from "#daemon/postgres-settings.ts";
+import { connectionSettings } from "#daemon/connections/settings.ts";
 import { proxySettings } from "#daemon/proxies/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
@@ -28,6 +29,7 @@ export const resourceServerSettings = defineSettings("resource-server", {
     port: port.default(4021).describe("Port that the resource server listens on"),
     requestTimeoutMs: milliseconds.default(30_000).describe("How long a client may take to send a whole request"),
     bodyLimitBytes: bytes.default(1_048_576).describe("Largest request body that is read and forwarded"),
+    ...connectionSettings,
     ...proxySettings,
   }),
   operations: section({

@@ -1,7 +1,6 @@
 import { allowedHost, type AllowedHosts } from "#daemon/allowed-host.ts";
-import { makeConnectionBudget } from "#daemon/connections/connection-budget.ts";
-import { ownDescriptors } from "#daemon/connections/descriptors.ts";
 import type { ListenerConnections } from "#daemon/connections/listener-connections.ts";
+import { processConnections } from "#daemon/connections/process-connections.ts";
 import { createApp, type App } from "#daemon/http-app.ts";
 import { operationsRoutes } from "#daemon/operations-routes.ts";
 import type { ServiceContext } from "#daemon/service.ts";
@@ -70,13 +69,7 @@ export async function guardNode(
   const { httpUrl, webSocketUrl } = settings.node;
   const fitness = () => nodeFitness({ hasReferences }, { board, clock });
   const node = { httpUrl, webSocketUrl, fitness };
-  const connections = resources.use(
-    makeConnectionBudget(settings.gateway.listener, {
-      descriptors: ownDescriptors(),
-      metrics,
-      clock: clock.monotonicMs,
-    }),
-  );
+  const connections = resources.use(processConnections(settings.gateway.listener, { metrics }));
   const setting = {
     connections: settingNames.key("listener.connections"),
     connectionsPerAddress: settingNames.key("listener.connectionsPerAddress"),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, type PaymentChain } from "../support/payment-chain.ts";
+import { idleConnections } from "../support/idle-connections.ts";
 import { until } from "../support/until.ts";
 import { ledgerFolder, startFacilitator } from "./running-facilitator.ts";
 import { signPayment } from "./signed-payment.ts";
@@ -81,4 +82,15 @@ test("a chain that asks more for gas than allowed is an error of the operator, n
     status: "unready",
     checks: { chain: { ok: false, message: expect.stringContaining("gwei") } },
   });
+});
+
+test("connections that ask nothing give way to those that do", async () => {
+  await using facilitator = await start("idle", { GATEHOUSE_FACILITATOR_LISTEN_CONNECTIONS: "4" });
+  await using _ = await idleConnections(facilitator.url, 12);
+  // They have a second to ask something.
+  await until("one gives way", 5_000, async () => (await fetch(`${facilitator.url}/livez`)).status === 200);
+  expect((await facilitator.verify(await signPayment(chain.token))).body).toMatchObject({ isValid: true });
+  const metrics = await (await fetch(`${facilitator.url}/metrics`)).text();
+  expect(metrics).toMatch(/^gatehouse_connections_shed_total\{listener="facilitator"\} [1-9]/m);
+  expect(metrics).toMatch(/^gatehouse_connections\{listener="facilitator"\} [1-4]$/m);
 });

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { idleConnections } from "../support/idle-connections.ts";
 import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 import { openMarket, operationsUrlOf, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
@@ -78,4 +79,17 @@ it("a taken operations port ends the start with its setting's name", async () =>
   squatter.close();
   const words = `port ${port} on 127.0.0.1 is taken; stop what uses it or set GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT`;
   expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);
+});
+
+it("connections that ask nothing give way to those that do, and the operations port has its own", async () => {
+  await using state = await temporaryFolder();
+  await using own = await market.openShop(state.path, { GATEHOUSE_RESOURCE_SERVER_LISTEN_CONNECTIONS: "4" });
+  await using _ = await idleConnections(urlOf(own), 12);
+  expect((await fetch(`${urlOf(own)}/health`)).status).toBe(429);
+  // They have a second to ask something.
+  await until("one gives way", 5_000, async () => (await fetch(`${urlOf(own)}/health`)).status === 200);
+  expect((await fetch(`${operationsUrlOf(own)}/livez`)).status).toBe(200);
+  const metrics = await (await fetch(`${operationsUrlOf(own)}/metrics`)).text();
+  expect(metrics).toMatch(/^gatehouse_connections_shed_total\{listener="resource-server"\} [1-9]/m);
+  expect(metrics).toMatch(/^gatehouse_connections\{listener="resource-server"\} [1-4]$/m);
 });

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Registry } from "prom-client";
-import { makeConnectionBudget } from "#daemon/connections/connection-budget.ts";
-import { ownDescriptors } from "#daemon/connections/descriptors.ts";
+import { processConnections } from "#daemon/connections/process-connections.ts";
 import { createLog } from "#daemon/log.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
 import type { NodeFitness } from "../upstream/node-fitness.ts";
@@ -32,11 +31,7 @@ export async function startTestGateway(
 ): Promise<TestGateway> {
   const metrics = new Registry();
   const settings = testSettings(given);
-  const connections = makeConnectionBudget(settings.listener, {
-    descriptors: ownDescriptors(),
-    metrics,
-    clock: () => performance.now(),
-  });
+  const connections = processConnections(settings.listener, { metrics });
   const gateway = await startGateway(settings, {
     log,
     metrics,

@@ -1,7 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { Registry } from "prom-client";
-import { makeConnectionBudget } from "#daemon/connections/connection-budget.ts";
-import { ownDescriptors } from "#daemon/connections/descriptors.ts";
+import { processConnections } from "#daemon/connections/process-connections.ts";
 import { createLog } from "#daemon/log.ts";
 import { startGateway } from "#sidecar/gateway/gateway.ts";
 import { settingNames } from "#sidecar/gateway/setting-names.ts";
@@ -30,11 +29,7 @@ await using gateway = await startGateway(settings, {
   metrics,
   node: { httpUrl, webSocketUrl, fitness: () => "fit" },
   settingNames: settingNames("bench"),
-  connections: makeConnectionBudget(settings.listener, {
-    descriptors: ownDescriptors(),
-    metrics,
-    clock: () => performance.now(),
-  }),
+  connections: processConnections(settings.listener, { metrics }),
   signal: new AbortController().signal,
 });
 await new Promise<void>((resolve) => process.once("SIGTERM", () => resolve()));

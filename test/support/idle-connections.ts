@@ -1,0 +1,16 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+
+/** Opens connections that never ask anything; disposing of it ends them. */
+export async function idleConnections(url: string, count: number): Promise<AsyncDisposable> {
+  const { hostname, port } = new URL(url);
+  const sockets = Array.from({ length: count }, () => connect({ host: hostname, port: Number(port) }));
+  for (const socket of sockets) socket.on("error", () => socket.destroy()).resume();
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  return {
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      await Promise.all(sockets.map((socket) => socket.closed || once(socket, "close")));
+    },
+  };
+}
