@@ -36,6 +36,10 @@ export type NodeHealth = Readonly<{
   syncing?: unknown;
   /** When a look was last answered (wall clock). */
   answeredAtMs?: number;
+  /** The same, monotonic. */
+  answeredMs?: number;
+  /** When a look was last answered before the port was seen closed (monotonic): what answers since began after that. */
+  beganAfterMs?: number;
   /** Count of looks that were answered. */
   answers: number;
 }>;
@@ -77,14 +81,22 @@ export function answered(
     pace,
     rhythm: rhythmOf(pace, rules.staleAfterMs),
     latencyMs,
+    answeredMs: nowMs,
     answers: before.answers + 1,
   };
 }
 
 /** Counts a look that failed; what was known stays, so that "since" goes on. */
 export function failed(before: NodeHealth, failure: RpcLookFailure): NodeHealth {
-  const { binaryVersion } = before;
-  return { ...before, failure, ...(binaryVersion && { binaryVersion: { ...binaryVersion, isCurrent: false } }) };
+  const { binaryVersion, answeredMs } = before;
+  const isClosed = failure.reason === "Refused" && answeredMs !== undefined;
+  const began = isClosed ? { beganAfterMs: answeredMs } : {};
+  return {
+    ...before,
+    ...began,
+    failure,
+    ...(binaryVersion && { binaryVersion: { ...binaryVersion, isCurrent: false } }),
+  };
 }
 
 /** Whether the RPC was asked at least once. */

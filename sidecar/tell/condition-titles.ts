@@ -25,6 +25,7 @@ const titles: Readonly<Record<ConditionType, Titles>> = {
   FileDescriptorsLeft: { right: "Connections have room", wrong: "File descriptors or connections run short" },
   VolumeLargeEnough: { right: "The volume grows when it has to", wrong: "The volume can't grow" },
   RestartSettled: { right: "No restart is due", wrong: "A restart is due" },
+  RollBackReady: { right: "There is a node.conf to go back to", wrong: "There is no node.conf to go back to" },
   Adopted: { right: "The sidecar may act on this node, or only observes", wrong: "The sidecar waits for your word" },
   Unheld: { right: "No hold is in force", wrong: "Held: the sidecar does not act" },
 };

@@ -1,22 +1,20 @@
 import { keepHealthy } from "./keep-healthy.ts";
 import { authorityOf } from "./authority.ts";
-import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
 import { decideRestart, type DueRestart, type RestartDecision } from "./apply/restart-decision.ts";
+import { beforeRestart } from "./apply/process-watch.ts";
 import { runRestart, type RestartIncident, type RestartIncidentDependencies } from "./apply/restart-incident.ts";
 import { rollBack } from "./apply/roll-back.ts";
-import { DriverError, incarnationOf, startOf, type NodeStart } from "./drivers/driver.ts";
+import { incarnationOf } from "./drivers/driver.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import { isUselessToNode } from "./observe/config-problem.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { ConditionReport } from "../tell/condition.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
-import { tiesOf } from "./state/config-ties.ts";
 import type { HeldState } from "./state/upkeep-state.ts";
+import { hasReadAlready, isAsBeforeDrift } from "./read-already.ts";
+import { refusedEdit } from "./refused-edit.ts";
 import { hung } from "./hung.ts";
 import { unwell } from "./unwell.ts";
-
-/** Kubernetes tells a container's start in whole seconds. */
-const startPrecisionMs = 1_000;
 
 /** Begins a restart if one is due and may be, and says why not otherwise. The restart goes on beside later passes. */
 export async function applyRestart(
@@ -29,6 +27,7 @@ export async function applyRestart(
   const { settings, state, clock, board, metrics, budget } = parts;
   await recognizeMade(memory, parts);
   const due = await dueRestart(planned, memory, parts);
+  if (due?.cause === "configuration" && (await hasReadAlready(reading, memory, parts))) return { wakeInMs: 1 };
   const decision = decideRestart(
     {
       due,
@@ -50,8 +49,12 @@ export async function applyRestart(
     parts,
   );
   metrics.restartsInLastHour(budget.used());
-  if (decision.go && decision.due.cause === "configuration" && (await hasReadAlready(reading, memory, parts))) {
-    return { wakeInMs: 1 };
+  if (decision.go && decision.due.cause === "configuration" && reading.ok) {
+    const refusal = await refusedEdit(reading, memory, parts);
+    if (refusal !== undefined) {
+      board.set(editRefused(refusal, parts));
+      return {};
+    }
   }
   if (decision.go) begin(decision.due, desired, memory, parts);
   board.set(restartSettled(decision));
@@ -64,49 +67,6 @@ export async function applyRestart(
  */
 function isRepeatedDrift(reading: ConfigReading, memory: UpkeepMemory, parts: UpkeepParts): boolean {
   return parts.rate.repeated() && isAsBeforeDrift(reading, memory, parts);
-}
-
-/** Whether node.conf means again what the node had read before somebody changed it. */
-function isAsBeforeDrift(
-  reading: ConfigReading,
-  { nodeHad }: UpkeepMemory,
-  { state, observer }: Pick<UpkeepParts, "state" | "observer">,
-): boolean {
-  if (!reading.ok || nodeHad === undefined || state.nodeHas.get() !== "unknown") return false;
-  return isSameMeaning(nodeHad.meaning, meaningOf(reading.document), observer.version().version);
-}
-
-/**
- * Whether the node has read what stands there, or will, so that a restart would be for nothing: as far as the driver can tell, it
- * started after node.conf last changed, does not run yet, or has run since before a drift that was corrected.
- */
-async function hasReadAlready(
-  reading: ConfigReading,
-  memory: UpkeepMemory,
-  { driver, state, signal, events, observer, place }: UpkeepParts,
-): Promise<boolean> {
-  if (!reading.ok || driver?.startedAt === undefined) return false;
-  let started: NodeStart;
-  try {
-    started = await driver.startedAt(signal);
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    // The restart itself will say that the driver does not reach the node.
-    return false;
-  }
-  const { configPath } = place.layout();
-  const meaning = meaningOf(reading.document);
-  const { nodeHad } = memory;
-  const isAsBefore = isAsBeforeDrift(reading, memory, { state, observer });
-  const isEarlier =
-    isAsBefore && nodeHad !== undefined && typeof started === "number" && started + startPrecisionMs < nodeHad.untilMs;
-  const isLater = typeof started === "number" && started > reading.changedAtMs;
-  if (started !== "not-running" && !isLater && !isEarlier) return false;
-  state.nodeHas.set(meaning);
-  state.nodeTies.set(tiesOf(reading.document, configPath));
-  const why = isEarlier ? "has run since before the drift" : "starts, or has started, with the corrected node.conf";
-  events.add("restart", `No restart is needed: the node ${why}.`);
-  return true;
 }
 
 /**
@@ -163,7 +123,6 @@ function begin(due: DueRestart, desired: HeldState, memory: UpkeepMemory, parts:
     signal: parts.signal,
   };
   parts.metrics.restarted(due.cause);
-  const startedAt = (signal: AbortSignal) => startOf(driver, signal);
   const waitsFor = (stage: string) => {
     memory.restartStage = stage;
     parts.wake();
@@ -173,9 +132,9 @@ function begin(due: DueRestart, desired: HeldState, memory: UpkeepMemory, parts:
     lock: place.lock(),
     driver,
     look: health.look,
-    startedAt,
+    beforeRestart: () => beforeRestart(driver),
     waitsFor,
-    rememberHealthy: (bytes: Uint8Array) => keepHealthy(bytes, parts),
+    rememberHealthy: (bytes: Uint8Array) => rememberProved(bytes, memory, parts),
   };
   memory.restart = restartOrGoBack(incident, dependencies)
     .catch((error: unknown) => log.error({ err: error }, "the restart of the node failed"))
@@ -192,9 +151,27 @@ function begin(due: DueRestart, desired: HeldState, memory: UpkeepMemory, parts:
     .catch((error: unknown) => log.error({ err: error }, "asking node_cli after a restart failed"));
 }
 
+/** Remembers what a restart was proved with. */
+async function rememberProved(bytes: Uint8Array, memory: UpkeepMemory, parts: UpkeepParts): Promise<void> {
+  const isKept = await keepHealthy(bytes, "advanced", parts);
+  memory.kept = undefined;
+  if (isKept) return;
+  const message =
+    "The healthy configuration could not be kept: a roll-back would restore an earlier one. Make upkeep.stateDirectory writable.";
+  parts.events.add("restart", message);
+}
+
 async function restartOrGoBack(incident: RestartIncident, dependencies: RestartIncidentDependencies): Promise<void> {
   const { failure } = await runRestart(incident, dependencies);
   if (failure !== undefined) await rollBack(incident, failure, dependencies);
+}
+
+function editRefused(refusal: string, { settings }: UpkeepParts): ConditionReport {
+  const byHand = settings.restart.driver === "ops" ? "`ops stop --force`, then `ops start`" : "by its own tool";
+  const message =
+    `node.conf was changed, and the node would not start with it: ${refusal}. The node runs on with what it has read. ` +
+    `Correct node.conf; if you know better, restart the node by hand (${byHand}).`;
+  return { type: "RestartSettled", status: "False", reason: "EditRefused", message };
 }
 
 function restartSettled(decision: RestartDecision): ConditionReport {

@@ -4,6 +4,7 @@ import type { ConfigReading } from "./observe/config-file.ts";
 import { isUselessToNode, type ConfigProblemReason } from "./observe/config-problem.ts";
 import { writeConfig } from "./apply/config-writer.ts";
 import { restorable } from "./apply/restorable.ts";
+import { hasHeld } from "./clock-then.ts";
 import { authorityOf } from "./authority.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
@@ -49,7 +50,9 @@ export async function judgeConfig(
     board.set({ ...said, message: `${message} ${stays}` });
     return { again: false };
   }
-  const standsForMs = Math.max(nowMs - memory.contentSinceMs, clock.wallMs() - (reading.changedAtMs ?? Infinity));
+  const seenForMs = nowMs - memory.contentSinceMs;
+  const changedAgoMs = hasHeld(parts.clockThen, clock) ? clock.wallMs() - (reading.changedAtMs ?? Infinity) : 0;
+  const standsForMs = Math.max(seenForMs, changedAgoMs);
   const waitMs = isOwedStart ? 0 : settings.upkeep.restoreAfterMs - standsForMs;
   const at = new Date(clock.wallMs() + Math.max(0, waitMs)).toISOString();
   const then = `The last good one stays in force, and is written back at ${at} unless the file changes before.`;

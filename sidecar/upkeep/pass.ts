@@ -5,15 +5,18 @@ import { desiredHash, desiredState } from "./desired-state.ts";
 import { tidyBesideConfig } from "./apply/config-writer.ts";
 import { judgeConfig } from "./judge-config.ts";
 import { authorityOf } from "./authority.ts";
+import { keepBeforeEdit } from "./keep-before-edit.ts";
 import { keepIdentity } from "./keep-identity.ts";
 import { liftHold } from "./lift-hold.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import { dataPathOf } from "./observe/data-path.ts";
 import { plan } from "./plan/plan.ts";
 import { isRightForSomeVersion } from "./plan/right-for-some-version.ts";
+import { rememberRunning } from "./remember-running.ts";
 import { showPlan } from "./shown-plan.ts";
 import type { PassWatch } from "./pass-watch.ts";
 import { tellAdopted } from "./tell-adopted.ts";
+import { tellRollBack } from "./tell-roll-back.ts";
 import { tellState } from "./tell-state.ts";
 import { tellVersion } from "./tell-version.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
@@ -56,6 +59,7 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: Pass
     throw new NothingSeen(`${configPath} can't be looked at, because its file system hangs`);
   }
   if (!memory.passed && acted) await tidy(parts);
+  await keepBeforeEdit(reading, memory, parts);
   if (judged.again) return { wakeInMs: 1 };
   const document = reading.ok ? reading.document : undefined;
   memory.document = document ?? memory.document;
@@ -70,6 +74,10 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: Pass
   const planned = plan({ document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() }, desired);
   const means = { prunes: settings.prune.enabled && parts.nodeCli !== undefined, restarts: parts.driver !== undefined };
   tellAdopted(showPlan(planned, pruneInfo, means), memory, parts);
+  memory.step = `remembering what the node runs with in ${state.directory}`;
+  // Before anything is changed: what the node runs with now is what there is to go back to.
+  await rememberRunning(reading, memory, parts);
+  await tellRollBack(memory, parts);
   // Asked once a pass: what was adopted in the middle of one is done in the next.
   const acts = acted && state.hold.get() === undefined && state.store.failure() === undefined;
   memory.step = `writing ${configPath}`;

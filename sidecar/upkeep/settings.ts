@@ -169,6 +169,16 @@ export const restartSection = section({
       "How long a node that has answered since its start may give no answer before the docker or kubernetes driver restarts it; 0: never",
     )
     .meta({ expected: "milliseconds, a whole number from 0 to 86400000" }),
+  checkCommand: z
+    .array(z.string().min(1))
+    .min(1)
+    .max(32)
+    .optional()
+    .describe(
+      "Command that ends with status 0 if the node can start with node.conf, run in the bin directory before the node is restarted for a change " +
+        "that somebody else made; default: none, only what gatehouse lint finds speaks against it",
+    )
+    .meta({ expected: 'a command and its arguments as a list, e.g. ["./node","--check","./node.conf"]' }),
   maintenanceCron: cronExpression
     .optional()
     .describe("Cron expression of the maintenance windows' starts; restarts that can wait happen only inside"),

@@ -15,7 +15,7 @@ export async function startingUntil(
   { settings, board, clock, health, driver, signal }: UpkeepParts,
 ): Promise<number | undefined> {
   const silence = noteSilence(memory, { board, clock });
-  const runs = settings.lag.restart && (await driver?.runs?.()) === true;
+  const runs = settings.lag.restart && ((await driver?.processes?.()) ?? []).length > 0;
   if (silence === undefined) {
     memory.processWasSeen = runs;
     return undefined;

@@ -103,7 +103,7 @@ test("a node that answers but stays at its height is rolled back; gatehouse resu
   await until(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle");
   const healthy = await node.config();
-  await writeFile(node.configPath, healthy.replace('"18100"', '"frozen"'));
+  await writeFile(node.configPath, healthy.replace("12345678901234567890", '"frozen"'));
   await upkeep.reason("Unheld", "Held", 20_000);
   const message = await until(
     () => upkeep.board.get("Unheld")?.message ?? "",
@@ -134,7 +134,7 @@ test("a hold outlives the sidecar's own restart, although the node is down and i
     await until(node.starts, (starts) => starts === 2);
     await upkeep.reason("RestartSettled", "Idle");
     const healthy = await node.config();
-    await writeFile(node.configPath, healthy.replace('"18100"', '"crash"'));
+    await writeFile(node.configPath, healthy.replace("12345678901234567890", '"crash"'));
     await until(
       () => upkeep.board.get("Unheld")?.message ?? "",
       (text) => text.includes("it is back."),

@@ -1,6 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../clock.ts";
+import type { ClockThen } from "./clock-then.ts";
 import type { HealthWatch } from "../health/health-watch.ts";
 import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "../tell/charts.ts";
@@ -19,7 +20,7 @@ import type { PruneInfo } from "./observe/prune-info.ts";
 import type { PruneProgress } from "./observe/prune-progress.ts";
 import type { PushWatch } from "./observe/push-watch.ts";
 import type { RestartBudget } from "./state/restart-budget.ts";
-import type { UpkeepState } from "./state/upkeep-state.ts";
+import type { HealthyProof, UpkeepState } from "./state/upkeep-state.ts";
 import type { CommandWords } from "./command-words.ts";
 import type { FilePatience } from "../file-patience.ts";
 import type { Silence } from "./silence.ts";
@@ -52,6 +53,8 @@ export type UpkeepParts = Readonly<{
   /** The commands that change this sidecar, as a person here types them. */
   command: CommandWords;
   clock: Clock;
+  /** Both clocks when the upkeep began. */
+  clockThen: ClockThen;
   log: Logger;
   /** Aborts when the sidecar stops. */
   signal: AbortSignal;
@@ -80,6 +83,16 @@ export type UpkeepMemory = {
   goodHash: string | undefined;
   /** What the last correction of node.conf changed, in words. */
   corrected: readonly string[];
+  /** What is remembered to go back to; looked up when absent. `failedUntilMs` (monotonic): it could not be kept, and is tried again then. */
+  kept: Readonly<{ hash?: string; proof?: HealthyProof; failedUntilMs?: number }> | undefined;
+  /** What node.conf held when it could last be used. */
+  stood: Readonly<{ contentHash: string; bytes: Uint8Array }> | undefined;
+  /** The content in force, and the height at which it was first seen so. */
+  advancing: Readonly<{ contentHash: string; height: number | undefined }> | undefined;
+  /** When it was last asked (monotonic) since when the node runs, for a content and a start that was seen. */
+  startAsked: Readonly<{ contentHash: string; beganAfterMs: number | undefined; atMs: number }> | undefined;
+  /** What `restart.checkCommand` said of a content. */
+  checked: Readonly<{ contentHash: string; refusal: string | undefined }> | undefined;
   /** PruneInfo on which auto-pruning was last switched on, so that each is acted on once. */
   prunedOn: PruneInfo | undefined;
   /** Since when the node has been unwell (monotonic). */

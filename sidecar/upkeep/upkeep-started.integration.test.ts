@@ -79,3 +79,18 @@ test.each([
   await upkeep.reason("RestartSettled", "Idle");
   expect(engine.restarts()).toBe(started.restarts);
 });
+
+test("without a driver, a change by hand counts as read once the node was restarted by hand", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" });
+  await upkeep.reason("RestartSettled", "NoDriver");
+  await node.stop();
+  await node.start();
+  await upkeep.reason("RestartSettled", "Idle");
+  await writeFile(node.configPath, (await node.config()).replace('"18100"', '"18101"'));
+  await upkeep.reason("RestartSettled", "NoDriver");
+  await node.stop();
+  await node.start();
+  await upkeep.reason("RestartSettled", "Idle");
+});

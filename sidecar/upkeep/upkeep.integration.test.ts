@@ -26,7 +26,7 @@ test("a node that does not come back gets its last healthy configuration, and a 
   await until(node.starts, (starts) => starts === 2);
   await upkeep.reason("RestartSettled", "Idle");
   const healthy = await node.config();
-  await writeFile(node.configPath, healthy.replace('"18100"', '"crash"'));
+  await writeFile(node.configPath, healthy.replace("12345678901234567890", '"crash"'));
   await upkeep.reason("Unheld", "Held", 20_000);
   await until(node.config, (text) => text === healthy);
   const held = await until(

@@ -3,6 +3,7 @@ import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import { bootTime } from "../boot-time.ts";
 import { authorityOf } from "./authority.ts";
+import { clockNow } from "./clock-then.ts";
 import { commandWords } from "./command-words.ts";
 import { upkeepControl, type UpkeepControl } from "./control/upkeep-control.ts";
 import type { Clock } from "../clock.ts";
@@ -87,6 +88,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const mayAct = () => authorityOf(settings.upkeep.mode, state) === "acts" && state.hold.get() === undefined;
   const parts: UpkeepParts = {
     ...dependencies,
+    clockThen: clockNow(clock),
     settings,
     place,
     statePatience: filePatience(
@@ -173,6 +175,11 @@ function emptyMemory(): UpkeepMemory {
     chartedPruneInfo: undefined,
     goodHash: undefined,
     corrected: [],
+    kept: undefined,
+    stood: undefined,
+    advancing: undefined,
+    startAsked: undefined,
+    checked: undefined,
     prunedOn: undefined,
     unwellSinceMs: undefined,
     silence: undefined,

@@ -24,6 +24,8 @@ const service = (name: string) => `
 /** Prints where it runs and what it was told. */
 const nodeCli =
   '#!/bin/sh\n[ "$1" = fail ] && { echo "no such command: fail" >&2; exit 3; }\necho "$PWD $(hostname) $*"\n';
+/** Whether the node runs is not asked here. */
+const asks = { ps: [], psTimeoutMs: 10_000 };
 const file = `services:${service("node")}${service("other")}\n`;
 
 describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason(found)}${noCompose}`, () => {
@@ -39,12 +41,14 @@ describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason
       );
       const before = [await started("node"), await started("other")];
       const directory = () => project.directory;
-      await composeDriver({ command: [...command, "restart", "node"], directory, timeoutMs: 60_000 }).restart(signal);
+      await composeDriver({ command: [...command, "restart", "node"], directory, timeoutMs: 60_000, ...asks }).restart(
+        signal,
+      );
       expect(Date.parse(await started("node"))).toBeGreaterThan(Date.parse(before[0] ?? ""));
       expect(await started("other")).toBe(before[1]);
       expect(await project.logs("node")).toMatch(/^up\nstopping/);
 
-      await composeDriver({ command: [...command, "restart"], directory, timeoutMs: 60_000 }).restart(signal);
+      await composeDriver({ command: [...command, "restart"], directory, timeoutMs: 60_000, ...asks }).restart(signal);
       expect(Date.parse(await started("other"))).toBeGreaterThan(Date.parse(before[1] ?? ""));
     },
   );
@@ -54,7 +58,7 @@ describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason
     async (command) => {
       await using project = await startComposeProject(command, file);
       const words = (directory: string, args: readonly string[], timeoutMs = 60_000) =>
-        composeDriver({ command: [...command, ...args], directory: () => directory, timeoutMs })
+        composeDriver({ command: [...command, ...args], directory: () => directory, timeoutMs, ...asks })
           .restart(signal)
           .then(
             () => "no error",

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
@@ -135,4 +135,100 @@ test("a writer that ends in the middle of node.conf while the node is restarted:
   expect(upkeep.events.list().map(({ message }) => message)).toContain(
     "node.conf became unusable while the node was restarted: what it was to start with is put back.",
   );
+});
+
+/** A configuration that lint has nothing against, and that the node does not start with. */
+const bad = (text: string) => text.replace('"mygrid_conf": {', '"mygrid_conf": "a text", "was": {');
+
+test("a hand edit that the node can't start with: it gets back what it ran with, although no sidecar had ever restarted it", async () => {
+  const { node, good } = await desiredNode();
+  await using _ = node;
+  // State that knows nothing, as at the first contact.
+  await using upkeep = await runUpkeep(node, { ...patient, GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500" });
+  const kept = await upkeep.reason("RollBackReady", "Kept", 20_000);
+  expect(kept.message).toBe(
+    `A restart that fails is rolled back to what the node advanced with, ${join(upkeep.stateDirectory, "healthy.conf")}.`,
+  );
+  expect(upkeep.events.list().filter(({ kind }) => kind === "restart")).toEqual([]);
+  await writeFile(node.configPath, bad(good));
+  await until(
+    () => upkeep.board.get("Unheld")?.message ?? "",
+    (message) => message.includes("After one more restart it is back."),
+    50_000,
+  );
+  expect(await readFile(node.configPath, "utf8")).toBe(good);
+  await upkeep.reason("RpcAnswering", "Answering");
+});
+
+test("a hand edit that only moves the data or a key elsewhere is gone back from as well", async () => {
+  const { node, stateDirectory, good } = await desiredNode();
+  await using _ = node;
+  await using upkeep = await runUpkeep(node, patient, { stateDirectory });
+  await upkeep.reason("RestartSettled", "Idle");
+  const elsewhere = bad(good).replace(/"storage_data_path": "[^"]*"/, '"storage_data_path": "../elsewhere"');
+  await writeFile(node.configPath, elsewhere);
+  await until(
+    () => upkeep.board.get("Unheld")?.message ?? "",
+    (message) => message.includes("After one more restart it is back."),
+    50_000,
+  );
+  expect(await readFile(node.configPath, "utf8")).toBe(good);
+});
+
+test("what was edited after the node's start is not taken for what it runs with, and what stood there before is kept", async () => {
+  const { node, good } = await desiredNode();
+  await using _ = node;
+  await writeFile(node.configPath, another(good));
+  await using upkeep = await runUpkeep(node, { ...patient, GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" });
+  const { message } = await upkeep.reason("RollBackReady", "Assumed");
+  expect(message).toContain("Whether the node had started with it can't be told: it changed after the node's start");
+  await node.restart();
+  await upkeep.reason("RollBackReady", "Kept", 40_000);
+  const edited = another(another(good));
+  await writeFile(node.configPath, edited);
+  await restarted(upkeep, 1);
+  const versions = join(upkeep.stateDirectory, "versions");
+  const texts = await Promise.all((await readdir(versions)).map((name) => readFile(join(versions, name), "utf8")));
+  expect(texts).toContain(another(good));
+});
+
+test.each([
+  [
+    "lint refuses",
+    (text: string) => text.replace(/"http_port": "(\d+)"/, '"http_port": "$1x"'),
+    /node\.conf:\d+:\d+ chain\.startup_config\.init_config\.http_port is "\d+x"; expected a port from 1 to 65535 as a string\. To mend it, write the port as a string, e\.g\. "18100"\./,
+  ],
+  [
+    "names a key file that is not there",
+    (text: string) => text.replace(/"domain_key_path": "([^"]*)"/, '"domain_key_path": "$1.typo"'),
+    /chain\.secret_config\.domain_key_path: there is no file \S+\.typo\. Correct the path, or put the file there\./,
+  ],
+])("a hand edit that %s does not take the node down", async (_, edit, words) => {
+  const { node, good } = await desiredNode();
+  await using _node = node;
+  await using upkeep = await runUpkeep(node, patient);
+  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await writeFile(node.configPath, edit(good));
+  const { message } = await upkeep.reason("RestartSettled", "EditRefused");
+  expect(message).toMatch(words);
+  expect(message).toContain("The node runs on with what it has read. Correct node.conf;");
+  expect(upkeep.board.get("RpcAnswering")?.reason).toBe("Answering");
+  await writeFile(node.configPath, good);
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(upkeep.events.list().filter(({ kind }) => kind === "restart")).toEqual([]);
+});
+
+test("a change that restart.checkCommand refuses is not restarted for", async () => {
+  const { node, good } = await desiredNode();
+  await using _ = node;
+  await using upkeep = await runUpkeep(node, {
+    ...patient,
+    GATEHOUSE_SIDECAR_RESTART_CHECK_COMMAND: JSON.stringify(["sh", "-c", "! grep -n 'a text' node.conf >&2"]),
+  });
+  await upkeep.reason("RestartSettled", "Idle");
+  await writeFile(node.configPath, bad(good));
+  const { message } = await upkeep.reason("RestartSettled", "EditRefused");
+  expect(message).toMatch(/restart\.checkCommand refuses it: sh exited with status 1: \d+:.*a text/);
+  expect(upkeep.board.get("RpcAnswering")?.reason).toBe("Answering");
 });

@@ -10,6 +10,8 @@ type ConfigSlot = "healthy" | "last-good";
 export type ConfigVersions = Readonly<{
   /** Keeps a content, unless it is the newest already; the oldest beyond five go. Returns the path of the kept file. */
   keep: (bytes: Uint8Array) => Promise<string>;
+  /** The content that was kept last. */
+  newest: () => Promise<Uint8Array | undefined>;
   remember: (slot: ConfigSlot, bytes: Uint8Array) => Promise<void>;
   recall: (slot: ConfigSlot) => Promise<Uint8Array | undefined>;
   /** Removes what a kill in the middle of keeping or remembering left. */
@@ -26,7 +28,7 @@ export function configVersions(directory: string): ConfigVersions {
   return {
     keep: async (bytes) => {
       await mkdir(versions, { recursive: true, mode: 0o700 });
-      const names = (await readdir(versions)).filter((name) => /^\d{8}-[0-9a-f]{12}\.conf$/.test(name)).sort();
+      const names = await namesIn(versions);
       const hash = contentHashOf(bytes).slice(0, 12);
       const newest = names.at(-1);
       if (newest?.endsWith(`-${hash}.conf`)) return join(versions, newest);
@@ -35,6 +37,10 @@ export function configVersions(directory: string): ConfigVersions {
       await replaceFile(path, bytes, { mode: 0o600 });
       for (const name of names.slice(0, Math.max(0, names.length + 1 - versionsKept))) await rm(join(versions, name));
       return path;
+    },
+    newest: async () => {
+      const name = (await namesIn(versions)).at(-1);
+      return name === undefined ? undefined : readFile(join(versions, name));
     },
     remember: async (slot, bytes) => {
       await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -52,4 +58,13 @@ export function configVersions(directory: string): ConfigVersions {
       }
     },
   };
+}
+
+/** The kept versions, the oldest first. */
+async function namesIn(versions: string): Promise<readonly string[]> {
+  const names = await readdir(versions).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  return names.filter((name) => /^\d{8}-[0-9a-f]{12}\.conf$/.test(name)).sort();
 }

@@ -1,5 +1,11 @@
 import { pause } from "../../poll.ts";
-import type { NodeStart } from "../drivers/driver.ts";
+import { startOf, type NodeDriver, type NodeStart } from "../drivers/driver.ts";
+
+/** What a look at the node's process tells. */
+export type ProcessLook = NodeStart | "running";
+
+/** Looks at the process that was started. */
+export type LookAtProcess = (signal: AbortSignal) => Promise<ProcessLook>;
 
 /** How the node's process is watched after a restart. */
 type ProcessWatchOptions = Readonly<{
@@ -24,21 +30,20 @@ const precisionMs = 1_000;
  * Looks again and again at when the node's process started: one that has run, and then does not or is another, has ended. Where
  * the driver can't tell, or sees none yet (a pod that waits for its machine), nothing is known.
  */
-export function watchProcess(
-  startedAt: ((signal: AbortSignal) => Promise<NodeStart>) | undefined,
-  { hasRun, signal }: ProcessWatchOptions,
-): ProcessWatch {
+export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal }: ProcessWatchOptions): ProcessWatch {
   const closing = new AbortController();
   const until = AbortSignal.any([signal, closing.signal]);
   let firstStartMs: number | undefined;
+  let wasSeen = hasRun;
   let hasEnded = false;
-  const see = (start: NodeStart) => {
-    if (start === "not-running") hasEnded = hasRun || firstStartMs !== undefined;
+  const see = (start: ProcessLook) => {
+    if (start === "not-running") hasEnded = wasSeen;
+    else if (start !== "unknown") wasSeen = true;
     if (typeof start !== "number") return;
     firstStartMs ??= start;
     hasEnded = start > firstStartMs + precisionMs;
   };
-  const looks = async (ask: (signal: AbortSignal) => Promise<NodeStart>) => {
+  const looks = async (ask: LookAtProcess) => {
     while (!until.aborted) {
       const start = await ask(until);
       if (until.aborted) return;
@@ -47,7 +52,7 @@ export function watchProcess(
       await pause(lookIntervalMs, until);
     }
   };
-  const done = startedAt === undefined ? Promise.resolve() : looks(startedAt);
+  const done = lookAt === undefined ? Promise.resolve() : looks(lookAt);
   // What fails is thrown to the owner when it disposes of the watch, not to nobody meanwhile.
   done.catch(() => undefined);
   return {
@@ -56,5 +61,34 @@ export function watchProcess(
       closing.abort();
       await done;
     },
+  };
+}
+
+/**
+ * Gets ready, before a restart, to look at the process that it starts: by when it started, where the driver tells that; by what its supervisor says;
+ * or by the processes that appear with the restart. A shell that somebody has open in the node's directory was there before, and is not the node.
+ * Undefined where the driver sees nothing.
+ */
+export async function beforeRestart(driver: NodeDriver): Promise<LookAtProcess | undefined> {
+  const { startedAt, runs, processes } = driver;
+  if (startedAt !== undefined) return (signal) => startOf(driver, signal);
+  if (runs !== undefined) {
+    return async (signal) => {
+      const isRunning = await runs(signal);
+      return isRunning === "unknown" ? isRunning : isRunning ? "running" : "not-running";
+    };
+  }
+  return processes === undefined ? undefined : appearing(processes, await processes());
+}
+
+function appearing(processes: NonNullable<NodeDriver["processes"]>, before: readonly number[]): LookAtProcess {
+  let areVisible = false;
+  return async () => {
+    const now = await processes();
+    const appeared = now.some((pid) => !before.includes(pid));
+    // Where the old one was seen to go, or a new one to come, that none is there now means that it has ended.
+    areVisible ||= appeared || before.some((pid) => !now.includes(pid));
+    if (appeared) return "running";
+    return areVisible ? "not-running" : "unknown";
   };
 }

@@ -173,7 +173,7 @@ async function slowStart(
     clock: systemClock,
     look,
     lastPush: undefined,
-    startedAt: startedAt && (async () => startedAt()),
+    beforeRestart: startedAt && (async () => async () => startedAt()),
     waitsFor: (stage) => stages.push(stage),
   });
   return { verification, stages, tookMs: systemClock.monotonicMs() - beganMs };

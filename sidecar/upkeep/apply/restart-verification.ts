@@ -1,10 +1,10 @@
 import type { Clock } from "../../clock.ts";
 import { pause } from "../../poll.ts";
 import type { NodeHealth } from "../../health/node-health.ts";
-import type { NodeStart, RestartReport } from "../drivers/driver.ts";
+import type { RestartReport } from "../drivers/driver.ts";
 import type { PushLook } from "../observe/push-watch.ts";
 import { heightProgress, type HeightProgress } from "./height-progress.ts";
-import { watchProcess } from "./process-watch.ts";
+import { watchProcess, type LookAtProcess } from "./process-watch.ts";
 
 /** Whether a node came back. */
 export type Verification = Readonly<{ ok: true; tookMs: number } | { ok: false; message: string }>;
@@ -27,8 +27,8 @@ export type VerificationDependencies = Readonly<{
   look: (signal: AbortSignal) => Promise<NodeHealth>;
   /** Asks for the node's last push; undefined when metrics are not checked. */
   lastPush: ((signal: AbortSignal) => Promise<PushLook>) | undefined;
-  /** When the node's process started, where the driver can tell. */
-  startedAt?: ((signal: AbortSignal) => Promise<NodeStart>) | undefined;
+  /** Gets ready to look at the node's process, called before the restart; undefined where the driver can't. */
+  beforeRestart?: (() => Promise<LookAtProcess | undefined>) | undefined;
   /** Is told what is waited for and until when, at each change of it. */
   waitsFor?: ((stage: string) => void) | undefined;
 }>;
@@ -53,6 +53,7 @@ export async function restartAndVerify(
 ): Promise<Verification> {
   const { clock, look, lastPush } = dependencies;
   const beganMs = clock.monotonicMs();
+  const lookAt = await dependencies.beforeRestart?.();
   const pushBefore = await lastPush?.(options.signal);
   const progress = heightProgress(clock);
   progress.see(await look(options.signal));
@@ -62,7 +63,7 @@ export async function restartAndVerify(
     const { complaint } = await restart();
     const said = complaint === undefined ? "" : ` (the restart command said: ${complaint})`;
     progress.restarted();
-    const within = await awaitHeight(progress, options, dependencies);
+    const within = await awaitHeight(progress, lookAt, options, dependencies);
     if (!progress.advanced() && !progress.restsAsBefore()) {
       return { ok: false, message: `${progress.describe()} ${within}${said}` };
     }
@@ -86,11 +87,12 @@ export async function restartAndVerify(
  */
 async function awaitHeight(
   progress: HeightProgress,
+  lookAt: LookAtProcess | undefined,
   { answersWithinMs, healthyWithinMs, isMade, signal }: VerificationOptions,
-  { clock, startedAt, waitsFor }: VerificationDependencies,
+  { clock, waitsFor }: VerificationDependencies,
 ): Promise<string> {
   const doneMs = clock.monotonicMs();
-  await using process = watchProcess(startedAt, { hasRun: !isMade, signal });
+  await using process = watchProcess(lookAt, { hasRun: !isMade, signal });
   const stage = () => {
     const answeredMs = progress.answeredAtMs();
     if (answeredMs !== undefined) {

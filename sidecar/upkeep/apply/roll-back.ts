@@ -1,3 +1,4 @@
+import { recallHealthy } from "../keep-healthy.ts";
 import { contentHashOf, readConfigFile } from "../observe/config-file.ts";
 import { meaningOf } from "../plan/config-meaning.ts";
 import { writeConfig } from "./config-writer.ts";
@@ -58,8 +59,8 @@ async function restoreHealthy(
   ran: string | undefined,
   dependencies: RestartIncidentDependencies,
 ): Promise<string> {
-  const { versions, state } = dependencies;
-  const healthy = await versions.recall("healthy");
+  const { state } = dependencies;
+  const healthy = await recallHealthy(dependencies);
   if (healthy === undefined) return "There is no earlier configuration to go back to.";
   const now = await readConfigFile(configPath, configLimitBytes);
   if (now.contentHash === contentHashOf(healthy)) return "Its configuration is the one that it was last healthy with.";

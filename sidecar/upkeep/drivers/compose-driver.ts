@@ -1,14 +1,31 @@
+import { z } from "zod";
 import { runProcess } from "../bounded-process.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
-/** The command that restarts a compose deployment, and where its file is. */
-export type ComposeDriverOptions = Readonly<{ command: readonly string[]; directory: () => string; timeoutMs: number }>;
+/** The commands of a compose deployment, and where its file is. */
+export type ComposeDriverOptions = Readonly<{
+  command: readonly string[];
+  /** Lists containers as JSON; the service is appended. */
+  ps: readonly string[];
+  /** Absent: whether the node runs is not asked. */
+  service?: string | undefined;
+  directory: () => string;
+  timeoutMs: number;
+  psTimeoutMs: number;
+}>;
 
-/** Output of the command that is kept for a message. */
+/** Output of a command that is kept for a message, or read. */
 const outputLimitBytes = 1_048_576;
 
+/** One container of `docker compose ps --format json`. */
+const listed = z.object({ State: z.string() });
+
+/** States of a container whose process is there, or soon will be for the first time. */
+const alive: ReadonlySet<string> = new Set(["running", "paused", "created"]);
+
 /** Restarts a container deployment with `docker compose restart` (specification, "Node command line"). */
-export function composeDriver({ command, directory, timeoutMs }: ComposeDriverOptions): NodeDriver {
+export function composeDriver(options: ComposeDriverOptions): NodeDriver {
+  const { command, directory, timeoutMs } = options;
   return {
     name: "compose",
     restart: async (signal) => {
@@ -26,5 +43,38 @@ export function composeDriver({ command, directory, timeoutMs }: ComposeDriverOp
       const what = `(compose.command ${JSON.stringify(command)} in compose.directory ${where})`;
       throw new DriverError(`${result.message} ${what}`);
     },
+    runs: (signal) => runs(options, signal),
   };
+}
+
+/** Whether a container of the service is alive; `unknown` where compose does not say. */
+async function runs(
+  { ps, service, directory, psTimeoutMs }: ComposeDriverOptions,
+  signal: AbortSignal,
+): Promise<boolean | "unknown"> {
+  if (service === undefined) return "unknown";
+  const [file = "", ...args] = ps;
+  const result = await runProcess({
+    command: [file, ...args, service],
+    directory: directory(),
+    timeoutMs: psTimeoutMs,
+    outputLimitBytes,
+    signal,
+  });
+  const containers = result.ok ? readContainers(result.output) : undefined;
+  if (containers === undefined) return "unknown";
+  return containers.some(({ State }) => alive.has(State));
+}
+
+/** Reads one array, as compose printed until 2.20, or a line for each container; undefined for anything else, and for none. */
+function readContainers(output: string): readonly z.output<typeof listed>[] | undefined {
+  const text = output.trim();
+  try {
+    const parts: unknown[] = text.startsWith("[") ? JSON.parse(text) : text.split("\n").map((line) => JSON.parse(line));
+    const containers = z.array(listed).min(1).safeParse(parts);
+    return containers.success ? containers.data : undefined;
+  } catch {
+    // Not JSON: the caller does without.
+    return undefined;
+  }
 }

@@ -17,8 +17,10 @@ export type NodeDriver = Readonly<{
   restart: (signal: AbortSignal, stopping?: AbortSignal) => Promise<RestartReport>;
   /** When the node's process started (wall clock), as far as the driver can tell. */
   startedAt?: (signal: AbortSignal) => Promise<NodeStart>;
-  /** Whether a process of the node is seen now; false, too, where it is hidden from the sidecar. */
-  runs?: () => Promise<boolean>;
+  /** Processes that may be the node's, as far as they are seen: none, too, where they are hidden from the sidecar. */
+  processes?: () => Promise<readonly number[]>;
+  /** Whether the node runs now, where its supervisor tells that and nothing more. */
+  runs?: (signal: AbortSignal) => Promise<boolean | "unknown">;
   /** What is another after each restart, so that a sidecar that was ended with the node can tell whether it came about. */
   incarnation?: (signal: AbortSignal) => Promise<string | undefined>;
 }>;

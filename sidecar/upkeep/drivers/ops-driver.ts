@@ -1,5 +1,5 @@
 import { runProcess, type ProcessResult } from "../bounded-process.ts";
-import { hasProcessIn } from "./processes-in.ts";
+import { processesIn } from "./processes-in.ts";
 import { DriverError, StartFailed, type NodeDriver, type RestartReport } from "./driver.ts";
 
 /** Commands of a binary deployment, run in the bin directory. */
@@ -20,7 +20,7 @@ export function opsDriver(options: OpsDriverOptions, binDirectory: () => string)
   };
   return {
     name: "ops",
-    runs: () => hasProcessIn(binDirectory()),
+    processes: () => processesIn(binDirectory()),
     restart: async (signal) => {
       const stopped = await run(options.stop, signal);
       const started = await run(options.start, signal);

@@ -30,7 +30,12 @@ export function selectDriver(
     case "ops":
       return opsDriver({ ...settings.ops, timeoutMs }, () => layout().binDirectory);
     case "compose":
-      return composeDriver({ ...settings.compose, directory: composeDirectory(settings, layout), timeoutMs });
+      return composeDriver({
+        ...settings.compose,
+        directory: composeDirectory(settings, layout),
+        timeoutMs,
+        psTimeoutMs: settings.nodeCli.timeoutMs,
+      });
     case "docker": {
       const container = needed("docker.container", settings.docker.container);
       const engine = resources.use(dockerEngine({ ...settings.docker, timeoutMs }));

@@ -29,6 +29,11 @@ export const composeSection = section({
   exec: command('["docker","compose","exec"]')
     .default(["docker", "compose", "exec"])
     .describe("Command that runs a program in a service; node_cli is run by it inside the node's container"),
+  ps: command('["docker","compose","ps","--all","--format","json"]')
+    .default(["docker", "compose", "ps", "--all", "--format", "json"])
+    .describe(
+      "Command that lists containers as JSON, whose last argument is the service; it tells whether the node's process has ended",
+    ),
   service: name
     .optional()
     .describe("The node's service in the compose file; running node_cli inside its container needs it"),

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { pause } from "../../poll.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
+import { processStart } from "./process-start.ts";
 
 /** Which process is the node. */
 export type SignalDriverOptions = Readonly<{
@@ -43,11 +44,16 @@ export function signalDriver({ processName, timeoutMs }: SignalDriverOptions): N
     startedAt: async () => {
       const others = await processesElsewhere();
       const named = others.filter((process) => isNamed(process, processName));
-      if (named.length > 0) return Math.min(...(await Promise.all(named.map(({ pid }) => startOf(pid)))));
+      if (named.length > 0) return Math.min(...(await Promise.all(named.map(startOrNow))));
       // Of a shared namespace whose containers have all ended, or not begun, only the process that holds it is left.
       return others.length === 1 && others[0]?.pid === namespaceHolder ? "not-running" : "unknown";
     },
   };
+}
+
+/** When a process started; now when it ended meanwhile. */
+async function startOrNow({ pid }: SeenProcess): Promise<number> {
+  return (await processStart(pid)) ?? Date.now();
 }
 
 function terminate(pid: number, name: string): void {
@@ -95,19 +101,7 @@ async function processesElsewhere(): Promise<readonly SeenProcess[]> {
   return found.flat();
 }
 
-/** Clock ticks in a second, in which Linux tells a process's start to programs (`proc_pid_stat(5)`). */
-const ticksPerSecond = 100;
-
-/** When a process started, in wall-clock time; now when it ended meanwhile. */
-async function startOf(pid: number): Promise<number> {
-  const [stat, uptime] = await Promise.all([about(pid, "stat"), readFile("/proc/uptime", "utf8")]);
-  // The second field is a name in parentheses, which may hold anything; the start is the 20th after it.
-  const ticks = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? Number.NaN);
-  const now = Date.now();
-  return Number.isFinite(ticks) ? now - Number(uptime.split(" ")[0]) * 1_000 + (ticks / ticksPerSecond) * 1_000 : now;
-}
-
 /** A file about a process; empty when it ended meanwhile. */
-function about(pid: number, file: "comm" | "cmdline" | "cgroup" | "stat"): Promise<string> {
+function about(pid: number, file: "comm" | "cmdline" | "cgroup"): Promise<string> {
   return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
 }

@@ -35,6 +35,12 @@ export type RestartInFlight = Readonly<{
   ran?: string | undefined;
 }>;
 
+/** How it is known that the node runs well with a content: it advanced after a start with it, or that is only taken to be so. */
+export type HealthyProof = "advanced" | "assumed";
+
+/** What the remembered healthy configuration is, by its hash. */
+type Healthy = Readonly<{ hash: string; proof: HealthyProof; atMs: number }>;
+
 /** Why a failed restart is tried again. */
 type RestartRetry = Readonly<{ reason: string; why: string }>;
 
@@ -62,6 +68,8 @@ export type UpkeepState = Disposable &
      * had not changed since before its start. Absent where that is only taken to be so.
      */
     startedWith: Fact<string>;
+    /** Absent in state of an older version, which remembered only what was proved. */
+    healthy: Fact<Healthy>;
     hold: Fact<Hold>;
     restartInFlight: Fact<RestartInFlight>;
     /** A failed restart that is to be tried again, because the hold that it led to was lifted. */
@@ -105,6 +113,7 @@ export function openUpkeepState(directory: string): UpkeepState {
     adopted: fact(store, "adopted"),
     nodeHas: fact(store, "nodeHas"),
     startedWith: fact(store, "startedWith"),
+    healthy: fact(store, "healthy"),
     hold: fact(store, "hold"),
     restartInFlight: fact(store, "restartInFlight"),
     retry: fact(store, "retry"),

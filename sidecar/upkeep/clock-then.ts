@@ -1,0 +1,18 @@
+import type { Clock } from "../clock.ts";
+
+/** Both clocks at one moment. */
+export type ClockThen = Readonly<{ wallMs: number; monotonicMs: number }>;
+
+/** Reads both clocks. */
+export function clockNow(clock: Clock): ClockThen {
+  return { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
+}
+
+/** What a wall clock may gain or lose and still count as right: time servers slew it. */
+const slewMs = 1_000;
+
+/** Whether the wall clock was not set since: only then can times of files be compared with times of processes. */
+export function hasHeld(then: ClockThen, clock: Clock): boolean {
+  const now = clockNow(clock);
+  return Math.abs(now.wallMs - then.wallMs - (now.monotonicMs - then.monotonicMs)) < slewMs;
+}

@@ -1,0 +1,37 @@
+import { isLoopback } from "#daemon/loopback.ts";
+import { hasHeld } from "./clock-then.ts";
+import { startOf } from "./drivers/driver.ts";
+import { listenerAge } from "./drivers/listening-process.ts";
+import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
+
+/** A process reads its configuration a moment after its start, which is told to some 20 ms only. */
+const precisionMs = 100;
+
+/** How long a driver may take to tell when the node started; a restart may take longer, a look not. */
+const askWithinMs = 3_000;
+
+/**
+ * Whether the running node is known to have begun after node.conf had its content, and so to have read it: because its port was seen closed since;
+ * by its driver (docker, kubernetes); or by the process that listens on the node's port and runs in its bin directory. What the sidecar
+ * has seen itself is told by the monotonic clock; what was before, by the file's and the process's times, unless the wall clock was set
+ * meanwhile.
+ *
+ * @param changedAtMs when the file last changed (wall clock).
+ */
+export async function hasBegunSince(
+  changedAtMs: number,
+  { contentSinceMs }: UpkeepMemory,
+  { settings, driver, health, place, clock, clockThen, signal }: UpkeepParts,
+): Promise<boolean> {
+  const { beganAfterMs } = health.current();
+  if (beganAfterMs !== undefined && beganAfterMs > contentSinceMs) return true;
+  const told = await startOf(driver, AbortSignal.any([signal, AbortSignal.timeout(askWithinMs)]));
+  if (typeof told === "number" && told > changedAtMs) return true;
+  const { hostname, port, protocol } = new URL(settings.node.httpUrl);
+  if (!isLoopback(hostname.replace(/^\[|\]$/g, ""))) return false;
+  const defaultPort = protocol === "https:" ? 443 : 80;
+  const ageMs = await listenerAge(port === "" ? defaultPort : Number(port), place.layout().binDirectory);
+  if (ageMs === undefined) return false;
+  if (clock.monotonicMs() - ageMs > contentSinceMs) return true;
+  return hasHeld(clockThen, clock) && clock.wallMs() - ageMs - precisionMs > changedAtMs;
+}
