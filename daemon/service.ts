@@ -24,7 +24,12 @@ export type ServiceContext = Readonly<{
   signal: AbortSignal;
   /** Where a service may keep what has no other place. */
   userStateDirectory: string;
+  /** Names work that a stop waits for beyond `shutdown.graceMs`, because to cut it off would leave something half done. */
+  finishes: (work: UnfinishedWork) => void;
 }>;
+
+/** Work that has begun and is to end; `withinMs` bounds how long a stop waits for it. */
+export type UnfinishedWork = Readonly<{ what: string; done: Promise<unknown>; withinMs: number }>;
 
 /** What a started service says about itself: its URLs by name, e.g. `{ facilitator: "http://127.0.0.1:3000" }`. */
 export type ServiceReady = Readonly<{ urls: Readonly<Record<string, string>> }>;
@@ -44,7 +49,8 @@ type CommonSettings = Readonly<{
 
 /**
  * Runs a service until it is told to stop, and returns the process's exit status: 0 after a clean stop, 1 when settings are
- * bad, the start fails or takes longer than `start.deadlineMs`, or the stop takes longer than `shutdown.graceMs`. A stop that comes while the service starts does not
+ * bad, the start fails or takes longer than `start.deadlineMs`, or the stop takes longer than `shutdown.graceMs`
+ * and what has to end before. A stop that comes while the service starts does not
  * wait for the start. A parent with an IPC channel is sent `{ type: "ready", urls }` once the service takes requests.
  */
 export async function runService<Schema extends z.ZodObject>(
@@ -61,9 +67,17 @@ export async function runService<Schema extends z.ZodObject>(
     const log = createLog({ service: name, level: logSettings.level, mask });
     const resources = new AsyncDisposableStack();
     const metrics = createMetrics(name);
-    const context = { log, metrics, mask, resources, signal, userStateDirectory: userStateDirectory(process.env) };
+    const unfinished = new Set<UnfinishedWork>();
+    const finishes = (work: UnfinishedWork) => {
+      unfinished.add(work);
+      // Whoever began it tells what failed.
+      void work.done.catch(() => undefined).finally(() => unfinished.delete(work));
+    };
+    const stateHome = userStateDirectory(process.env);
+    const context = { log, metrics, mask, resources, signal, userStateDirectory: stateHome, finishes };
     const startError = await serve(service, settings, context);
-    await within(`stopping ${name}`, shutdown.graceMs, resources.disposeAsync()).catch((error: unknown) => {
+    const stopped = stop(name, { graceMs: shutdown.graceMs, unfinished, resources, log });
+    await stopped.catch((error: unknown) => {
       if (startError === undefined) throw error;
       log.error({ err: error }, "not stopped cleanly");
     });
@@ -74,6 +88,30 @@ export async function runService<Schema extends z.ZodObject>(
     process.stderr.write(`${mask.text(startFailure(name, error))}\n`);
     return 1;
   }
+}
+
+/** Closes everything. Work that has to end has its own time for that before; a second signal ends the process at once. */
+async function stop(
+  name: string,
+  {
+    graceMs,
+    unfinished,
+    resources,
+    log,
+  }: Readonly<{
+    graceMs: number;
+    unfinished: ReadonlySet<UnfinishedWork>;
+    resources: AsyncDisposableStack;
+    log: Logger;
+  }>,
+): Promise<void> {
+  const closed = resources.disposeAsync();
+  for (const { what, done, withinMs } of unfinished) {
+    log.info({ what, withinMs }, "the stop waits for this to end; a second signal ends the process at once");
+    const ended = done.catch(() => undefined);
+    await within(what, withinMs, ended).catch((error: unknown) => log.error({ err: error }, "cut off"));
+  }
+  await within(`stopping ${name}`, graceMs, closed);
 }
 
 /** Starts the service and waits for the stop; returns why it could not start, if so. */

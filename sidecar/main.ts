@@ -25,7 +25,7 @@ const starting: ReadinessCheck = { ok: false, message: "The sidecar is starting.
 export const sidecar: Service<typeof sidecarSettings.schema> = { definition: sidecarSettings, start };
 
 async function start(settings: SidecarSettings, context: ServiceContext) {
-  const { log, metrics, resources } = context;
+  const { log, metrics, resources, finishes } = context;
   const clock = systemClock;
   const state = resources.use(await claimState(settings, context));
   const events = storedEventLog(state.store, clock);
@@ -55,7 +55,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
     await listenHttp(operations, { ...settings.listen, setting, connections: guarded.operatorConnections }),
   );
   upkeep = resources.use(
-    startUpkeep(settings, { log, metrics, clock, ask: askHttp, state, events, board, charts, health }),
+    startUpkeep(settings, { log, metrics, clock, ask: askHttp, state, events, board, charts, health, finishes }),
   );
   resources.use(await listenControl(state.directory, upkeep.control, { log }));
   return { urls: { sidecar: listener.url, ...guarded.urls } };

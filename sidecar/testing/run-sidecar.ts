@@ -44,6 +44,7 @@ export async function runSidecar(
       resources,
       signal: stopping.signal,
       userStateDirectory: stateDirectory,
+      finishes: () => undefined,
     };
     const { urls } = await sidecar.start(settings, context);
     return { urls, [Symbol.asyncDispose]: stop };

@@ -65,7 +65,8 @@ export async function runUpkeep(
   const charts = createCharts();
   const eventLoop = { lateMs: () => 0, [Symbol.dispose]: () => undefined };
   const health = startHealth(settings, { log, metrics, clock, ask: askHttp, board, charts, eventLoop });
-  const upkeep = startUpkeep(settings, { log, metrics, clock, ask: askHttp, state, events, board, charts, health });
+  const dependencies = { log, metrics, clock, ask: askHttp, state, events, board, charts, health };
+  const upkeep = startUpkeep(settings, { ...dependencies, finishes: () => undefined });
   const control = await listenControl(stateDirectory, upkeep.control, { log });
   const reason = async (type: ConditionType, wanted: string, withinMs = 10_000) => {
     const deadline = performance.now() + withinMs;

@@ -145,6 +145,8 @@ function begin(due: DueRestart, desired: HeldState, memory: UpkeepMemory, parts:
       memory.restartStage = undefined;
       parts.wake();
     });
+  // A stop in the middle would leave the node down: its commands, a stop and a start, have their own time limits.
+  parts.finishes({ what: "the restart of the node", done: memory.restart, withinMs: 2 * settings.restart.timeoutMs });
   // What node_cli tells is old after a restart, and the next regular look may be far.
   memory.restart
     .then(() => parts.observer.look(parts.signal))

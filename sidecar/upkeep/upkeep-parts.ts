@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
+import type { ServiceContext } from "#daemon/service.ts";
 import type { Clock } from "../clock.ts";
 import type { ClockThen } from "./clock-then.ts";
 import type { HealthWatch } from "../health/health-watch.ts";
@@ -59,6 +60,7 @@ export type UpkeepParts = Readonly<{
   /** Aborts when the sidecar stops. */
   signal: AbortSignal;
   wake: () => void;
+  finishes: ServiceContext["finishes"];
 }>;
 
 /** What one pass leaves for the next; lost when the sidecar ends, which only costs time. */

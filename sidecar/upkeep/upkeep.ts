@@ -1,3 +1,4 @@
+import type { ServiceContext } from "#daemon/service.ts";
 import type { ReadinessCheck } from "#daemon/readiness.ts";
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
@@ -45,6 +46,8 @@ export type UpkeepDependencies = Readonly<{
   charts: Charts;
   board: ConditionBoard;
   health: HealthWatch;
+  /** Is told of each restart, so that a stop lets its command end. */
+  finishes: ServiceContext["finishes"];
 }>;
 
 /** The upkeep of one node. Disposing of it ends the passes; a restart command that runs is waited for. */

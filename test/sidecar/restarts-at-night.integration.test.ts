@@ -6,6 +6,8 @@ import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
 import { resumeCommand } from "#sidecar/upkeep/resume-command.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../support/devnet-workspace.ts";
+import { waitForReason } from "../support/owned-node.ts";
+import { startService } from "../support/service-process.ts";
 import { startUpkeepProcess } from "../support/upkeep-process.ts";
 
 const version = "0.16.2";
@@ -232,3 +234,39 @@ test("a change that restart.checkCommand refuses is not restarted for", async ()
   expect(message).toMatch(/restart\.checkCommand refuses it: sh exited with status 1: \d+:.*a text/);
   expect(upkeep.board.get("RpcAnswering")?.reason).toBe("Answering");
 });
+
+test("a sidecar that is told to stop while the node's stop takes long starts the node first", async () => {
+  const { node, good } = await desiredNode();
+  await using _ = node;
+  const stopped = join(node.workspace, "stopped");
+  await ops(
+    node,
+    `if [ "$1" = stop ] && [ ! -e ${stopped} ]; then ./ops-itself "$@"; touch ${stopped}; sleep 8; exit 0; fi`,
+  );
+  const sidecar = await startService("sidecar", {
+    GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+    GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
+    GATEHOUSE_SIDECAR_NODE_VERSION: version,
+    GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
+    GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
+    GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "its-state"),
+    GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
+    GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+  });
+  await waitForReason(sidecar.urls["sidecar"], "RestartSettled", "Idle");
+  await writeFile(node.configPath, another(good));
+  await until(() => existsSync(stopped), Boolean, 30_000);
+  expect(await sidecar.end("SIGTERM", 40_000)).toBe(0);
+  // Nobody looks after the node any more: what runs was started by the sidecar before its end.
+  await until(() => answers(node.httpUrl), Boolean, 20_000);
+});
+
+async function answers(url: string): Promise<boolean> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] });
+  const headers = { "content-type": "application/json" };
+  return fetch(url, { method: "POST", headers, body }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}

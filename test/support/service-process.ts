@@ -20,7 +20,7 @@ export type ServiceProcess = AsyncDisposable &
     /** What it has printed so far. */
     output: () => string;
     /** Sends a signal and resolves with the exit status (null when the signal ended it). */
-    end: (signal: NodeJS.Signals) => Promise<number | null>;
+    end: (signal: NodeJS.Signals, withinMs?: number) => Promise<number | null>;
   }>;
 
 /**
@@ -51,9 +51,9 @@ export async function startService(
   });
   ended.catch(() => undefined);
   const ready = await within(`the start of ${service}`, startDeadlineMs, Promise.race([readyOf(child), ended]));
-  const end = async (signal: NodeJS.Signals) => {
+  const end = async (signal: NodeJS.Signals, withinMs = stopDeadlineMs) => {
     child.kill(signal);
-    return within(`the end of ${service}`, stopDeadlineMs, exited);
+    return within(`the end of ${service}`, withinMs, exited);
   };
   return {
     urls: ready,
