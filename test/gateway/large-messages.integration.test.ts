@@ -1,0 +1,93 @@
+import { once } from "node:events";
+import { Agent, request, type IncomingMessage } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { startFakeNode } from "#sidecar/gateway/testing/fake-node.ts";
+import { goodAnswers, risingHeight } from "#sidecar/testing/watched-node.ts";
+import { startService } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+
+/** Longest that another caller may wait while the attack goes on. One of these messages alone took more than a second of the thread. */
+const waitMs = 600;
+const bodyBytes = 5_242_880;
+/** Addresses of the one that attacks and of the others, all of this machine. */
+const attacker = "127.0.0.2";
+const other = "127.0.0.3";
+
+const call = (method: string, params: string) => `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`;
+const filled = (part: (at: number) => string, bytes: number) => {
+  const parts: string[] = [];
+  for (let length = 0; length < bytes; length += (parts.at(-1)?.length ?? 0) + 1) parts.push(part(parts.length));
+  return parts.join(",");
+};
+const room = bodyBytes - 200;
+const keys = `{${filled((at) => `"k${at}":1`, room)}}`;
+const messages = {
+  "empty params": call("eth_coinbase", `[${filled(() => "[]", room)}]`),
+  "keys in a filter": call("eth_getLogs", `[${keys}]`),
+  "keys in tracer options": call("debug_traceTransaction", `["0x${"ab".repeat(32)}",${keys}]`),
+  "a batch of long calls": `[${filled(() => call("eth_call", `[{"data":"0x${"ab".repeat(2_500)}"},"latest"]`), room - 6_000)}]`,
+  "a batch of filters": `[${filled(() => call("eth_getLogs", `[{"address":[${filled(() => `"0x${"ab".repeat(20)}"`, 40_000)}]}]`), room - 50_000)}]`,
+};
+
+async function post(url: string, body: string, options: Readonly<{ agent?: Agent; localAddress: string }>) {
+  const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
+  const outgoing = request(url, { method: "POST", headers, ...options });
+  outgoing.end(body);
+  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, text: (await buffer(response)).toString() };
+}
+
+test("one connection that sends 5 MiB of JSON again and again holds up nobody, and the node is not blamed", async () => {
+  await using node = await startFakeNode();
+  const answers: Readonly<Record<string, () => unknown>> = { ...goodAnswers, eth_blockNumber: risingHeight };
+  node.answer(({ method }) => answers[method]?.() ?? null);
+  await using service = await startService("gateway", {
+    GATEHOUSE_GATEWAY_NODE_HTTP_URL: node.httpUrl,
+    GATEHOUSE_GATEWAY_NODE_WEB_SOCKET_URL: node.webSocketUrl,
+    GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1672",
+    GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
+    GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
+    GATEHOUSE_GATEWAY_HEALTH_INTERVAL_MS: "100",
+  });
+  const { gateway: url = "" } = service.urls;
+  const operations =
+    Object.entries(service.urls).find(([name]) => !name.startsWith("gateway"))?.[1] ?? service.urls["operations"];
+  const read = async (path: string) => {
+    const answer = await fetch(`${operations}${path}`);
+    return { status: answer.status, text: await answer.text() };
+  };
+  await until("it is ready", 10_000, async () => (await read("/readyz")).status === 200);
+  const attack = { isOver: false };
+  const waits: number[] = [];
+  const ready: number[] = [];
+  const others = (async () => {
+    using agent = { agent: new Agent({ keepAlive: true }), [Symbol.dispose]: () => agent.agent.destroy() };
+    while (!attack.isOver) {
+      const askedAt = performance.now();
+      const { text } = await post(url, call("eth_chainId", "[]"), { agent: agent.agent, localAddress: other });
+      expect(text).toBe('{"jsonrpc":"2.0","id":1,"result":"0x688"}');
+      waits.push(performance.now() - askedAt);
+      ready.push((await read("/readyz")).status);
+      await sleep(20);
+    }
+  })();
+  using agent = { agent: new Agent({ keepAlive: true, maxSockets: 1 }), [Symbol.dispose]: () => agent.agent.destroy() };
+  const outcomes = new Map<string, string[]>();
+  for (let round = 0; round < 3; round += 1) {
+    for (const [name, body] of Object.entries(messages)) {
+      const { text } = await post(url, body, { agent: agent.agent, localAddress: attacker });
+      outcomes.set(name, [...(outcomes.get(name) ?? []), text.slice(0, 80)]);
+    }
+  }
+  attack.isOver = true;
+  await others;
+  for (const name of ["empty params", "keys in a filter", "keys in tracer options"]) {
+    expect(outcomes.get(name)?.every((text) => /"code":-32(600|005)/.test(text))).toBe(true);
+  }
+  expect(Math.max(...waits)).toBeLessThan(waitMs);
+  expect(new Set(ready)).toEqual(new Set([200]));
+  const { events } = JSON.parse((await read("/status")).text) as { events: readonly { message: string }[] };
+  expect(events.filter(({ message }) => message.startsWith("RpcAnswering is False"))).toEqual([]);
+});
