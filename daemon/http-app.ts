@@ -43,15 +43,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   app.use(requestId());
   if (metrics !== undefined) app.use(measured(metrics));
   if (mask !== undefined) app.use(masked(mask));
-  const { isAllowedHost } = options;
-  if (isAllowedHost !== undefined) {
-    app.use((c, next) => {
-      const host = c.req.header("Host");
-      if (isAllowedHost(host)) return next();
-      const error = `this host is not served here: ${host ?? "none"}; ask by address, or add its name to allowedHosts`;
-      return Promise.resolve(c.json({ error }, 403));
-    });
-  }
+  if (options.isAllowedHost !== undefined) app.use(hostCheck(options.isAllowedHost));
   app.use(
     bodyLimit({
       maxSize: options.bodyLimitBytes,
@@ -70,6 +62,18 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
     return c.json({ error: "internal error", requestId: c.get("requestId") }, 500);
   });
   return app;
+}
+
+/** Answers 403 to a Host header that may not ask. */
+export function hostCheck(
+  isAllowedHost: (header: string | undefined) => boolean,
+): MiddlewareHandler<AppVariables, string> {
+  return (c, next) => {
+    const host = c.req.header("Host");
+    if (isAllowedHost(host)) return next();
+    const error = `this host is not served here: ${host ?? "none"}; ask by address, or add its name to allowedHosts`;
+    return Promise.resolve(c.json({ error }, 403));
+  };
 }
 
 /** Types of answers that are text. */

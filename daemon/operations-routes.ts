@@ -2,6 +2,9 @@ import type { Registry } from "prom-client";
 import type { App } from "./http-app.ts";
 import type { Readiness } from "./readiness.ts";
 
+/** Where operators' tools ask. */
+export const operationsPaths = ["/livez", "/readyz", "/metrics"] as const;
+
 /**
  * Adds what an operator's tools ask every service: `/livez` (the process runs), `/readyz` (it is fit for traffic; 503 with the
  * reason when not) and `/metrics` (Prometheus text).

@@ -1,7 +1,8 @@
+import { allowedHost } from "#daemon/allowed-host.ts";
 import { processConnections } from "#daemon/connections/process-connections.ts";
-import { createApp } from "#daemon/http-app.ts";
+import { createApp, hostCheck } from "#daemon/http-app.ts";
 import { listenHttp } from "#daemon/http-listener.ts";
-import { operationsRoutes } from "#daemon/operations-routes.ts";
+import { operationsPaths, operationsRoutes } from "#daemon/operations-routes.ts";
 import type { Service } from "#daemon/service.ts";
 import { environmentName } from "#daemon/settings-leaf.ts";
 import { readApiKeys } from "./api-keys.ts";
@@ -18,6 +19,8 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const { listen, apiKeys } = settings;
     const service = resources.use(await createFacilitator(settings, { log, metrics, clock: Date.now, signal }));
     const app = createApp(listen, { log, metrics, mask });
+    // Payments come under whatever name a proxy before it has; what tells of the process is for its operator.
+    for (const path of operationsPaths) app.use(path, hostCheck(allowedHost(listen)));
     operationsRoutes(app, { metrics, readiness: service.readiness });
     const keys = apiKeys && readApiKeys(apiKeys);
     facilitatorRoutes(app, { facilitator: service, apiKeys: keys, log });

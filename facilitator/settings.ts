@@ -4,6 +4,7 @@ import { postgresSettings } from "#daemon/postgres-settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
   address,
+  allowedHosts,
   bytes,
   chainId,
   filePath,
@@ -29,6 +30,7 @@ const asset = z.strictObject({ address, name: z.string().min(1), version: z.stri
 const listen = section({
   host: host.default("127.0.0.1").describe("Address of the HTTP listener"),
   port: port.default(3_000).describe("Port of the HTTP listener"),
+  allowedHosts,
   bodyLimitBytes: bytes.default(65_536).describe("Largest request body; a larger one is answered 413"),
   requestTimeoutMs: milliseconds.default(10_000).describe("How long a client may take to send a request"),
   ...connectionSettings,

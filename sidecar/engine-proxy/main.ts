@@ -10,7 +10,7 @@ export const engineProxy: Service<typeof engineProxySettings.schema> = {
   definition: engineProxySettings,
   async start(settings, { log, metrics, resources }) {
     requireSocket(settings.engine.slice("unix://".length));
-    mkdirSync(dirname(settings.listen.socketPath), { recursive: true });
+    mkdirSync(dirname(settings.listen.socketPath), { recursive: true, mode: 0o750 });
     const proxy = resources.use(await startEngineProxy(settings, { log, metrics }));
     return { urls: { "engine-proxy": `unix://${proxy.socketPath}` } };
   },

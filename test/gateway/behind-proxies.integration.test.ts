@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#sidecar/gateway/testing/fake-node.ts";
+import { rawExchange } from "#sidecar/gateway/testing/raw-exchange.ts";
 import { connectTestClient } from "#sidecar/gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#sidecar/gateway/testing/test-gateway.ts";
 import type { BenchProcess } from "../bench/gateway/proxies.ts";
@@ -167,6 +168,22 @@ describe("a connection of a trusted proxy that has to begin with a header", () =
     const before = performance.now();
     expect(await rawFrom(proxyAddress, gateway.url, "PROXY TCP4 1.2.3.4")).toBe("");
     expect(performance.now() - before).toBeLessThan(10_000);
+  });
+
+  it("is served as any other behind the header, however its bytes come", async () => {
+    const asked = "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 57\r\n\r\n";
+    const post = `${asked}${syncing.padEnd(57)}`;
+    const bytes = Buffer.from(`PROXY TCP4 198.51.100.7 127.0.0.1 1 2\r\n${post}${post}`, "latin1");
+    const singly = Array.from(bytes, (byte) => Buffer.of(byte));
+    for (const pieces of [[bytes], singly, [bytes.subarray(0, 45), bytes.subarray(45)]]) {
+      const answers = await rawExchange(gateway.url, pieces, { expected: 2, quietMs: 50, patienceMs: 10_000 });
+      expect(answers.match(/HTTP\/1\.1 (?:200|429) /g)).toHaveLength(2);
+    }
+    // Six calls of five allowed, all counted for the client that the header names.
+    const [status] = await callsFrom("127.0.0.7", gateway.url, 1);
+    expect(status).toBe(200);
+    const last = await rawExchange(gateway.url, [bytes], { expected: 2, quietMs: 50 });
+    expect(last.match(/HTTP\/1\.1 429 /g)).toHaveLength(2);
   });
 
   it("is the proxy's own when it says so", async () => {
