@@ -1,6 +1,9 @@
 import type { AnswerSource } from "../dispatch/answer-sink.ts";
 import { headerLines, refusedHeaders, streamHeaders, wholeHeaders, type AnswerHeaders } from "./answer-head.ts";
 
+/** What a client waits for that asks before it sends its body, as node:http answers it. */
+export const goOn = "HTTP/1.1 100 Continue\r\n\r\n";
+
 /** What the head of any answer has. */
 export type FastAnswerContext = Readonly<{
   /** Lines of headers that come first, each with its end. */
@@ -14,8 +17,10 @@ export type FastAnswerHeads = Readonly<{
   whole: (source: AnswerSource, lengthBytes: number, context: FastAnswerContext) => string;
   refused: (retryAfterSeconds: number, lengthBytes: number, context: FastAnswerContext) => string;
   stream: (source: AnswerSource, lengthBytes: number | undefined, context: FastAnswerContext) => string;
-  /** An answer without a body. */
-  empty: (status: "200 OK" | "204 No Content", context: FastAnswerContext) => string;
+  /** A refusal for want of a credential, with its text; its headers are not those of an answer to a call. */
+  unauthorized: (message: string, context: FastAnswerContext) => string;
+  /** The answer to a health check, or to a browser's preflight. */
+  empty: (method: "GET" | "HEAD" | "OPTIONS", context: FastAnswerContext) => string;
 }>;
 
 /** What heads tell beside the answer: the time in milliseconds since 1970, and what follows an answer's own headers. */
@@ -64,7 +69,11 @@ export function makeFastAnswerHeads(
       const headers = headerLines(streamHeaders(source, lengthBytes));
       return `HTTP/1.1 200 OK\r\n${extraHeaders}${headers}${tail(isLast)}${chunked}\r\n`;
     },
-    empty: (status, { extraHeaders, isLast }) =>
-      `HTTP/1.1 ${status}\r\n${extraHeaders}Content-Length: 0\r\n${plainTail(isLast)}\r\n`,
+    unauthorized: (message, { isLast }) =>
+      `HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${message.length + 1}\r\n${plainTail(isLast)}\r\n${message}\n`,
+    empty: (method, { extraHeaders, isLast }) => {
+      const status = method === "OPTIONS" ? "204 No Content" : "200 OK";
+      return `HTTP/1.1 ${status}\r\n${extraHeaders}Content-Length: 0\r\n${plainTail(isLast)}\r\n`;
+    },
   };
 }

@@ -7,6 +7,7 @@ import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
 import { ConnectionMemory } from "../memory/connection-memory.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import { ReaderPace } from "../wire/reader-pace.ts";
+import { goOn, type FastAnswerContext, type FastAnswerHeads } from "./fast-answer.ts";
 import type { FastConnectionDependencies } from "./fast-connection-dependencies.ts";
 import { peerOf } from "./request-facts.ts";
 import { wastefulRequest } from "./chunk-economy.ts";
@@ -46,16 +47,17 @@ export class FastConnection implements ConnectionServer {
   readonly #wait: FastWait;
 
   constructor(socket: Socket, dependencies: FastConnectionDependencies) {
-    const { heads, outbox, isDraining, waits, clock } = dependencies;
+    const { heads, outbox, waits, clock } = dependencies;
     this.#socket = socket;
     this.#dependencies = dependencies;
-    this.#requests = readFastRequests(socket.remoteAddress ?? "", dependencies);
-    const context = () => ({ extraHeaders: this.#extraHeaders, isLast: isDraining() });
+    const awaited = () => outbox.write(socket, goOn);
+    this.#requests = readFastRequests(socket.remoteAddress ?? "", { ...dependencies, awaited });
     const address = () => dependencies.addressOf(this.#requests.facts() ?? peerOf(socket));
     this.#memory = new ConnectionMemory(dependencies.memory, { address, cut: () => socket.destroy() });
     this.#unread = new HeldRequests(this.#memory);
     this.#backlog = new ClientBacklog(socket, this.#memory);
     this.#pace = new ReaderPace(socket, waits);
+    const context = () => this.#context;
     this.#sink = makeFastSink(socket, { heads, outbox, backlog: this.#backlog, context, finish: () => this.#finish() });
     this.#wait = new FastWait(waits, clock);
     this.#listeners = [
@@ -88,6 +90,11 @@ export class FastConnection implements ConnectionServer {
     else if (over === "request") this.#refuse(requestTimeout);
   }
 
+  /** What the head of an answer tells now. */
+  get #context(): FastAnswerContext {
+    return { extraHeaders: this.#extraHeaders, isLast: this.#dependencies.isDraining() };
+  }
+
   /** Whether something that was written is not with the client yet. */
   get #isSending(): boolean {
     return this.#backlog.isWaiting || this.#socket.writableLength > 0;
@@ -103,10 +110,7 @@ export class FastConnection implements ConnectionServer {
     return this.#mayRead();
   }
 
-  /**
-   * Answers what has been read, one request after another. A request that waits for its answer ends the loop, and so does one
-   * that is not whole, or a client that does not take the answers it has.
-   */
+  /** Answers what has been read, until a request waits for its answer or is not whole, or the client takes nothing. */
   #serve(): void {
     if (this.#isServing) return;
     this.#isServing = true;
@@ -135,31 +139,30 @@ export class FastConnection implements ConnectionServer {
     this.#unread.drop(request.endsAt);
     this.#isBusy = true;
     this.#extraHeaders = request.extraHeaders;
-    if (request.method === "POST") this.#call(request, bytes);
-    else this.#answerEmpty(request.method);
+    const { method } = request;
+    if (method === "POST") this.#call(request);
+    else this.#send((heads) => heads.empty(method, this.#context));
     return true;
   }
 
-  /** `read` begins with the request. */
-  #call(request: FastRequest, read: Buffer): void {
+  #call(request: FastRequest): void {
     const identity = this.#dependencies.identify(request.facts);
-    if (identity instanceof Promise) void identity.then((known) => this.#answerLate(known, request, read));
-    else this.#answer(identity, request, read);
+    if (identity instanceof Promise) void identity.then((known) => this.#answerLate(known, request));
+    else this.#answer(identity, request);
   }
 
   /** An answer that is there at once must not begin the next request before this one's flow is noted. */
-  #answerLate(identity: CallerIdentity, request: FastRequest, read: Buffer): void {
+  #answerLate(identity: CallerIdentity, request: FastRequest): void {
     this.#isServing = true;
-    this.#answer(identity, request, read);
+    this.#answer(identity, request);
     this.#isServing = false;
     if (!this.#isBusy && !this.#isGone) this.#goOn();
   }
 
-  #answer(identity: CallerIdentity, { facts, body, endsAt }: FastRequest, read: Buffer): void {
+  #answer(identity: CallerIdentity, { facts, body }: FastRequest): void {
     if (this.#socket.destroyed) return;
     if (identity.kind === "refused") {
-      this.#isBusy = false;
-      this.#handOver(Buffer.concat([read.subarray(0, endsAt), this.#unread.bytes]));
+      this.#send((heads) => heads.unauthorized(identity.message, this.#context));
       return;
     }
     const { traceContext, requestId } = facts;
@@ -171,11 +174,8 @@ export class FastConnection implements ConnectionServer {
     if (this.#isBusy) this.#flow = flow;
   }
 
-  /** Answers a health check, or a browser's preflight. */
-  #answerEmpty(method: "GET" | "HEAD" | "OPTIONS"): void {
-    const { heads, outbox, isDraining } = this.#dependencies;
-    const status = method === "OPTIONS" ? "204 No Content" : "200 OK";
-    outbox.write(this.#socket, heads.empty(status, { extraHeaders: this.#extraHeaders, isLast: isDraining() }));
+  #send(answer: (heads: FastAnswerHeads) => string): void {
+    this.#dependencies.outbox.write(this.#socket, answer(this.#dependencies.heads));
     this.#finish();
   }
 

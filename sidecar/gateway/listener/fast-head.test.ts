@@ -102,7 +102,21 @@ describe("the fast path's head", () => {
       requestId: "r-1",
       origin: "https://a",
       host: "rpc.example",
+      isAwaited: false,
     });
+  });
+
+  it("is read with a query, with lists in several lines, and of a client that waits to be told to go on", () => {
+    const lists = ["X-Forwarded-For: 10.0.0.1", "X-Forwarded-For: 10.0.0.2", "Connection: keep-alive, X-Own"];
+    const head = headOf(
+      "POST /?key=abc HTTP/1.1",
+      "Host: a",
+      json,
+      "Content-Length: 2",
+      "Expect: 100-continue",
+      ...lists,
+    );
+    expect(readFastHead(head)).toMatchObject({ forwardedFor: "10.0.0.1, 10.0.0.2", isAwaited: true });
   });
 
   it.each(["GET", "HEAD", "OPTIONS"])("is read of a %s without a body", (method) => {
@@ -123,7 +137,11 @@ describe("the fast path's head", () => {
     ["a line feed alone", post(json, "Content-Length: 2", "X-A: 1\nTransfer-Encoding: chunked")],
     ["a line without a name", post(json, "Content-Length: 2", ": 1")],
     ["a line without a colon", post(json, "Content-Length: 2", "X-A")],
-    ["an expectation", post(json, "Content-Length: 2", "Expect: 100-continue")],
+    ["an unknown expectation", post(json, "Content-Length: 2", "Expect: 200-ok")],
+    ["an awaited body of chunks", post(json, "Transfer-Encoding: chunked", "Expect: 100-continue")],
+    ["a fragment", headOf("POST /?a#b HTTP/1.1", "Host: a", json, "Content-Length: 2")],
+    ["a second origin", post(json, "Content-Length: 2", "Origin: https://a", "Origin: https://b")],
+    ["the connection's end among others", post(json, "Content-Length: 2", "Connection: keep-alive, Close")],
     ["the connection's end", post(json, "Content-Length: 2", "Connection: close")],
     ["a WebSocket's upgrade", headOf("GET / HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: websocket")],
     ["no JSON", post("Content-Type: text/plain", "Content-Length: 2")],
@@ -135,8 +153,10 @@ describe("the fast path's head", () => {
   });
 
   it("is waited for only while it may become one", () => {
-    expect(["P", "POST / HT", "POST / HTTP/1.1\r\nHo", "OPTIONS / "].map(mayBeFast)).toEqual([true, true, true, true]);
-    expect(["PUT", "POST /x", "POST / HTTP/1.1\n", "\u0016\u0003\u0001"].map(mayBeFast)).toEqual([
+    const fast = ["P", "POST / HT", "POST / HTTP/1.1\r\nHo", "OPTIONS / ", "POST /?a=b", "GET /?a HTTP"];
+    expect(fast.filter((start) => !mayBeFast(start))).toEqual([]);
+    expect(["PUT", "POST /x", "POST / HTTP/1.1\n", "\u0016\u0003\u0001", "POST /?\u0000"].map(mayBeFast)).toEqual([
+      false,
       false,
       false,
       false,

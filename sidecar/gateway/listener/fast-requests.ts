@@ -39,19 +39,28 @@ type Begun = FastOrigin & Readonly<{ body: Readonly<{ startsAt: number; endsAt: 
 /** Most bytes of a chunked request, with its framing, that are kept here; a longer one is node:http's. */
 const chunkedBytes = 262_144;
 
+/** Heads that were not known, one after another, from which on only each so-manieth is kept to be known again. */
+const strangersMost = 16;
+
 const partial = { kind: "partial" } as const;
 const odd = { kind: "odd" } as const;
 
-/** Makes the reader of a connection from this address. */
-export function readFastRequests(remoteAddress: string, rules: FastRequestRules): FastRequests {
+/** Makes the reader of a connection from this address; `awaited` is called when a client waits to be told to go on. */
+export function readFastRequests(
+  remoteAddress: string,
+  rules: FastRequestRules & Readonly<{ awaited: () => void }>,
+): FastRequests {
   /** The last head, and what it says: a client sends the same again and again. */
   let known: (FastOrigin & Readonly<{ head: KnownHead | undefined }>) | undefined;
   let begun: Begun | undefined;
   let searchedTo = 0;
+  /** Heads that were not known, one after another. */
+  let strangers = 0;
 
   const begin = (bytes: Buffer): Begun | typeof partial | typeof odd => {
     const again = known?.head === undefined ? undefined : placeOfBody(bytes, known.head);
     if (known !== undefined && again !== undefined && (known.method === "POST" || again.lengthBytes === 0)) {
+      strangers = 0;
       return withLength(known, again.startsAt, again.lengthBytes);
     }
     const end = bytes.subarray(0, fastHeadBytes).indexOf(headEnd, Math.max(0, searchedTo - headEnd.length));
@@ -64,10 +73,14 @@ export function readFastRequests(remoteAddress: string, rules: FastRequestRules)
     const head = readFastHead(text);
     const origin = head === undefined ? undefined : originOf(head, remoteAddress, rules);
     if (head === undefined || origin === undefined) return odd;
-    known = { ...origin, head: knownHead(text) };
-    return head.framing.kind === "length"
-      ? withLength(origin, startsAt, head.framing.bytes)
-      : { ...origin, body: new ChunkedRequest(startsAt, rules.bodyBytes()) };
+    // Behind a proxy every head has ids of its own: to keep it for the next request would be for nothing.
+    strangers += 1;
+    const isKept = !head.isAwaited && (strangers <= strangersMost || strangers % strangersMost === 0);
+    known = { ...origin, head: isKept ? knownHead(text) : undefined };
+    if (head.framing.kind === "chunked") return { ...origin, body: new ChunkedRequest(startsAt, rules.bodyBytes()) };
+    const request = withLength(origin, startsAt, head.framing.bytes);
+    if (head.isAwaited && !("kind" in request)) rules.awaited();
+    return request;
   };
   const withLength = (origin: FastOrigin, startsAt: number, lengthBytes: number): Begun | typeof odd =>
     lengthBytes > rules.bodyBytes() ? odd : { ...origin, body: { startsAt, endsAt: startsAt + lengthBytes } };

@@ -43,6 +43,12 @@ const headers = [
   "X-Forwarded-For: 10.0.0.1, 10.0.0.2",
   "Forwarded: for=10.0.0.1;proto=https",
   "Connection: keep-alive, TE",
+  "Connection: X-Own",
+  "Connection: keep-alive,close",
+  "X-Forwarded-For: 10.0.0.3",
+  "Forwarded: for=10.0.0.4",
+  "X-Spaced:   1  ",
+  "Expect: something",
   "Proxy-Connection: close",
   "Keep-Alive: timeout=1",
   "Content-Encoding: identity",
@@ -50,6 +56,9 @@ const headers = [
 ];
 const requestLines = [
   ...Array.from({ length: 8 }, () => "POST / HTTP/1.1"),
+  "POST /?key=a HTTP/1.1",
+  "POST /?a#b HTTP/1.1",
+  "GET /? HTTP/1.1",
   "POST /x HTTP/1.1",
   "POST /../ HTTP/1.1",
   "POST http://a/ HTTP/1.1",
