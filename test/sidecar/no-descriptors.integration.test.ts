@@ -1,0 +1,76 @@
+import { execFile, spawnSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { Agent, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { startDevnetWorkspace } from "../support/devnet-workspace.ts";
+import { startService } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+
+const run = promisify(execFile);
+const isPossible = spawnSync("prlimit", ["--version"]).status === 0;
+const why = isPossible ? "" : " (skipped: prlimit is not there)";
+/** How long nothing can be opened: some passes, looks at the health, and runs of node_cli. */
+const withoutMs = 12_000;
+
+const right = '"storage_enable_cetina": true';
+
+test.skipIf(!isPossible)(
+  `a sidecar that can open nothing at all for a while lives, answers who is connected, and goes on afterwards${why}`,
+  { timeout: 120_000 },
+  async () => {
+    await using node = await startDevnetWorkspace("0.16.2");
+    await using sidecar = await startService("sidecar", {
+      GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
+      GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
+      GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
+      GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
+      GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "500",
+      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET_INTERVAL_MS: "1000",
+      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
+      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+    });
+    const { sidecar: operations = "" } = sidecar.urls;
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const statusOf = (path: string) =>
+      new Promise<number>((resolve, reject) => {
+        const asked = request(`${operations}${path}`, { agent, timeout: 5_000 }, (response) => {
+          response.resume().on("end", () => resolve(response.statusCode ?? 0));
+        });
+        asked.on("error", reject).end();
+      });
+    const isRight = async () => (await readFile(node.configPath, "utf8")).includes(right);
+    await until("node.conf is right", 30_000, isRight);
+    await until("the sidecar is ready", 30_000, async () => (await statusOf("/readyz")) === 200);
+
+    const { stdout: before } = await run("prlimit", [
+      "--pid",
+      String(sidecar.pid),
+      "--nofile",
+      "--output",
+      "SOFT",
+      "--noheadings",
+    ]);
+    // Below what it has open: every file, program and connection is one too many.
+    await run("prlimit", ["--pid", String(sidecar.pid), "--nofile=20:"]);
+    await writeFile(
+      node.configPath,
+      (await readFile(node.configPath, "utf8")).replace(right, right.replace("true", "false")),
+    );
+    for (const end = performance.now() + withoutMs; performance.now() < end; await sleep(500)) {
+      expect(await statusOf("/livez")).toBe(200);
+    }
+    expect(await isRight()).toBe(false);
+    await run("prlimit", ["--pid", String(sidecar.pid), `--nofile=${before.trim()}:`]);
+    await until("the edit is put right", 30_000, isRight);
+    await until("the sidecar is ready", 30_000, async () => (await statusOf("/readyz")) === 200);
+    agent.destroy();
+    expect(await sidecar.end("SIGTERM")).toBe(0);
+    expect(sidecar.output()).toContain("EMFILE");
+  },
+);
