@@ -1,4 +1,5 @@
 import type { HeldBytes } from "../memory/connection-memory.ts";
+import { ownBytes } from "../wire/own-bytes.ts";
 import type { AnswerSink, AnswerSource } from "./answer-sink.ts";
 
 /** A whole answer as a binary string. */
@@ -16,15 +17,18 @@ export function textSink(
   memory: HeldBytes,
   take: (answer: TextAnswer | NoText) => void,
 ): AnswerSink {
-  let collected = "";
+  /** Bytes, and not text, because these are not in the heap, which is the smaller part of a process's memory. */
+  let parts: Buffer[] = [];
+  let collectedBytes = 0;
   let refusal: NoText | undefined;
   let streamSource: AnswerSource = "node";
   const whole = (text: string, source: AnswerSource, retryAfterSeconds?: number) => {
     take(text.length > limitBytes ? "tooLong" : { text, source, retryAfterSeconds });
   };
   const letGo = () => {
-    memory.give(collected.length);
-    collected = "";
+    memory.give(collectedBytes);
+    parts = [];
+    collectedBytes = 0;
   };
   return {
     text: whole,
@@ -35,14 +39,18 @@ export function textSink(
     },
     chunk: (bytes) => {
       if (refusal !== undefined) return true;
-      if (collected.length + bytes.length > limitBytes) refusal = "tooLong";
+      if (collectedBytes + bytes.length > limitBytes) refusal = "tooLong";
       else if (!memory.take(bytes.length)) refusal = "tooMuchHeld";
-      if (refusal === undefined) collected += bytes.toString("latin1");
-      else letGo();
+      if (refusal !== undefined) {
+        letGo();
+        return true;
+      }
+      parts.push(ownBytes(bytes));
+      collectedBytes += bytes.length;
       return true;
     },
     end: () => {
-      const text = collected;
+      const text = parts.map((part) => part.toString("latin1")).join("");
       letGo();
       if (refusal === undefined) whole(text, streamSource);
       else take(refusal);

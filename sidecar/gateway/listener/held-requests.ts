@@ -1,4 +1,4 @@
-import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { ClientBytes } from "../memory/connection-memory.ts";
 import { ReceivedBytes } from "../wire/received-bytes.ts";
 
 /** Bytes of a request that is not whole from which on they count: those of most requests never wait. */
@@ -6,10 +6,10 @@ const smallBytes = 16_384;
 
 /** What was read of a connection and is not answered, counted as held for it. */
 export class HeldRequests extends ReceivedBytes {
-  readonly #memory: HeldBytes;
+  readonly #memory: ClientBytes;
   #counted = 0;
 
-  constructor(memory: HeldBytes) {
+  constructor(memory: ClientBytes) {
     super();
     this.#memory = memory;
   }
@@ -20,6 +20,7 @@ export class HeldRequests extends ReceivedBytes {
     const more = (this.length > smallBytes ? this.heldBytes : 0) - this.#counted;
     if (more > 0 && !this.#memory.take(more)) return false;
     if (more < 0) this.#memory.give(-more);
+    this.#memory.waits(more);
     this.#counted += more;
     return true;
   }

@@ -11,12 +11,17 @@ export type ConnectionMemoryOwner = Readonly<{
 /** What an answer or a call may hold bytes by. */
 export type HeldBytes = Pick<ConnectionMemory, "hold" | "take" | "give">;
 
+/** What is held until a client takes it, or sends the rest of it. */
+export type ClientBytes = HeldBytes & Pick<ConnectionMemory, "waits">;
+
 /** The bytes that are held for one connection. */
 export class ConnectionMemory implements MemoryHolder, Disposable {
   readonly #budget: MemoryBudget;
   readonly #owner: ConnectionMemoryOwner;
   #address: string | undefined;
   #bytes = 0;
+  #waitingBytes = 0;
+  #progress = 0;
   #isOver = false;
 
   constructor(budget: MemoryBudget, owner: ConnectionMemoryOwner) {
@@ -28,6 +33,21 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
     return this.#bytes;
   }
 
+  get isWaiting(): boolean {
+    return this.#waitingBytes > 0;
+  }
+
+  /** So many bytes more, or less, of those that are held wait for the client itself. */
+  waits(bytes: number): void {
+    // Who takes something shows that it is there; who has nothing more to take begins anew.
+    if (bytes < 0 || this.#waitingBytes === 0) this.#progress = this.#budget.nextProgress();
+    this.#waitingBytes += bytes;
+  }
+
+  get progress(): number {
+    return this.#progress;
+  }
+
   /** Holds bytes that are there already. False when more is held than may be: no more should come. */
   hold(bytes: number): boolean {
     this.#add(bytes);
@@ -35,7 +55,7 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
     return isWithin && this.#budget.hasRoom(this.#address ?? "", 0);
   }
 
-  /** Holds bytes if they may be held. For their sake others that hold most and longest are cut off, not those of the same address. */
+  /** Holds bytes if they may be held. For their sake the slowest of other addresses are cut off. */
   take(bytes: number): boolean {
     if (this.#isOver || this.#bytes + bytes > this.#budget.options.connectionBytes) return false;
     if (!this.#budget.makeRoom(this.#address ?? this.#owner.address(), bytes, this)) return false;

@@ -26,11 +26,11 @@ export function memoryLimits(): MemoryLimits {
 }
 
 /**
- * The bounds of what is held for clients. Held bytes may stand in memory twice for a moment, as bytes and as text, and the rest of the
- * process takes about 130 MiB: a quarter of 512 MiB leaves room for all three.
+ * The bounds of what is held for clients. Held bytes may stand in memory twice for a moment, as bytes and as text in the heap, and the rest of
+ * the process takes about 130 MiB: a quarter of 512 MiB, and of the heap, leaves room for all three.
  */
 export function memoryBounds(settings: MemorySettings, limits: MemoryLimits): MemoryBudgetOptions {
-  const whole = Math.floor(Math.min(limits.processBytes / 4, limits.heapBytes / 3, mostBytes));
+  const whole = Math.floor(Math.min(limits.processBytes / 4, limits.heapBytes / 4, mostBytes));
   const totalBytes = settings.totalBytes ?? whole;
   return {
     totalBytes,

@@ -45,15 +45,22 @@ describe("memory held for clients", () => {
     expect([budget.bytes, second.hold(0)]).toEqual([20, true]);
   });
 
-  it("is taken in all from the cache first, then from who holds most and longest", () => {
+  it("is taken in all from the cache first, then from the slowest client of those who hold their part or more", () => {
     const { budget, cut, open, cachedBytes } = startBudget(50);
-    for (const name of ["a1", "a2", "a3"]) open("a", name).hold(15);
-    open("b", "b1").hold(30);
+    const [first] = ["a1", "a2", "a3"].map((name) => {
+      const memory = open("a", name);
+      memory.hold(16);
+      memory.waits(name === "a2" ? 0 : 16);
+      return memory;
+    });
+    open("b", "b1").hold(28);
+    first?.give(1);
+    first?.waits(-1);
     const c = open("c", "c1");
     expect(c.take(25)).toBe(true);
     expect([cachedBytes(), cut]).toEqual([0, []]);
     expect(c.take(10)).toBe(true);
-    expect([budget.bytes, cut]).toEqual([95, ["a1"]]);
+    expect([budget.bytes, cut]).toEqual([94, ["a3"]]);
   });
 
   it("counts for the address that is known when it begins to be held, and for nobody once the connection is gone", () => {
@@ -73,11 +80,11 @@ describe("memory held for clients", () => {
 
 describe("the bounds by default", () => {
   it("follow from the container's memory and from the heap, whichever is less", () => {
-    expect([bounds(512, 1_024), bounds(512, 192), bounds(65_536, 4_192)]).toEqual([128, 64, 1_024]);
+    expect([bounds(512, 1_024), bounds(512, 192), bounds(65_536, 4_192)]).toEqual([128, 48, 1_024]);
   });
 
   it("give one address half and one connection a quarter, and yield to settings", () => {
-    const limits = { processBytes: 512 * mebibyte, heapBytes: 512 * mebibyte };
+    const limits = { processBytes: 512 * mebibyte, heapBytes: 1_024 * mebibyte };
     expect(memoryBounds({}, limits)).toEqual({
       totalBytes: 128 * mebibyte,
       addressBytes: 64 * mebibyte,

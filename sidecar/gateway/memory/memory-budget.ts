@@ -5,9 +5,16 @@ export type MemoryBudgetOptions = Readonly<{ totalBytes: number; addressBytes: n
 export type GivingWay = Readonly<{ bytes: () => number; giveUp: (bytes: number) => void }>;
 
 /** Who holds bytes: a connection, and how it is ended when its bytes are needed. */
-export type MemoryHolder = Readonly<{ bytes: number; cut: () => void }>;
+export type MemoryHolder = Readonly<{
+  bytes: number;
+  /** Whether its client has to take something, or to send the rest of it. */
+  isWaiting: boolean;
+  /** Counts up with all holders: when its client was last seen to take something, or to begin to be waited for. */
+  progress: number;
+  cut: () => void;
+}>;
 
-/** What the connections of one address hold together; who began to hold first comes first. */
+/** What the connections of one address hold together. */
 type Share = { bytes: number; readonly holders: Set<MemoryHolder> };
 
 /**
@@ -19,6 +26,7 @@ export class MemoryBudget {
   readonly #cache: GivingWay;
   readonly #shares = new Map<string, Share>();
   #bytes = 0;
+  #progress = 0;
 
   constructor(options: MemoryBudgetOptions, { cache }: Readonly<{ cache: GivingWay }>) {
     this.options = options;
@@ -30,13 +38,19 @@ export class MemoryBudget {
     return this.#bytes;
   }
 
+  /** The count of what clients have taken. */
+  nextProgress(): number {
+    this.#progress += 1;
+    return this.#progress;
+  }
+
   /** Whether so many bytes more of an address are within the bounds; the cache gives way for them. */
   hasRoom(address: string, bytes: number): boolean {
     const own = this.#shares.get(address)?.bytes ?? 0;
     return own + bytes <= this.options.addressBytes && this.#hasRoomInAll(bytes);
   }
 
-  /** Cuts off who holds most and longest until so many bytes are free; false when nobody is left whose end would free them. */
+  /** Cuts off the slowest until so many bytes are free; false when nobody is left whose end would free them. */
   makeRoom(address: string, bytes: number, asking: MemoryHolder): boolean {
     while (!this.hasRoom(address, bytes)) {
       const own = this.#shares.get(address)?.bytes ?? 0;
@@ -66,11 +80,17 @@ export class MemoryBudget {
     return this.#bytes + bytes + this.#cache.bytes() <= this.options.totalBytes;
   }
 
-  /** Of the address that holds most, the connection that has held longest. */
+  /** Of the addresses that hold their part or more, the connection whose client has taken nothing for longest. */
   #slowest(asking: MemoryHolder): MemoryHolder | undefined {
-    let heaviest: Share | undefined;
-    for (const share of this.#shares.values()) if (share.bytes > (heaviest?.bytes ?? 0)) heaviest = share;
-    for (const holder of heaviest?.holders ?? []) if (holder !== asking) return holder;
-    return undefined;
+    const part = this.#bytes / this.#shares.size;
+    let slowest: MemoryHolder | undefined;
+    for (const { bytes, holders } of this.#shares.values()) {
+      if (bytes < part) continue;
+      for (const holder of holders) {
+        if (holder === asking || !holder.isWaiting) continue;
+        if (holder.progress < (slowest?.progress ?? Number.POSITIVE_INFINITY)) slowest = holder;
+      }
+    }
+    return slowest;
   }
 }

@@ -6,7 +6,7 @@ export const memorySection = section({
   totalBytes: bytes
     .optional()
     .describe(
-      "Bytes held for all clients and in the cache; default: a quarter of the memory that the process may use or a third of its heap's limit, whichever is less, at most 1 GiB",
+      "Bytes held for all clients and in the cache; default: a quarter of the memory that the process may use or a quarter of its heap's limit, whichever is less, at most 1 GiB",
     ),
   addressBytes: bytes
     .optional()

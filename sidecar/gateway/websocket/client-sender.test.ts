@@ -34,7 +34,10 @@ function startSender() {
   const sender = makeClientSender(
     { socket: socket as unknown as WebSocket, connection: connection as unknown as Socket },
     { queueBytes: 1_000, answerBytes: () => 5_000 },
-    { memory: { ...roomyMemory, hold: () => seen.hasMemory }, droppedAsSlow: () => (seen.dropped += 1) },
+    {
+      memory: { ...roomyMemory, waits: () => undefined, hold: () => seen.hasMemory },
+      droppedAsSlow: () => (seen.dropped += 1),
+    },
   );
   const news = (bytes: number) => sender.sendNews(newsStart('"0x1"'), makeNews(`"${"n".repeat(bytes)}"`));
   return { seen, sender, news };

@@ -1,4 +1,4 @@
-import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { ClientBytes } from "../memory/connection-memory.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 import type { News } from "./news.ts";
@@ -15,7 +15,7 @@ export type ClientSenderOptions = Readonly<{
 /** What a sender is made with. */
 export type ClientSenderDependencies = Readonly<{
   /** What is held for the client's connection. */
-  memory: HeldBytes;
+  memory: ClientBytes;
   droppedAsSlow: () => void;
 }>;
 

@@ -20,12 +20,15 @@ export function holdPartialMessages({
   connection.prependListener("data", (piece: Buffer) => {
     bytes += piece.length;
     if (bytes <= smallBytes) return;
-    if (memory.take(bytes - held)) held = bytes;
-    else socket.close(tryAgainLater, "too much is held in memory; try again later");
+    if (memory.take(bytes - held)) {
+      memory.waits(bytes - held);
+      held = bytes;
+    } else socket.close(tryAgainLater, "too much is held in memory; try again later");
   });
   return {
     whole: () => {
       memory.give(held);
+      memory.waits(-held);
       bytes = 0;
       held = 0;
     },

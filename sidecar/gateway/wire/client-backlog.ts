@@ -1,4 +1,5 @@
-import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { ClientBytes } from "../memory/connection-memory.ts";
+import { ownBytes } from "./own-bytes.ts";
 
 /** What a client is written to by: its socket, or a node:http response. */
 type WrittenTo = Readonly<{
@@ -20,7 +21,7 @@ const enoughBytes = 262_144;
  */
 export class ClientBacklog implements Disposable {
   readonly #target: WrittenTo;
-  readonly #memory: HeldBytes;
+  readonly #memory: ClientBytes;
   #queue: Buffer[] = [];
   /** Where the first of the queue goes on. */
   #at = 0;
@@ -31,7 +32,7 @@ export class ClientBacklog implements Disposable {
   #isFull = false;
   #afterAll: (() => void)[] = [];
 
-  constructor(target: WrittenTo, memory: HeldBytes) {
+  constructor(target: WrittenTo, memory: ClientBytes) {
     this.#target = target;
     this.#memory = memory;
   }
@@ -52,11 +53,10 @@ export class ClientBacklog implements Disposable {
       if (!this.#target.write(bytes)) this.#count();
       return true;
     }
-    // A part of a larger buffer would keep all of it alive.
-    const own = bytes.buffer.byteLength > 2 * bytes.length ? Buffer.from(bytes) : bytes;
+    const own = ownBytes(bytes);
     this.#queue.push(own);
     this.#bytes += own.length;
-    if (!this.#memory.hold(own.length)) this.#isFull = true;
+    if (!this.#hold(own.length)) this.#isFull = true;
     this.#pump();
     return !this.#isFull;
   }
@@ -76,7 +76,7 @@ export class ClientBacklog implements Disposable {
 
   /** The client is gone. */
   [Symbol.dispose](): void {
-    this.#memory.give(this.#bytes + this.#counted);
+    this.#hold(-this.#bytes - this.#counted);
     this.#queue = [];
     this.#bytes = 0;
     this.#counted = 0;
@@ -92,7 +92,7 @@ export class ClientBacklog implements Disposable {
         this.#at = 0;
         this.#queue.shift();
         this.#bytes -= first.length;
-        this.#memory.give(first.length);
+        this.#hold(-first.length);
       }
       this.#target.write(piece);
     }
@@ -106,8 +106,15 @@ export class ClientBacklog implements Disposable {
   /** Counts what the target itself holds, while the client does not take it. */
   #count(): void {
     const held = this.#target.writableNeedDrain ? this.#target.writableLength : 0;
-    if (held > this.#counted) this.#memory.hold(held - this.#counted);
-    else if (held < this.#counted) this.#memory.give(this.#counted - held);
+    this.#hold(held - this.#counted);
     this.#counted = held;
+  }
+
+  /** Negative: gives back. Answers whether no more is held than may be. */
+  #hold(bytes: number): boolean {
+    this.#memory.waits(bytes);
+    if (bytes > 0) return this.#memory.hold(bytes);
+    if (bytes < 0) this.#memory.give(-bytes);
+    return true;
   }
 }

@@ -1,0 +1,38 @@
+import { connect, type Socket } from "node:net";
+
+/** A raw connection to a gateway as one of many addresses, from which nothing is read. */
+export type DeafClient = Disposable &
+  Readonly<{ socket: Socket; send: (text: string | Buffer) => void; isClosed: () => boolean; head: () => string }>;
+
+/** A request of JSON-RPC as a proxy would send it for a client of this address. */
+export function requestFrom(address: string, body: string): string {
+  return `${headFrom(address)}Content-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** The head of such a request up to its length. */
+export function headFrom(address: string): string {
+  return `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Forwarded-For: ${address}\r\n`;
+}
+
+/** Connects and reads nothing until the first bytes are asked for. */
+export function connectDeaf(url: string, first: string): DeafClient {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  const state = { isClosed: false, head: "" };
+  socket.on("error", () => socket.destroy());
+  socket.on("close", () => {
+    state.isClosed = true;
+  });
+  socket.pause();
+  socket.write(first, "latin1");
+  return {
+    socket,
+    send: (text) => void socket.write(text),
+    isClosed: () => state.isClosed,
+    head: () => {
+      state.head += String(socket.read() ?? "");
+      return state.head;
+    },
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
+}

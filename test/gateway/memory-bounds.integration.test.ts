@@ -1,0 +1,189 @@
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { WebSocket } from "ws";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { mostResidentMiB } from "../support/resident-memory.ts";
+import { startService, type ServiceProcess } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+import { connectDeaf, headFrom, requestFrom } from "./deaf-client.ts";
+import { startLargeAnswerNode, type LargeAnswerNode } from "./large-answer-node.ts";
+
+/** Old space of the process's heap: by it, 56 MiB may be held for clients. */
+const heapMiB = 128;
+/** What the process stays under, whatever is done to it: the memory of a container of 512 MiB, less what is not its own. */
+const mostMiB = 450;
+const waitMs = 30_000;
+/** Longest time for which another client's short call may wait: milliseconds on a machine of its own, seconds on one that many builds share. */
+const shortCallMs = 10_000;
+
+const call = (id: unknown, method: string, params: readonly unknown[] = []) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method, params });
+const storage = (id: unknown, at: number) =>
+  call(id, "eth_getStorageAt", [`0x${"ab".repeat(20)}`, `0x${at.toString(16)}`, "latest"]);
+
+const batch = (first: number) => `[${Array.from({ length: 100 }, (_, at) => storage(at, first + at)).join(",")}]`;
+
+describe("the gateway in a process with little memory", () => {
+  let node: LargeAnswerNode;
+  let gateway: ServiceProcess;
+  let url = "";
+  let answerBytes = 0;
+  const answerWith = (bytes: number) => {
+    answerBytes = bytes;
+    node.setAnswer(bytes);
+  };
+
+  beforeAll(async () => {
+    node = await startLargeAnswerNode();
+    gateway = await startService("gateway", {
+      NODE_OPTIONS: `--max-old-space-size=${heapMiB}`,
+      GATEHOUSE_GATEWAY_NODE_HTTP_URL: node.httpUrl,
+      GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1",
+      GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
+      GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
+      GATEHOUSE_GATEWAY_CALLERS_TRUSTED_PROXIES: "127.0.0.1",
+      GATEHOUSE_GATEWAY_LISTENER_SLOW_READER_TIMEOUT_MS: "2000",
+      // The node shares this test's thread: how soon it answers is not what is looked at.
+      GATEHOUSE_GATEWAY_HEALTH_TIMEOUT_MS: "20000",
+    });
+    url = gateway.urls["gateway"] ?? "";
+  }, 60_000);
+  afterAll(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+
+  const askFrom = async (address: string, body: string) => {
+    const headers = { "Content-Type": "application/json", "X-Forwarded-For": address };
+    const response = await fetch(url, { method: "POST", body, headers });
+    return response.text();
+  };
+  const heldBytes = async () => {
+    const text = await (await fetch(`${gateway.urls["operations"]}/metrics`)).text();
+    return Number(/^gatehouse_gateway_held_bytes (\d+)$/m.exec(text)?.[1]);
+  };
+  /** Another client's short calls are answered, soon, and by the same process, which has stayed small. */
+  const expectOthersServed = async () => {
+    for (let at = 0; at < 10; at += 1) {
+      const startedAt = performance.now();
+      const text = await askFrom("192.0.2.200", call(at, "eth_syncing"));
+      expect(text).toBe(`{"jsonrpc":"2.0","id":${at},"result":false}`);
+      expect(performance.now() - startedAt).toBeLessThan(shortCallMs);
+      await delay(20);
+    }
+    expect(mostResidentMiB(gateway.pid)).toBeLessThan(mostMiB);
+  };
+  const expectNothingHeld = () => until("nothing is held any more", waitMs, async () => (await heldBytes()) === 0);
+
+  it("serves others while 100 clients take nothing of long answers, and lets those go", async () => {
+    // So much that the kernel's own buffers, of 4 MB and more on loopback, don't take all of it.
+    answerWith(5_000_000);
+    const clients = Array.from({ length: 100 }, (_, at) =>
+      connectDeaf(url, requestFrom(`198.51.100.${at}`, storage(at, at))),
+    );
+    await until("answers wait", waitMs, async () => (await heldBytes()) > 10_000_000);
+    await expectOthersServed();
+    await expectNothingHeld();
+    await until("all were let go", waitMs, () => clients.every(({ socket }) => socket.destroyed || hasEnded(socket)));
+    for (const client of clients) client[Symbol.dispose]();
+  }, 120_000);
+
+  it("bounds what one address holds while another's answers come through", async () => {
+    answerWith(8_000_000);
+    const clients = Array.from({ length: 20 }, (_, at) =>
+      connectDeaf(url, requestFrom("198.51.100.1", storage(at, 1_000 + at))),
+    );
+    await until("answers wait", waitMs, async () => (await heldBytes()) > 20_000_000);
+    expect(await heldBytes()).toBeLessThan(45_000_000);
+    const text = await askFrom("198.51.100.2", storage(1, 5_000));
+    expect(text.length).toBeGreaterThan(8_000_000);
+    await expectOthersServed();
+    await expectNothingHeld();
+    for (const client of clients) client[Symbol.dispose]();
+  }, 120_000);
+
+  it("refuses bodies beyond what may be held with 503, and takes another's", async () => {
+    const begun = `${headFrom("198.51.100.1")}Content-Length: 5000000\r\n\r\n[`;
+    const clients = Array.from({ length: 40 }, () => connectDeaf(url, begun));
+    for (const client of clients) for (let part = 0; part < 49; part += 1) client.send(Buffer.alloc(100_000, " "));
+    await until("some are refused", waitMs, () => clients.some((client) => client.head().includes("503 Service Unav")));
+    expect(clients.find((client) => client.head() !== "")?.head()).toMatch(/Retry-After: 1\r\n/);
+    await expectOthersServed();
+    for (const client of clients) client[Symbol.dispose]();
+    await expectNothingHeld();
+  }, 120_000);
+
+  it("answers batches of a hundred large answers within the bounds, read or not", async () => {
+    answerWith(2_000_000);
+    const deaf = Array.from({ length: 6 }, (_, at) =>
+      connectDeaf(url, requestFrom(`198.51.100.${at}`, batch(10_000 + at * 100))),
+    );
+    const text = await askFrom("198.51.100.50", batch(20_000));
+    const entries = JSON.parse(text) as { id: number; result?: string; error?: { code: number } }[];
+    expect(entries.map(({ id }) => id)).toEqual(Array.from({ length: 100 }, (_, at) => at));
+    expect(entries.filter(({ result }) => result?.length === answerBytes).length).toBeGreaterThan(0);
+    // Beyond the bytes of a batch's answers, or of what may be held for a connection.
+    for (const { error } of entries) expect([undefined, -32_008, -32_005]).toContain(error?.code);
+    await expectOthersServed();
+    await expectNothingHeld();
+    for (const client of deaf) client[Symbol.dispose]();
+  }, 120_000);
+
+  it("drops WebSocket clients that take nothing of long answers, and those that never end a message", async () => {
+    answerWith(3_000_000);
+    const closed: number[] = [];
+    const open = async (address: string) => {
+      const socket = new WebSocket(url.replace("http", "ws"), { headers: { "X-Forwarded-For": address } });
+      socket.on("error", () => socket.terminate());
+      socket.on("close", (code) => closed.push(code));
+      await once(socket, "open");
+      return socket;
+    };
+    const readers = await Promise.all(Array.from({ length: 8 }, (_, at) => open(`198.51.100.${at}`)));
+    for (const [at, socket] of readers.entries()) {
+      socket.pause();
+      for (let id = 0; id < 8; id += 1) socket.send(storage(id, 30_000 + at * 8 + id));
+    }
+    await until("answers wait", waitMs, async () => (await heldBytes()) > 10_000_000);
+    await expectOthersServed();
+    await expectNothingHeld();
+    for (const socket of readers) socket.resume();
+    await until("they are closed", waitMs, () => closed.length === readers.length);
+    const talkers = await Promise.all(Array.from({ length: 16 }, () => open("198.51.100.60")));
+    for (const socket of talkers) {
+      socket.send(" ".repeat(2_500_000), { fin: false });
+      socket.send(" ".repeat(2_000_000), { fin: false });
+    }
+    await until("some are closed", waitMs, () => closed.includes(1013));
+    await expectOthersServed();
+    for (const socket of talkers) socket.terminate();
+    await expectNothingHeld();
+  }, 120_000);
+
+  it("collects no answer for an unusual id beyond what may be held", async () => {
+    answerWith(60_000_000);
+    expect(await askFrom("198.51.100.70", storage("<1>", 40_000))).toBe(
+      '{"jsonrpc":"2.0","id":"<1>","error":{"code":-32008,"message":"response too large"}}',
+    );
+    expect((await askFrom("198.51.100.70", storage(1, 40_001))).length).toBeGreaterThan(answerBytes);
+    await expectOthersServed();
+    await expectNothingHeld();
+  }, 120_000);
+
+  it("lets the cache give way, and has lost nothing of itself at the end", async () => {
+    answerWith(200_000);
+    for (let at = 0; at < 300; at += 1) {
+      const text = await askFrom(`203.0.113.${at % 200}`, storage(1, 2_000_000 + at));
+      expect(text.length).toBeGreaterThan(answerBytes);
+    }
+    await expectOthersServed();
+    expect(await gateway.end("SIGTERM")).toBe(0);
+  }, 120_000);
+});
+
+/** Whether the other side has ended, which shows only when all that came is read. */
+function hasEnded(socket: Socket): boolean {
+  socket.resume();
+  return socket.readableEnded || socket.destroyed;
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { gatewaySection } from "#sidecar/gateway/settings.ts";
+
+const page = readFileSync(join(import.meta.dirname, "../../docs/security.md"), "utf8");
+const table = page.slice(page.indexOf("## What is bounded"), page.indexOf("## One message"));
+const defaults: unknown = { gateway: gatewaySection.parse({}) };
+
+const units: Readonly<Record<string, number>> = { KiB: 1_024, MiB: 1_048_576, GiB: 1_073_741_824, s: 1_000 };
+
+/** A setting that a row names, and what stands after it as its default. */
+type Named = Readonly<{ name: string; told: string }>;
+
+const named: readonly Named[] = [...table.matchAll(/`(gateway\.[\w.]+)`, ([^;|]*)/g)].map(
+  ([, name = "", told = ""]) => ({ name, told: told.trim() }),
+);
+
+/** The number that a default is told as, in the setting's own unit; undefined when it is told in words. */
+function numberIn(told: string): number | undefined {
+  const [, digits, unit] = /^(\d+)(?: (KiB|MiB|GiB|s)\b)?/.exec(told) ?? [];
+  return digits === undefined ? undefined : Number(digits) * (unit === undefined ? 1 : (units[unit] ?? Number.NaN));
+}
+
+function settingAt(path: string): { exists: boolean; value: unknown } {
+  let value: unknown = defaults;
+  for (const key of path.split(".")) {
+    if (typeof value !== "object" || value === null) return { exists: false, value: undefined };
+    value = Object.entries(value).find(([name]) => name === key)?.[1];
+  }
+  return { exists: value !== undefined, value };
+}
+
+describe("the table of what is bounded", () => {
+  it("names many settings, each once", () => {
+    expect(named.length).toBeGreaterThan(30);
+    expect(new Set(named.map(({ name }) => name)).size).toBe(named.length);
+  });
+
+  it.each(named)("tells the default of $name as it is: $told", ({ name, told }) => {
+    const number = numberIn(told);
+    if (number === undefined) {
+      // A default that follows from the machine: the setting exists, without one of its own.
+      const [section = "", key = ""] = name.split(".").slice(1);
+      expect(Object.keys(gatewaySection.parse({ [section]: { [key]: 1 } }))).toContain(section);
+      expect(settingAt(name).exists).toBe(false);
+    } else expect(settingAt(name).value).toBe(number);
+  });
+});
