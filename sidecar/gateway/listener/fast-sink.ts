@@ -39,7 +39,10 @@ export function makeFastSink(
       if (head.length + body.length <= outboxBytes) outbox.writeBytes(socket, head, body);
       else {
         outbox.flush();
-        backlog.write(joined(head, body));
+        const whole = joined(outbox.scratch.take(head.length + body.length), head, body);
+        backlog.write(whole);
+        // What the client did not take at once stays where it is.
+        if (!backlog.isWaiting && socket.writableLength === 0) outbox.scratch.giveBack(whole);
       }
       finish();
     },
@@ -69,9 +72,8 @@ export function makeFastSink(
   };
 }
 
-/** One piece for one write; a copy, too, which the socket may keep. */
-function joined(head: string, body: Buffer): Buffer {
-  const all = Buffer.allocUnsafe(head.length + body.length);
+/** One piece for one write. */
+function joined(all: Buffer, head: string, body: Buffer): Buffer {
   all.write(head, 0, "latin1");
   all.set(body, head.length);
   return all;

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { ScratchBuffers } from "./scratch-buffers.ts";
 
 /** Pieces that wait at most, and their length together; beyond either they are written at once. */
 const waitingPieces = 128;
@@ -16,6 +17,8 @@ export type Outbox = Readonly<{
   writeBytes: (socket: Socket, text: string, bytes: Buffer) => void;
   /** Writes what waits, at once: before a socket is written to, ended or given away by other means. */
   flush: () => void;
+  /** Memory for messages that are too long to wait. */
+  scratch: ScratchBuffers;
 }>;
 
 /** Longest message that should wait here; a longer one is written by whoever counts what its reader does not take. */
@@ -78,5 +81,6 @@ export function makeOutbox(): Outbox {
       add(socket, copiedTo, length);
     },
     flush,
+    scratch: new ScratchBuffers(),
   };
 }
