@@ -1,0 +1,134 @@
+import { chmod, readFile, writeFile } from "node:fs/promises";
+import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import { startContainer, type TestContainer } from "../support/engine/container.ts";
+import { freePorts } from "../support/free-ports.ts";
+import { configOf } from "../support/owned-node.ts";
+import { startService } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
+
+/** What the deployment gives a sidecar (`infra/docker/container-args.ts`), and file descriptors as few as engines and pods give at least. */
+export const limits = { memoryMebibytes: 512, cpus: 1, descriptors: 1_024 } as const;
+
+/** A sidecar before a node, to be attacked. */
+export type AttackedSidecar = AsyncDisposable &
+  Readonly<{
+    gatewayPort: number;
+    statusUrl: string;
+    /** Resident memory of its process, now and at most (proc(5)). */
+    memory: () => Promise<Readonly<{ nowMiB: number; peakMiB: number }>>;
+    /** How often it ended since it was started, whoever started it again. */
+    ends: () => Promise<number>;
+  }>;
+
+/** How the deployment confines a sidecar, but for its network. */
+const confinement: readonly string[] = [
+  "--network=host",
+  "--read-only",
+  "--tmpfs=/tmp",
+  "--cap-drop=ALL",
+  "--init",
+  "--security-opt=no-new-privileges:true",
+  "--restart=unless-stopped",
+  `--memory=${limits.memoryMebibytes}m`,
+  `--memory-swap=${limits.memoryMebibytes}m`,
+  `--cpus=${limits.cpus}`,
+  `--ulimit=nofile=${limits.descriptors}:${limits.descriptors}`,
+];
+const startWithinMs = 120_000;
+
+/** Starts a sidecar from this checkout, with the descriptors and the heap that it has in its container; its memory is not bounded otherwise. */
+export async function startLocalSidecar(nodePort: number): Promise<AttackedSidecar> {
+  await using starting = new AsyncDisposableStack();
+  const { env, gatewayPort, statusPort, workspace } = await prepare(nodePort);
+  starting.use(workspace);
+  const heapMebibytes = limits.memoryMebibytes / 2;
+  const flags = `--max-old-space-size=${heapMebibytes} --disable-warning=ExperimentalWarning`;
+  const service = starting.use(
+    await startService(
+      "sidecar",
+      { ...env(workspace.directory), NODE_OPTIONS: flags, MALLOC_ARENA_MAX: "1" },
+      { descriptors: limits.descriptors },
+    ),
+  );
+  const { pid } = service;
+  const resources = starting.move();
+  const status = () => readFile(`/proc/${pid}/status`, "utf8");
+  return {
+    gatewayPort,
+    statusUrl: `http://127.0.0.1:${statusPort}`,
+    memory: async () => memoryIn(await status()),
+    ends: () =>
+      status().then(
+        () => 0,
+        () => 1,
+      ),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** Starts a sidecar from its image, confined as the deployment confines it, on the host's network. */
+export async function startContainedSidecar(image: string, nodePort: number): Promise<AttackedSidecar> {
+  await using starting = new AsyncDisposableStack();
+  const { env, gatewayPort, statusPort, workspace } = await prepare(nodePort);
+  starting.use(workspace);
+  const environment = Object.entries(env("/data")).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
+  const container = starting.use(
+    await startContainer({
+      image,
+      command: ["sidecar"],
+      options: [...confinement, `--volume=${workspace.directory}:/data`, "--volume=/var/lib/gatehouse", ...environment],
+    }),
+  );
+  const statusUrl = `http://127.0.0.1:${statusPort}`;
+  await until("the sidecar in its container answers", startWithinMs, () =>
+    fetch(`${statusUrl}/livez`).then(({ ok }) => ok),
+  );
+  const resources = starting.move();
+  return {
+    gatewayPort,
+    statusUrl,
+    memory: async () => memoryIn(await readFile(`/proc/${await processOf(container)}/status`, "utf8")),
+    ends: async () => {
+      const told = await container.inspect("{{.RestartCount}} {{.State.OOMKilled}} {{.State.Running}}");
+      const [restarts, wasKilled, isRunning] = told.split(" ");
+      return Number(restarts) + Number(wasKilled === "true") + Number(isRunning !== "true");
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** The service's own process; the container's first is the one that reaps. */
+async function processOf(container: TestContainer): Promise<number> {
+  const init = await container.inspect("{{.State.Pid}}");
+  const children = await readFile(`/proc/${init}/task/${init}/children`, "utf8");
+  return Number(children.trim().split(" ")[0]);
+}
+
+function memoryIn(status: string) {
+  const mebibytes = (name: string) =>
+    Math.round(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1_024);
+  return { nowMiB: mebibytes("VmRSS"), peakMiB: mebibytes("VmHWM") };
+}
+
+/** A workspace whose node needs no correction, and the settings of a sidecar beside it that are not by default. */
+async function prepare(nodePort: number) {
+  const [gatewayPort = 0, statusPort = 0] = await freePorts(2);
+  const node = await createFakeNode();
+  await writeFile(node.configPath, configOf("/data", "attacked"));
+  for (const path of [node.workspace, node.binDirectory]) await chmod(path, 0o777);
+  await chmod(node.configPath, 0o666);
+  return {
+    gatewayPort,
+    statusPort,
+    workspace: { directory: node.workspace, [Symbol.asyncDispose]: node[Symbol.asyncDispose] },
+    env: (directory: string): Readonly<Record<string, string>> => ({
+      GATEHOUSE_SIDECAR_NODE_WORKSPACE: directory,
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: `http://127.0.0.1:${nodePort}`,
+      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: `ws://127.0.0.1:${nodePort}`,
+      GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+      GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+      GATEHOUSE_SIDECAR_LISTEN_PORT: String(statusPort),
+      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: String(gatewayPort),
+    }),
+  };
+}

@@ -1,0 +1,22 @@
+import { allAttacks } from "./attacks/all-attacks.ts";
+import type { Target } from "./attacks/attack.ts";
+
+/**
+ * The attackers, in a process of their own, so that what they do takes no time from the callers that are measured. Each message begins an
+ * attack and ends the one before; the answer says that that is over. Ends with its parent.
+ */
+let running: Readonly<{ abort: AbortController; over: Promise<void> }> | undefined;
+
+process.on("message", ({ attack, target }: Readonly<{ attack: string | undefined; target: Target }>) => {
+  void begin(attack, target);
+});
+process.once("disconnect", () => process.exit(0));
+
+async function begin(name: string | undefined, target: Target): Promise<void> {
+  running?.abort.abort();
+  await running?.over;
+  const attack = allAttacks.find((one) => one.name === name);
+  const abort = new AbortController();
+  running = attack === undefined ? undefined : { abort, over: attack.run(target, abort.signal) };
+  process.send?.("begun");
+}

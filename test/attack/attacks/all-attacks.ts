@@ -1,0 +1,29 @@
+import type { Attack } from "./attack.ts";
+import { expensiveCalls, hugeBatches } from "./expensive-calls.ts";
+import { deafReaders, idleConnections, oneByteChunks, slowHeads } from "./held-connections.ts";
+import { largeMessages } from "./large-messages.ts";
+import { oddRequests } from "./odd-requests.ts";
+import { subscriptionFlood, webSocketFlood } from "./websocket-floods.ts";
+
+const single: readonly Attack[] = [
+  largeMessages,
+  hugeBatches,
+  expensiveCalls,
+  oneByteChunks,
+  deafReaders,
+  slowHeads,
+  webSocketFlood,
+  subscriptionFlood,
+  oddRequests,
+  idleConnections,
+];
+
+/** Every attack, and all of them at a time. */
+export const allAttacks: readonly Attack[] = [
+  ...single,
+  {
+    name: "all at a time",
+    what: "all of these together",
+    run: async (target, signal) => void (await Promise.all(single.map((attack) => attack.run(target, signal)))),
+  },
+];

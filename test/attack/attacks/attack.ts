@@ -1,0 +1,15 @@
+/** What an attack is aimed at. Attackers come from addresses of their own, `127.0.3.x`, other callers from others. */
+export type Target = Readonly<{ host: string; port: number }>;
+
+/** One way to do harm with nothing but a connection to the public listener. It ends soon after its signal aborts, and never throws. */
+export type Attack = Readonly<{
+  name: string;
+  /** What it does, in words for a report. */
+  what: string;
+  run: (target: Target, signal: AbortSignal) => Promise<void>;
+}>;
+
+/** The address of an attacker. */
+export function attackerAddress(number: number): string {
+  return `127.0.3.${1 + (number % 250)}`;
+}

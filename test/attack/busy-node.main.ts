@@ -1,0 +1,124 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { WebSocketServer } from "ws";
+
+/**
+ * A node in a process of its own, fast and without a chain of its own: a block a second, cheap reads at once, 2 MB of receipts a block, and
+ * traces and ranges of logs that take it a while, of which it does a few at a time, as nodes do. Tells its port to its parent, and ends
+ * with it.
+ */
+type Call = Readonly<{ id: unknown; method: string; params?: readonly unknown[] }>;
+
+const slowMs = 200;
+const blockMs = 1_000;
+/** geth's bound of a batch's answers: calls beyond it get an error each. */
+const batchBytes = 25_000_000;
+const receipts = Buffer.from(
+  `[${Array.from({ length: 2_000 }, (_, at) => `{"logs":[],"gasUsed":"0x${at.toString(16)}","logsBloom":"0x${"0".repeat(940)}"}`).join(",")}]`,
+);
+const slow = /^(?:debug_trace|trace_|eth_getLogs)/;
+let height = 1_000_000;
+
+const hashOf = (number: number) => `0x${number.toString(16).padStart(64, "0")}`;
+const block = (number: number) => ({
+  number: `0x${number.toString(16)}`,
+  hash: hashOf(number),
+  parentHash: hashOf(number - 1),
+  timestamp: `0x${(Math.floor(Date.now() / 1_000) - (height - number)).toString(16)}`,
+});
+
+const results: Readonly<Record<string, (params: readonly unknown[]) => string | Buffer>> = {
+  eth_chainId: () => '"0x688"',
+  net_version: () => '"1672"',
+  eth_syncing: () => "false",
+  eth_blockNumber: () => `"0x${height.toString(16)}"`,
+  web3_clientVersion: () => '"busy/v0.16.2/test"',
+  debug_protocolVersion: () => '{"binaryVersion":"0.16.2"}',
+  eth_getBlockByNumber: ([which]) => {
+    const number = which === "finalized" || which === "safe" ? height - 64 : Number(which);
+    return JSON.stringify(block(Number.isNaN(number) ? height : number));
+  },
+  eth_getBlockReceipts: () => receipts,
+  debug_traceTransaction: () => '{"type":"CALL","calls":[]}',
+  debug_traceCall: () => '{"type":"CALL","calls":[]}',
+  trace_filter: () => "[]",
+  eth_getLogs: () => "[]",
+};
+
+/** An answer in pieces: the long ones are not copied for each. */
+const answerOf = ({ id, method, params = [] }: Call): readonly Buffer[] => {
+  const result = results[method]?.(params) ?? '"0x1234"';
+  return [
+    Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`),
+    Buffer.isBuffer(result) ? result : Buffer.from(result),
+    Buffer.from("}"),
+  ];
+};
+
+function batchOf(calls: readonly Call[]): readonly Buffer[] {
+  const parts: Buffer[] = [Buffer.from("[")];
+  let size = 0;
+  for (const call of calls) {
+    if (parts.length > 1) parts.push(Buffer.from(","));
+    if (size > batchBytes) {
+      const error = '"error":{"code":-32003,"message":"response too large"}';
+      parts.push(Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(call.id)},${error}}`));
+      continue;
+    }
+    const own = answerOf(call);
+    size += lengthOf(own);
+    parts.push(...own);
+  }
+  return [...parts, Buffer.from("]")];
+}
+
+function lengthOf(parts: readonly Buffer[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0);
+}
+
+function answer(body: string, response: ServerResponse): void {
+  const message = JSON.parse(body) as Call | readonly Call[];
+  const calls = Array.isArray(message) ? (message as readonly Call[]) : [message as Call];
+  const send = () => {
+    const parts = Array.isArray(message) ? batchOf(calls) : calls.flatMap(answerOf);
+    response.writeHead(200, { "Content-Type": "application/json", "Content-Length": lengthOf(parts) });
+    response.cork();
+    for (const part of parts) response.write(part);
+    response.end();
+    response.uncork();
+  };
+  if (calls.some(({ method }) => slow.test(method))) setTimeout(send, slowMs);
+  else send();
+}
+
+const server = createServer((request, response) => {
+  const parts: Buffer[] = [];
+  request.on("data", (part: Buffer) => parts.push(part));
+  request.on("end", () => answer(Buffer.concat(parts).toString("utf8"), response));
+  request.on("error", () => response.destroy());
+});
+const heads = new Map<string, (text: string) => void>();
+let subscriptions = 0;
+new WebSocketServer({ server }).on("connection", (socket) => {
+  socket.on("error", () => socket.terminate());
+  socket.on("message", (data: Buffer) => {
+    const { id, method, params } = JSON.parse(data.toString()) as Call;
+    subscriptions += 1;
+    const name = `0x${subscriptions.toString(16)}`;
+    const result = method === "eth_subscribe" ? `"${name}"` : "true";
+    if (method === "eth_unsubscribe") heads.delete(String(params?.[0]));
+    if (params?.[0] === "newHeads") heads.set(name, (text) => socket.send(text));
+    socket.send(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`);
+  });
+});
+setInterval(() => {
+  height += 1;
+  for (const [subscription, send] of heads) {
+    send(
+      JSON.stringify({ jsonrpc: "2.0", method: "eth_subscription", params: { subscription, result: block(height) } }),
+    );
+  }
+}, blockMs);
+server.keepAliveTimeout = 60_000;
+server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
+process.once("disconnect", () => process.exit(0));

@@ -1,0 +1,117 @@
+import { Agent, request as httpRequest } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Target } from "./attacks/attack.ts";
+import { callOf as call } from "./attacks/attacker.ts";
+
+/** Callers that are measured, each from an address of its own, and the time between two of one caller's requests. */
+const callers = 4;
+const betweenMs = 40;
+/** Each caller opens a new connection after so many requests. */
+const requestsOfConnection = 25;
+/** How long a caller waits: what has no answer by then has failed. */
+const patienceMs = 10_000;
+
+/** What a caller met with: when it asked, how long the answer took, and what was wrong with it. */
+export type Sample = Readonly<{ atMs: number; tookMs: number; failure: string | undefined }>;
+
+/** Callers at their work. Disposing of them ends it. */
+export type Callers = AsyncDisposable &
+  Readonly<{
+    /** What callers met with from a time to another, what they still wait for included. */
+    between: (fromMs: number, toMs: number) => readonly Sample[];
+  }>;
+
+/** Starts well-behaved callers: wallets and a small indexer, 100 requests a second together, with cached, distinct and batched reads. */
+export function startCallers(target: Target, addresses: string): Callers {
+  const samples: Sample[] = [];
+  const underWay = new Map<number, number>();
+  const stop = new AbortController();
+  const running = Array.from({ length: callers }, async (_, caller) => {
+    const work = { agent: new Agent({ keepAlive: true, maxSockets: 1 }), sent: caller * 1_000_000_000 };
+    await delay((caller * betweenMs) / callers);
+    while (!stop.signal.aborted) {
+      work.sent += 1;
+      if (work.sent % requestsOfConnection === 0) {
+        work.agent.destroy();
+        work.agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      }
+      const atMs = performance.now();
+      underWay.set(caller, atMs);
+      const failure = await ask(target, `${addresses}.${caller + 1}`, work);
+      const tookMs = performance.now() - atMs;
+      underWay.delete(caller);
+      if (!stop.signal.aborted) samples.push({ atMs, tookMs, failure });
+      await delay(Math.max(1, betweenMs - tookMs), undefined, { signal: stop.signal }).catch(() => undefined);
+    }
+    work.agent.destroy();
+  });
+  return {
+    between: (fromMs, toMs) => {
+      const waiting = [...underWay.values()].map((atMs) => ({ atMs, tookMs: toMs - atMs, failure: undefined }));
+      return [...samples, ...waiting].flatMap(asOften).filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
+    },
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await Promise.all(running);
+    },
+  };
+}
+
+/**
+ * A caller that waits for an answer asks nothing meanwhile. What it would have asked, had it kept its pace, would have waited as well: each
+ * such request counts with the time that was left, or a standstill of seconds would be one slow request among many.
+ */
+function asOften(sample: Sample): readonly Sample[] {
+  const missed = Math.floor(sample.tookMs / betweenMs);
+  const later = Array.from({ length: missed }, (_, at) => {
+    const lateMs = (at + 1) * betweenMs;
+    return { atMs: sample.atMs + lateMs, tookMs: sample.tookMs - lateMs, failure: undefined };
+  });
+  return [sample, ...later];
+}
+
+function bodyOf(sent: number): string {
+  const address = `0x${sent.toString(16).padStart(40, "0")}`;
+  switch (sent % 5) {
+    case 0:
+      return call(sent, "eth_chainId", "[]");
+    case 1:
+      return call(sent, "eth_blockNumber", "[]");
+    case 2:
+      return call(
+        sent,
+        "eth_call",
+        `[{"to":"${address}","data":"0x70a08231${address.slice(2).padStart(64, "0")}"},"latest"]`,
+      );
+    case 3:
+      return `[${Array.from({ length: 5 }, (_, at) => call(at, "eth_getBalance", `["${address.slice(0, -1)}${at}","latest"]`)).join(",")}]`;
+    default:
+      return call(sent, "eth_getBalance", `["${address}","latest"]`);
+  }
+}
+
+/** Asks once: what was wrong with the answer, or undefined. */
+function ask(
+  { host, port }: Target,
+  localAddress: string,
+  { agent, sent }: Readonly<{ agent: Agent; sent: number }>,
+): Promise<string | undefined> {
+  const body = bodyOf(sent);
+  return new Promise((resolve) => {
+    const headers = { "Content-Type": "application/json", "Content-Length": body.length };
+    const options = { host, port, localAddress, agent, method: "POST", headers, timeout: patienceMs };
+    const asked = httpRequest(options, (response) => {
+      const parts: Buffer[] = [];
+      response.on("data", (part: Buffer) => parts.push(part));
+      response.on("error", (error) => resolve(error.message));
+      response.on("end", () => {
+        const text = Buffer.concat(parts).toString("utf8");
+        if (response.statusCode !== 200) resolve(`HTTP ${response.statusCode}: ${text.slice(0, 200)}`);
+        else resolve(text.includes('"error"') || !text.includes('"result"') ? text.slice(0, 200) : undefined);
+      });
+    });
+    asked.on("timeout", () => asked.destroy(new Error(`no answer within ${patienceMs} ms`)));
+    asked.on("error", (error) => resolve(error.message));
+    asked.end(body);
+  });
+}

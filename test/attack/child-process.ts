@@ -1,0 +1,23 @@
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+
+/** A program of the suite in a process of its own. Disposing of it ends it. */
+export type SuiteProcess = AsyncDisposable & Readonly<{ child: ChildProcess; told: () => Promise<unknown> }>;
+
+/** Starts a program beside this file. */
+export function startProcess(program: string): SuiteProcess {
+  const child = fork(new URL(program, import.meta.url), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const ended = once(child, "exit").then(() => Promise.reject(new Error(`${program} ended`)));
+  ended.catch(() => undefined);
+  return {
+    child,
+    told: async () => {
+      const [message] = (await Promise.race([once(child, "message"), ended])) as [unknown];
+      return message;
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGKILL");
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    },
+  };
+}
