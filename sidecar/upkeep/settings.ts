@@ -23,13 +23,14 @@ export const upkeepSection = section({
         "node's workspace, where that can't be written the user's state directory",
     ),
   movedFrom: z
-    .string()
-    .min(1)
-    .optional()
+    .array(z.string().min(1))
+    .max(8)
+    .default([])
     .describe(
-      "When the same node was moved while the sidecar was down: its data path, node.conf, chain id or container of before, as the refusal names it",
+      "When the same node was moved while the sidecar was down: its data path, node.conf, chain id and container of before, as far as the refusal " +
+        "names them",
     )
-    .meta({ expected: "a path, chain id or name of before the move" }),
+    .meta({ expected: "paths, chain id and name of before the move, separated by commas" }),
   commandPrefix: z
     .string()
     .min(1)

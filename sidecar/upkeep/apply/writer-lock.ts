@@ -1,5 +1,6 @@
+import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { holderWords, processLock } from "../state/process-lock.ts";
+import { holderWords, processLock, type ProcessLock, type ProcessLockResult } from "../state/process-lock.ts";
 
 /** Whether this process may write the file, or why not. */
 type WriterLockResult = Readonly<{ ok: true } | { ok: false; reason: "Locked" | "CannotLock"; message: string }>;
@@ -9,27 +10,79 @@ export type WriterLock = Disposable &
   Readonly<{
     /** Takes the right if nobody has it; cheap when this process has it already. */
     acquire: () => WriterLockResult;
-    /** Gives the right up and removes the lock file. */
+    /** Gives the right up and removes the lock files. */
     remove: () => void;
   }>;
 
-/** Makes the lock of a file; it stands beside the file, see {@link processLock}. */
+type HeldLock = Readonly<{ lockPath: string; lock: ProcessLock }>;
+
+/**
+ * Makes the lock of a file; it stands beside the file, see {@link processLock}. Where the file is a symbolic link to one elsewhere, a second lock
+ * stands beside that one: two sidecars may name it by different links.
+ */
 export function writerLock(path: string): WriterLock {
-  const lockPath = join(dirname(path), `.${basename(path)}.lock`);
-  const lock = processLock(lockPath, path);
-  const acquire = (): WriterLockResult => {
-    const result = lock.acquire();
-    if (result.ok) return result;
-    if (result.reason === "CannotLock") {
-      return { ok: false, reason: "CannotLock", message: `${lockPath} can't be made ${result.why}.` };
-    }
-    if (result.reason === "NotOurs") {
-      const message = `whether another process looks after ${path} can't be told: ${result.why}.`;
-      return { ok: false, reason: "Locked", message };
-    }
-    const who = result.holder === undefined ? "it" : holderWords(result.holder);
-    const message = `another process looks after ${path} (${who} holds ${lockPath}); stop it, only one may write the file.`;
-    return { ok: false, reason: "Locked", message };
+  const named = lockOf(path, path);
+  let behind: HeldLock | undefined;
+  const followLink = () => {
+    const target = behindLink(path);
+    if (target !== undefined && behind?.lockPath === lockPathOf(target)) return;
+    behind?.lock[Symbol.dispose]();
+    behind = target === undefined ? undefined : lockOf(target, path);
   };
-  return { acquire, remove: lock.remove, [Symbol.dispose]: lock[Symbol.dispose] };
+  const acquire = (): WriterLockResult => {
+    const result = acquired(named, path);
+    if (!result.ok) return result;
+    followLink();
+    if (behind === undefined) return result;
+    const second = acquired(behind, path);
+    // A lock that was not taken whole is no lock.
+    if (!second.ok) named.lock[Symbol.dispose]();
+    return second;
+  };
+  return {
+    acquire,
+    remove: () => {
+      behind?.lock.remove();
+      named.lock.remove();
+    },
+    [Symbol.dispose]: () => {
+      behind?.lock[Symbol.dispose]();
+      named.lock[Symbol.dispose]();
+    },
+  };
+}
+
+function lockPathOf(path: string): string {
+  return join(dirname(path), `.${basename(path)}.lock`);
+}
+
+function lockOf(path: string, node: string): HeldLock {
+  const lockPath = lockPathOf(path);
+  return { lockPath, lock: processLock(lockPath, node) };
+}
+
+/** The file that a link leads to; undefined where the path leads to a file of its own, or to none. */
+function behindLink(path: string): string | undefined {
+  try {
+    const target = realpathSync(path);
+    return target === join(realpathSync(dirname(path)), basename(path)) ? undefined : target;
+  } catch {
+    // It is not there yet, or is not to be looked at: its own lock is all there is.
+    return undefined;
+  }
+}
+
+function acquired({ lockPath, lock }: HeldLock, path: string): WriterLockResult {
+  const result: ProcessLockResult = lock.acquire();
+  if (result.ok) return result;
+  if (result.reason === "CannotLock") {
+    return { ok: false, reason: "CannotLock", message: `${lockPath} can't be made ${result.why}.` };
+  }
+  if (result.reason === "NotOurs") {
+    const message = `whether another process looks after ${path} can't be told: ${result.why}.`;
+    return { ok: false, reason: "Locked", message };
+  }
+  const who = result.holder === undefined ? "it" : holderWords(result.holder);
+  const message = `another process looks after ${path} (${who} holds ${lockPath}); stop it, only one may write the file.`;
+  return { ok: false, reason: "Locked", message };
 }

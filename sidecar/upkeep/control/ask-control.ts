@@ -11,7 +11,7 @@ export type ControlTarget = Readonly<
 
 /** No sidecar did what was asked; the message says why, and what to do. */
 export class ControlError extends Error {
-  override readonly name = "ControlError";
+  override readonly name: string = "ControlError";
   readonly code = "control_failed";
 }
 
@@ -35,16 +35,39 @@ export async function askControl<Schema extends z.ZodType>(
   question: ControlQuestion<Schema>,
 ): Promise<z.output<Schema>> {
   if (target.kind === "url") return askAt(target.url, target.url, {}, question, target.token);
-  const stateDirectory = target.stateDirectories.find((directory) => existsSync(socketPlace(directory)));
-  if (stateDirectory === undefined) {
-    throw new ControlError(
+  const directories = target.stateDirectories.filter((directory) => existsSync(socketPlace(directory)));
+  let failure: ControlError | undefined;
+  // A killed sidecar leaves its socket: the one that runs may have its state in the next place.
+  for (const directory of directories) {
+    try {
+      return await askBySocket(directory, question);
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+      failure ??= error;
+    }
+  }
+  throw (
+    failure ??
+    new ControlError(
       `no sidecar runs with its state in ${target.stateDirectories.join(" or in ")}. Start it, or name the one that runs: --state-directory, ` +
         "--settings with its settings, or --url with its token. Inside a container, run the command there (docker exec, kubectl exec).",
-    );
-  }
+    )
+  );
+}
+
+async function askBySocket<Schema extends z.ZodType>(
+  stateDirectory: string,
+  question: ControlQuestion<Schema>,
+): Promise<z.output<Schema>> {
   await using socket = await socketPath(stateDirectory);
   return askAt("http://sidecar", socketPlace(stateDirectory), { connect: { socketPath: socket.path } }, question);
 }
+
+/** Nobody listens there, so that nothing was asked. */
+class NoAnswer extends ControlError {}
+
+/** Codes of a connection that did not come about. */
+const unconnected: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOENT", "EACCES", "ENOTSOCK"]);
 
 async function askAt<Schema extends z.ZodType>(
   origin: string,
@@ -75,12 +98,8 @@ async function askAt<Schema extends z.ZodType>(
     );
   } catch (cause) {
     if (cause instanceof ControlError) throw cause;
-    throw new ControlError(
-      `no sidecar answers at ${place} (${words(cause)}); is it running, and may this user reach it?`,
-      {
-        cause,
-      },
-    );
+    const message = `no sidecar answers at ${place} (${words(cause)}); is it running, and may this user reach it?`;
+    throw unconnected.has(words(cause)) ? new NoAnswer(message, { cause }) : new ControlError(message, { cause });
   } finally {
     await agent.destroy();
   }

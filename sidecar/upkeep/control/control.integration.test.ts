@@ -71,6 +71,17 @@ test("a socket that a killed sidecar left answers nobody, and says so", async ()
   );
 });
 
+test("the socket that a killed sidecar left does not hide the one that runs", async () => {
+  const killed = join(directory, "killed");
+  const running = join(directory, "running");
+  for (const place of [killed, running]) await mkdir(place);
+  await mkdir(join(killed, "control"));
+  await writeFile(socketPlace(killed), "");
+  await using _ = await listenControl(running, control, { log });
+  const target = { kind: "socket", stateDirectories: [killed, running] } as const;
+  expect(await askControl(target, { path: "", answer: controlView })).toEqual(view);
+});
+
 test("the command is the one for this deployment, and safe to paste", () => {
   const commandPrefix = "docker exec gatehouse-dev-sidecar node /app/cli/gatehouse.js";
   expect(commandWords({ commandPrefix }, "/state")("resume")).toBe(`${commandPrefix} resume`);

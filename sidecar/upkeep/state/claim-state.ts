@@ -11,7 +11,7 @@ import { writerLock } from "../apply/writer-lock.ts";
 import { identifyNode, identityWords, layoutPaths, type NodeIdentity } from "./node-identity.ts";
 import { compareCopies, hasActed, oldStateDirectory, takeOldState } from "./old-state.ts";
 import { holderWords, processLock, type LockHolder } from "./process-lock.ts";
-import { nodeDifference, type NodeDifference } from "./same-node.ts";
+import { nodeDifferences, type NodeDifference } from "./same-node.ts";
 import { chooseStatePlace, mayWrite } from "./state-place.ts";
 import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } from "./upkeep-state.ts";
 
@@ -49,7 +49,8 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
     const isNew = !existsSync(join(directory, upkeepStateFile));
     if (isNew && settings.upkeep.stateDirectory === undefined) {
       const from = resolve(dependencies.oldStateDirectory ?? oldStateDirectory);
-      await takeOldState(from, directory, { configPath, document }, { log });
+      const places = [configPath, ...layoutPaths(settings.node)];
+      await takeOldState(from, directory, { places, document, movedFrom: settings.upkeep.movedFrom }, { log });
     }
     const state = openUpkeepState(directory);
     try {
@@ -85,13 +86,13 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
   if (remembered !== undefined) {
     const layouts = layoutPaths(settings.node);
     const facts = { movedFrom: settings.upkeep.movedFrom, layouts, isThere: existsSync };
-    const difference = nodeDifference(remembered, found, facts);
-    if (difference !== undefined) throw anotherNodes(state.directory, remembered, found, difference);
+    const differences = nodeDifferences(remembered, found, facts);
+    if (differences.length > 0) throw anotherNodes(state.directory, remembered, found, differences);
     if (remembered.configPath !== found.configPath || remembered.host.name !== found.host.name) {
       log.info({ was: remembered, is: found }, "the node was moved, and keeps its state");
     }
   }
-  const isMovedChain = settings.upkeep.movedFrom === String(remembered?.chainId);
+  const isMovedChain = settings.upkeep.movedFrom.includes(String(remembered?.chainId));
   const answeredChainId = isMovedChain ? undefined : remembered?.answeredChainId;
   // At once: a word to act, or what a node had read, is never in a state that says no node.
   state.atomically(() => {
@@ -112,13 +113,15 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
 async function judgeOld(
   state: UpkeepState,
   found: NodeIdentity,
-  { configPath, document }: Claim,
+  { settings, configPath, document }: Claim,
 ): Promise<"acted" | "same" | "unknown"> {
-  const match = await compareCopies(state.directory, configPath, document);
+  const places = [configPath, ...layoutPaths(settings.node)];
+  const match = await compareCopies(state.directory, { places, document, movedFrom: settings.upkeep.movedFrom });
   if (match.kind === "another") {
     throw new StartupError(
       `the state in ${state.directory} belongs to another node (of its copies of node.conf, ${match.why}); this sidecar was pointed at ` +
-        `${identityWords(found)}. Name a state directory of this node's own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.`,
+        `${identityWords(found)}. Name a state directory of this node's own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY. If it is the same ` +
+        `node, moved on purpose, start the sidecar once with GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${match.remembered}`,
     );
   }
   return match.kind === "same" && hasActed(state) ? "acted" : match.kind;
@@ -128,13 +131,15 @@ function anotherNodes(
   directory: string,
   remembered: NodeIdentity,
   found: NodeIdentity,
-  difference: NodeDifference,
+  differences: readonly NodeDifference[],
 ): StartupError {
+  const others = differences.map(({ what }) => what).join(" and ");
+  const before = differences.map((difference) => difference.remembered).join(",");
   return new StartupError(
     `the state in ${directory} belongs to another node: ${identityWords(remembered)}; this sidecar was pointed at ` +
-      `${identityWords(found)}, of another ${difference.what}. Name a state directory of this node's own in ` +
+      `${identityWords(found)}, of another ${others}. Name a state directory of this node's own in ` +
       "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY. If it is the same node, moved on purpose, start the sidecar once with " +
-      `GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${difference.remembered}`,
+      `GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${before}`,
   );
 }
 

@@ -7,6 +7,9 @@ import { isJsonObject, type ConfigDocument } from "../observe/config-document.ts
  */
 export type ConfigTies = Readonly<Record<string, string>>;
 
+/** Name of the tie that is the node's data path. */
+export const dataTie = "storage.mygrid_env.storage_data_path";
+
 const initConfig: readonly string[] = ["chain", "startup_config", "init_config"];
 
 /** Another value there means another node's data or keys. */

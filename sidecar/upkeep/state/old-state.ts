@@ -5,14 +5,26 @@ import { DatabaseSync } from "node:sqlite";
 import type { Logger } from "#daemon/log.ts";
 import { configVersions } from "../apply/config-versions.ts";
 import { parseConfig, type ConfigDocument } from "../observe/config-document.ts";
-import { namesOwner, ownershipDifference, tiesOf } from "./config-ties.ts";
+import { dataTie, namesOwner, ownershipDifference, tiesOf } from "./config-ties.ts";
 import { upkeepStateFile, type UpkeepState } from "./upkeep-state.ts";
 
 /** Where the state was by default before it belonged to its node: in whatever directory the sidecar was started in. */
 export const oldStateDirectory = ".gatehouse/sidecar";
 
 /** Whose a state without an identity is, by its copies of node.conf. */
-export type CopiesMatch = Readonly<{ kind: "same" | "unknown" } | { kind: "another"; why: string }>;
+export type CopiesMatch = Readonly<
+  | { kind: "same" | "unknown" }
+  | { kind: "another"; why: string; /** What `upkeep.movedFrom` names if it is the same node. */ remembered: string }
+>;
+
+/** The node that a state may be of. */
+export type CopiesOwner = Readonly<{
+  /** Where its node.conf stands, first, and where it stands in the layouts of other versions: paths in a copy may be relative to any. */
+  places: readonly string[];
+  document: ConfigDocument | undefined;
+  /** `upkeep.movedFrom`. */
+  movedFrom: readonly string[];
+}>;
 
 /**
  * Compares the remembered copies of node.conf with a node's own by their data and keys, which no two nodes share; `unknown` where either is
@@ -20,17 +32,21 @@ export type CopiesMatch = Readonly<{ kind: "same" | "unknown" } | { kind: "anoth
  */
 export async function compareCopies(
   directory: string,
-  configPath: string,
-  document: ConfigDocument | undefined,
+  { places, document, movedFrom }: CopiesOwner,
 ): Promise<CopiesMatch> {
   const versions = configVersions(directory);
   const bytes = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
   const copy = bytes === undefined ? undefined : parseConfig(bytes);
   if (document === undefined || copy?.ok !== true) return { kind: "unknown" };
-  const [copied, own] = [tiesOf(copy.document, configPath), tiesOf(document, configPath)];
-  const why = ownershipDifference(copied, own);
-  if (why !== undefined) return { kind: "another", why };
-  return { kind: namesOwner(own) ? "same" : "unknown" };
+  const [configPath = ""] = places;
+  const own = tiesOf(document, configPath);
+  const copies = places.map((place) => tiesOf(copy.document, place));
+  const isSame = copies.some((copied) => ownershipDifference(copied, own) === undefined);
+  if (isSame) return { kind: namesOwner(own) ? "same" : "unknown" };
+  const data = copies.map((copied) => copied[dataTie] ?? "none");
+  if (data.some((path) => movedFrom.includes(path))) return { kind: "same" };
+  const why = ownershipDifference(copies[0] ?? {}, own) ?? "it has other data or keys";
+  return { kind: "another", why, remembered: data[0] ?? "none" };
 }
 
 /** Whether a sidecar has done anything to its node by this state. */
@@ -48,11 +64,11 @@ export function hasActed({ store: { database }, directory }: UpkeepState): boole
 export async function takeOldState(
   from: string,
   to: string,
-  node: Readonly<{ configPath: string; document: ConfigDocument | undefined }>,
+  node: CopiesOwner,
   { log }: Readonly<{ log: Logger }>,
 ): Promise<void> {
   if (!existsSync(join(from, upkeepStateFile))) return;
-  const match = await compareCopies(from, node.configPath, node.document);
+  const match = await compareCopies(from, node);
   if (match.kind !== "same") {
     const why = match.kind === "another" ? match.why : "nothing in it tells whose it is";
     return log.info({ from, why }, "state in the current directory is ignored: it is not this node's");

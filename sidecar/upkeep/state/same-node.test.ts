@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { NodeIdentity } from "./node-identity.ts";
-import { nodeDifference } from "./same-node.ts";
+import { nodeDifferences } from "./same-node.ts";
 
 const node: NodeIdentity = {
   configPath: "/srv/a/bin/node.conf",
@@ -10,7 +10,7 @@ const node: NodeIdentity = {
   host: { kind: "machine", name: "one" },
 };
 
-const facts = { movedFrom: undefined, layouts: [], isThere: () => true };
+const facts = { movedFrom: [] as readonly string[], layouts: [], isThere: () => true };
 
 test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, string]>([
   ["another chain", {}, { chainId: 1 }, "chain"],
@@ -37,12 +37,13 @@ test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, string]>([
 ])("%s is another node, until the move is said", (_, before, change, what) => {
   const remembered = { ...node, ...before };
   const found = { ...remembered, ...change };
-  const difference = nodeDifference(remembered, found, facts);
-  expect(difference?.what).toBe(what);
-  expect(nodeDifference(remembered, found, { ...facts, movedFrom: difference?.remembered })).toBeUndefined();
+  const differences = nodeDifferences(remembered, found, facts);
+  expect(differences.map((difference) => difference.what)).toEqual([what]);
+  const movedFrom = differences.map((difference) => difference.remembered);
+  expect(nodeDifferences(remembered, found, { ...facts, movedFrom })).toEqual([]);
   // What was said of one move says nothing of the next.
   const next = { ...found, chainId: 99 };
-  expect(nodeDifference(found, next, { ...facts, movedFrom: difference?.remembered })?.what).toBe("chain");
+  expect(nodeDifferences(found, next, { ...facts, movedFrom })[0]?.what).toBe("chain");
 });
 
 test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, Partial<typeof facts>]>([
@@ -65,12 +66,22 @@ test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, Partial<typeof 
   ["whose expected chain was set wrong at first", { answeredChainId: 7 }, { chainId: 7 }, {}],
 ])("the same node: %s", (_, before, change, more) => {
   const remembered = { ...node, ...before };
-  expect(nodeDifference(remembered, { ...remembered, ...change }, { ...facts, ...more })).toBeUndefined();
+  expect(nodeDifferences(remembered, { ...remembered, ...change }, { ...facts, ...more })).toEqual([]);
 });
 
 test("the layout of another version of the same workspace is the same node", () => {
   const legacy = "/srv/a/node/domain/client/bin/node.conf";
   const remembered = { ...node, configPath: legacy, namedPath: legacy };
-  expect(nodeDifference(remembered, node, { ...facts, layouts: [legacy, node.configPath] })).toBeUndefined();
-  expect(nodeDifference(remembered, node, facts)?.what).toBe("node.conf");
+  expect(nodeDifferences(remembered, node, { ...facts, layouts: [legacy, node.configPath] })).toEqual([]);
+  expect(nodeDifferences(remembered, node, facts).map(({ what }) => what)).toEqual(["node.conf"]);
+});
+
+test("two changes at once are told at once, and said at once", () => {
+  const found = { ...node, chainId: 7, dataPath: "/srv/b/data" };
+  const differences = nodeDifferences(node, found, facts);
+  expect(differences).toEqual([
+    { what: "chain", remembered: "1672" },
+    { what: "data path", remembered: "/srv/a/data" },
+  ]);
+  expect(nodeDifferences(node, found, { ...facts, movedFrom: ["1672", "/srv/a/data"] })).toEqual([]);
 });

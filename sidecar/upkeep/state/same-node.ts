@@ -6,7 +6,7 @@ export type NodeDifference = Readonly<{ what: "chain" | "data path" | "node.conf
 /** What tells a move from another node. */
 export type MoveFacts = Readonly<{
   /** `upkeep.movedFrom`. */
-  movedFrom: string | undefined;
+  movedFrom: readonly string[];
   /** Paths of node.conf in this workspace, whichever layout the node's version has. */
   layouts: readonly string[];
   /** Whether a path is there. */
@@ -14,23 +14,26 @@ export type MoveFacts = Readonly<{
 }>;
 
 /**
- * Tells by what a node is another than the one that is remembered; undefined when it is the same. The same are: a machine or container with
+ * Tells by what a node is another than the one that is remembered: by nothing when it is the same. The same are: a machine or container with
  * another host name; a pod that its controller made anew; a node.conf behind a link that points elsewhere now, of the other
  * layout of the same workspace, or moved while its data stayed. Pure but for `isThere`.
  */
-export function nodeDifference(
+export function nodeDifferences(
   remembered: NodeIdentity,
   found: NodeIdentity,
   { movedFrom, layouts, isThere }: MoveFacts,
-): NodeDifference | undefined {
-  const isMoved = (value: string) => movedFrom === value;
+): readonly NodeDifference[] {
+  const differences: NodeDifference[] = [];
+  const note = (what: NodeDifference["what"], before: string) => {
+    if (!movedFrom.includes(before)) differences.push({ what, remembered: before });
+  };
   const chain = String(remembered.chainId);
   const chains = [remembered.chainId, remembered.answeredChainId];
-  if (!chains.includes(found.chainId) && !isMoved(chain)) return { what: "chain", remembered: chain };
+  if (!chains.includes(found.chainId)) note("chain", chain);
   const { dataPath } = remembered;
   const hasBoth = dataPath !== undefined && found.dataPath !== undefined;
   const hasOtherData = hasBoth && dataPath !== found.dataPath;
-  if (hasOtherData && !isMoved(dataPath)) return { what: "data path", remembered: dataPath };
+  if (hasOtherData) note("data path", dataPath);
   const isSameFile =
     remembered.configPath === found.configPath ||
     remembered.namedPath === found.namedPath ||
@@ -38,13 +41,10 @@ export function nodeDifference(
     layouts.includes(remembered.namedPath) ||
     // With its data where they were, a node.conf that is gone was moved.
     (hasBoth && !hasOtherData && !isThere(remembered.configPath)) ||
-    hasOtherData ||
-    isMoved(remembered.configPath);
-  if (!isSameFile) return { what: "node.conf", remembered: remembered.configPath };
-  if (isAnotherHost(remembered.host, found.host) && !isMoved(remembered.host.name)) {
-    return { what: "host", remembered: remembered.host.name };
-  }
-  return undefined;
+    hasOtherData;
+  if (!isSameFile) note("node.conf", remembered.configPath);
+  if (isAnotherHost(remembered.host, found.host)) note("host", remembered.host.name);
+  return differences;
 }
 
 /** The number at the end of a StatefulSet's pod. A Deployment's pods end in five letters and digits. */

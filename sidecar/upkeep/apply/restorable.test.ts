@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { parseConfig } from "../observe/config-document.ts";
+import { meaningOf } from "../plan/config-meaning.ts";
+import { tiesOf, type ConfigTies } from "../state/config-ties.ts";
+import { restorable } from "./restorable.ts";
+
+const configPath = "/srv/a/bin/node.conf";
+const nameless = '{ "chain": { "monitor_config": {} } }';
+const owned = (data: string) => `{ "chain": {}, "storage": { "mygrid_env": { "storage_data_path": "${data}" } } }`;
+
+function documentOf(text: string) {
+  const parsed = parseConfig(Buffer.from(text));
+  if (!parsed.ok) throw new Error(parsed.problem.message);
+  return parsed.document;
+}
+
+/** Judges a copy for a node that last ran with a configuration. */
+function judge(copy: string, lastRan: string, over: Parameters<typeof restorable>[2] = {}) {
+  const ties: ConfigTies = tiesOf(documentOf(lastRan), configPath);
+  const nodeTies = { get: () => ties, set: () => undefined };
+  const judged = restorable(Buffer.from(copy), configPath, over, { nodeTies });
+  return judged.ok ? "restored" : judged.why;
+}
+
+test("a copy that names neither data nor keys may be any node's", () => {
+  expect(judge(nameless, nameless)).toBe("it names neither data nor keys, so nothing tells whether it is this node's");
+});
+
+test("what the node ran with until now is its own, whatever it names and whatever stands there now", () => {
+  expect(judge(nameless, nameless, { ran: meaningOf(documentOf(nameless)) })).toBe("restored");
+  const standing = documentOf(owned("/srv/b/data"));
+  expect(judge(owned("../data"), owned("../data"), { standing })).toContain("storage_data_path is /srv/a/data there");
+  const ran = meaningOf(documentOf(owned("../data")));
+  expect(judge(owned("../data"), owned("../data"), { standing, ran })).toBe("restored");
+});
+
+test("a copy with other data than those that the node last ran with is never restored", () => {
+  const ran = meaningOf(documentOf(owned("/srv/b/data")));
+  expect(judge(owned("/srv/b/data"), owned("../data"), { ran })).toContain("storage_data_path is /srv/b/data there");
+});

@@ -1,0 +1,54 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+const program = join(import.meta.dirname, "../../cli/gatehouse.js");
+const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
+const hasTerminals = spawnSync("script", ["--version"]).status === 0;
+const why = hasTerminals ? "" : " (skipped: script of util-linux is not there)";
+
+/** Types an answer once the question is there, as a person at a terminal; returns what the terminal showed and the exit status. */
+async function atTerminal(stateDirectory: string, answer: string) {
+  const command = `${program} adopt --state-directory ${stateDirectory}`;
+  const child = spawn("script", ["--quiet", "--flush", "--return", "--command", command, "/dev/null"], {
+    env: { ...process.env, PATH: path, TERM: "dumb" },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  let shown = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (shown += text));
+  const ended = once(child, "exit") as Promise<[number | null]>;
+  await until(
+    () => shown,
+    (text) => text.includes("[y/N]"),
+    30_000,
+  );
+  child.stdin.write(answer);
+  const [status] = await ended;
+  return { shown, status };
+}
+
+test.skipIf(!hasTerminals)(`adopt asks at a terminal, and does what is answered${why}`, async () => {
+  await using node = await createFakeNode();
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt",
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+  });
+  await upkeep.reason("Adopted", "WaitingForAdopt");
+  for (const answer of ["\r", "n\r", "maybe\r", "\u0004", "\u0003"]) {
+    const { shown, status } = await atTerminal(upkeep.stateDirectory, answer);
+    expect(shown).toContain("The sidecar would do this:");
+    expect(shown).toContain("Let the sidecar do this, and keep it so? [y/N]");
+    expect(status).not.toBe(0);
+    expect(upkeep.state.adopted.get()).toBeUndefined();
+  }
+  expect(await node.config()).toBe(driftedConfig);
+  const { shown, status } = await atTerminal(upkeep.stateDirectory, "y\r");
+  expect(status).toBe(0);
+  expect(shown).toContain("acts on this node from now on.");
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+});
