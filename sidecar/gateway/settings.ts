@@ -137,7 +137,7 @@ const upstreamSection = section({
     .default(100)
     .describe("Reads of a client's batch that go to the node in one batch; 1: each goes alone"),
   batchResponseBytes: bytes
-    .default(8_388_608)
+    .default(2_097_152)
     .describe(
       "Bytes of the node's answer to one batch that are read; reads that have no answer in them go to it alone",
     ),

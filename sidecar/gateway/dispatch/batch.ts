@@ -1,5 +1,5 @@
 import { errorText } from "../envelope/answer-text.ts";
-import type { BadCall, Call } from "../envelope/call.ts";
+import { isBad, type BadCall, type Call } from "../envelope/call.ts";
 import { rpcErrors } from "../envelope/rpc-error.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import { HeldScope } from "../memory/held-scope.ts";
@@ -7,6 +7,9 @@ import type { AnswerFlow, AnswerSink } from "./answer-sink.ts";
 import { makeBatchWriter } from "./batch-writer.ts";
 import type { Turns } from "./turns.ts";
 import { textSink, type NoText, type TextAnswer } from "./text-sink.ts";
+
+/** What the shortest call of a batch counts for in a turn of the event loop. */
+const callBytes = 128;
 
 /** Bounds of a batch under way. */
 export type BatchLimits = Readonly<{
@@ -69,10 +72,10 @@ export function runBatch(
   const step = () => {
     const call = writer.flush() ? calls[state.next] : undefined;
     state.isRunning = call !== undefined && mayStart(call);
-    if (call === undefined || !state.isRunning) return false;
+    if (call === undefined || !state.isRunning) return 0;
     state.next += 1;
     start(state.next - 1, call);
-    return true;
+    return Math.max(callBytes, isBad(call) ? 0 : (call.params?.length ?? 0));
   };
   const run = () => {
     // An answer that comes at once, or before a later turn, calls back into here; the steps see what it changed.

@@ -7,7 +7,7 @@ import type { AnswerFlow, AnswerSink } from "./answer-sink.ts";
 import type { CallContext, CallDependencies } from "./call-work.ts";
 import { charged } from "./charge.ts";
 import type { TurnSource } from "./turns.ts";
-import { makeTurns } from "./turns.ts";
+import { makeTurns, turnBytes } from "./turns.ts";
 
 /** Size from which a message is charged before it is read, and read in turns. */
 export const largeBytes = 65_536;
@@ -48,7 +48,7 @@ export function readInTurns(
   const step = () => {
     const message = reading.next();
     if (message !== undefined) turns.later(() => goOn(message));
-    return message === undefined;
+    return message === undefined ? turnBytes : 0;
   };
   makeTurns(turns).run(step, () => isCancelled);
   return {

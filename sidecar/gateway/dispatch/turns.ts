@@ -1,5 +1,7 @@
 /** How long the work of one message goes on before everything else has its turn of the event loop; a step of it may take that longer. */
 const turnMs = 2.5;
+/** Work that is done in one turn whatever it takes: reads of a batch that begin in the same turn go to the node together. */
+export const turnBytes = 16_384;
 
 /** Time, and a later turn of the event loop. */
 export type TurnSource = Readonly<{
@@ -12,18 +14,22 @@ export type TurnSource = Readonly<{
 /** Work of several steps, cut into turns. */
 export type Turns = Readonly<{
   /**
-   * Makes a step again and again until it answers false. When a turn's time is over the rest is left for a later one; `isOver` ends it
-   * before that.
+   * Makes a step again and again until it answers 0; else it answers how much it did, in bytes. When a turn's time is over the rest is left
+   * for a later one; `isOver` ends it before that.
    */
-  run: (step: () => boolean, isOver: () => boolean) => void;
+  run: (step: () => number, isOver: () => boolean) => void;
 }>;
 
 /** Makes a source of turns. */
 export function makeTurns({ now, later }: TurnSource): Turns {
   const run: Turns["run"] = (step, isOver) => {
     const endsAt = now() + turnMs;
-    while (!isOver() && step()) {
-      if (now() < endsAt) continue;
+    let doneBytes = 0;
+    while (!isOver()) {
+      const bytes = step();
+      if (bytes === 0) return;
+      doneBytes += bytes;
+      if (doneBytes < turnBytes || now() < endsAt) continue;
       later(() => run(step, isOver));
       return;
     }

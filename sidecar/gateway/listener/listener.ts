@@ -38,6 +38,7 @@ export type ListenerOptions = Readonly<{
     clients: number;
     callsInFlight: number;
     queueBytes: number;
+    messageBytes: number;
     pingIntervalMs: number;
     recheckMs?: number;
   }>;

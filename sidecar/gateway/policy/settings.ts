@@ -26,7 +26,7 @@ const tier = z.strictObject({
   splitBlocks: z.int().min(1).optional(),
   webSockets: z.int().min(0).default(16),
   subscriptions: z.int().min(0).default(64),
-  /** Largest WebSocket message; default: `limits.bodyBytes`. */
+  /** Largest WebSocket message; default: `webSocket.messageBytes`. */
   messageBytes: z.int().min(1).max(268_435_456).optional(),
   /** Methods that the tier may call, of those that its listener has; absent: all. */
   methods: z.array(methodName).max(256).optional(),
@@ -133,7 +133,10 @@ const ranges = section({
 });
 
 const limits = section({
-  bodyBytes: bytes.max(268_435_456).default(5_242_880).describe("Largest request body or WebSocket message"),
+  bodyBytes: bytes
+    .max(268_435_456)
+    .default(5_242_880)
+    .describe("Largest request body; of a WebSocket message, see webSocket.messageBytes"),
   callBytes: bytes
     .max(268_435_456)
     .default(524_288)

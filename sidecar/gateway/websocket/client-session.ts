@@ -3,6 +3,7 @@ import { goneTier } from "../callers/caller.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
+import { answerPings } from "./answered-pings.ts";
 import { makeClientCalls } from "./client-calls.ts";
 import { makeClientInbox } from "./client-inbox.ts";
 import { watchLiveness } from "./client-liveness.ts";
@@ -84,6 +85,7 @@ export function serveClient(
     goOn();
   });
   socket.on("pong", liveness.heard);
+  answerPings(socket);
   // Followed by "close".
   socket.on("error", () => socket.terminate());
   socket.on("close", () => {

@@ -5,6 +5,10 @@ import { section } from "#daemon/settings.ts";
 export const webSocketSection = section({
   clients: positiveInteger.default(10_000).describe("Most WebSocket clients of one listener"),
   callsInFlight: positiveInteger.default(64).describe("Calls of one WebSocket client that may be under way"),
+  messageBytes: bytes
+    .max(268_435_456)
+    .default(1_048_576)
+    .describe("Largest WebSocket message where the tier names none, within limits.bodyBytes; one is unmasked at once"),
   queueBytes: bytes
     .default(4_194_304)
     .describe("Unsent bytes, beside answers, from which a slow WebSocket client is dropped, and its calls wait"),

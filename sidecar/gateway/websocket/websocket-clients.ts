@@ -18,6 +18,8 @@ export type WebSocketClientsOptions = Readonly<{
   clients: number;
   callsInFlight: number;
   queueBytes: number;
+  /** Largest message of a client whose tier names no size. */
+  messageBytes: number;
   pingIntervalMs: number;
   /** Time between two looks whether a client's key or token is still good; absent where clients have neither. */
   recheckMs?: number;
@@ -110,7 +112,8 @@ export function makeWebSocketClients(
       const connection = request.socket;
       const cut = () => connection.destroy();
       const memory = new ConnectionMemory(dependencies.memory, { address: () => address, cut });
-      const messageBytes = tier.messageBytes ?? dependencies.policy().settings.limits.bodyBytes;
+      const { bodyBytes } = dependencies.policy().settings.limits;
+      const messageBytes = tier.messageBytes ?? Math.min(bodyBytes, options.messageBytes);
       return servers
         .serverFor(messageBytes)
         .handleUpgrade(request, socket, head, (webSocket) =>

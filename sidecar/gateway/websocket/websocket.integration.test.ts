@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "../testing/fake-node.ts";
 import { connectTestClient } from "../testing/test-client.ts";
@@ -5,6 +6,11 @@ import { startTestGateway, until, type TestGateway } from "../testing/test-gatew
 
 const request = (id: unknown, method: string, params: unknown = []) =>
   JSON.stringify({ jsonrpc: "2.0", id, method, params });
+
+/** A ping, masked by zeros. */
+const ping = (text: string) => Buffer.concat([Buffer.from([0x89, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)]);
+
+const closedWith = (code: number) => (received: Buffer) => received[0] === 0x88 && received.readUInt16BE(2) === code;
 
 describe("WebSocket", () => {
   let node: FakeNode;
@@ -27,6 +33,36 @@ describe("WebSocket", () => {
     expect(await client.ask(`[${request(1, "eth_mining")},${request(2, "eth_nothing")}]`)).toBe(
       '[{"jsonrpc":"2.0","id":1,"result":false},{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"the method eth_nothing does not exist/is not available"}}]',
     );
+  });
+
+  it("answers of many pings that come at once the last, and takes no message of more than 1,024 frames or 1 MiB", async () => {
+    const { hostname, port } = new URL(gateway.url);
+    const upgrade = `GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\n\r\n`;
+    /** What the gateway sends after the upgrade, until `done`. */
+    const exchange = async (frames: Buffer, done: (received: Buffer) => boolean) => {
+      const socket = connect(Number(port), hostname);
+      let received = Buffer.alloc(0);
+      socket.on("data", (bytes: Buffer) => (received = Buffer.concat([received, bytes])));
+      socket.on("error", () => socket.destroy());
+      socket.write(upgrade);
+      await until("the upgrade is answered", () => received.includes("\r\n\r\n"));
+      const headBytes = received.indexOf("\r\n\r\n") + 4;
+      socket.write(frames);
+      await until("the answer is there", () => done(received.subarray(headBytes)));
+      socket.destroy();
+      return received.subarray(headBytes);
+    };
+    // Frames are masked by zeros: a text's first frame, one that goes on.
+    const pings = Buffer.concat(Array.from({ length: 1_000 }, (_, at) => ping(String(at).padStart(4, "0"))));
+    const pongs = await exchange(pings, (received) => received.includes("0999"));
+    expect(pongs.length / 6).toBeLessThan(50);
+    const more = Buffer.from([0x00, 0x81, 0, 0, 0, 0, 0x20]);
+    const first = Buffer.from([0x01, 0x81, 0, 0, 0, 0, 0x20]);
+    await exchange(Buffer.concat([first, ...Array.from({ length: 1_100 }, () => more)]), closedWith(1_008));
+    const long = Buffer.alloc(14);
+    long.set([0x81, 0xff]);
+    long.writeBigUInt64BE(BigInt(1_048_577), 2);
+    await exchange(long, closedWith(1_009));
   });
 
   it("lets equal subscriptions of many clients share one at the node", async () => {
