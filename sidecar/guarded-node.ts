@@ -24,7 +24,7 @@ import type { EventLog } from "./tell/event-log.ts";
 const bodyLimitBytes = 1_024;
 
 /** Time between two looks at whether the gateway serves; it is looked at for each `/readyz`, too. */
-const gatewayIntervalMs = 1_000;
+const gatewayIntervalMs = 250;
 
 /** Which node is watched, and how its gateway is. */
 export type GuardedNodeSettings = WatchedNode & Readonly<{ gateway: GatewaySettings; listen: AllowedHosts }>;
@@ -79,7 +79,11 @@ export async function guardNode(
     await startGateway(settings.gateway, { log, metrics, node, settingNames, connections, signal }),
   );
   const operations = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(settings.listen) }, { log, metrics, mask });
-  const tellGateway = () => board.set(gatewayCondition(gateway.readiness(), { fitness: fitness(), board }));
+  const tellGateway = () => {
+    // Before the node was asked once, nothing can be said of what stands before it.
+    if (board.get("RpcAnswering") === undefined) return;
+    board.set(gatewayCondition(gateway.readiness(), { fitness: fitness(), board }));
+  };
   const telling = poll(
     { name: "gateway", intervalMs: gatewayIntervalMs, signal },
     () => Promise.resolve(tellGateway()),

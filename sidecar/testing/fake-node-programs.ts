@@ -28,7 +28,12 @@ const advance = () => {
 const told = () => (strict && performance.now() - beganMs < ${strictTellsAfterMs} ? undefined : { binaryVersion: version });
 const answers = {
   eth_blockNumber: () => "0x" + (frozen ? 5 : advance()).toString(16),
-  eth_getBlockByNumber: () => frozen ? { number: "0x5", hash: "0x" + "5".repeat(64), timestamp: "0x1" } : undefined,
+  eth_getBlockByNumber: () => {
+    const number = frozen ? 5 : advance();
+    const timestamp = frozen ? 1 : Math.floor(Date.now() / 1000);
+    const hex = (value) => value.toString(16);
+    return { number: "0x" + hex(number), hash: "0x" + hex(number).padStart(64, "5"), timestamp: "0x" + hex(timestamp) };
+  },
   eth_chainId: () => "0x688",
   eth_syncing: () => false,
   web3_clientVersion: () => (strict ? "Reth/v1.3.12-abc/x86_64-linux" : "fake/v" + version + "/test"),

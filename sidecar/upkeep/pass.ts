@@ -52,10 +52,12 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: Pass
   const acted = authorityOf(settings.upkeep.mode, state) === "acts";
   memory.step = `reading ${configPath}`;
   const reading = await place.read();
-  if (!moved) await watchAnew(reading, memory, parts);
+  const isHanging = !reading.ok && reading.problem.reason === "Hanging";
+  // Watching anew asks the file system without a time limit.
+  if (!moved && !isHanging) await watchAnew(reading, memory, parts);
   memory.step = `judging ${configPath}`;
   const judged = await judgeConfig(reading, memory, parts);
-  if (!reading.ok && reading.problem.reason === "Hanging") {
+  if (isHanging) {
     throw new NothingSeen(`${configPath} can't be looked at, because its file system hangs`);
   }
   if (!memory.passed && acted) await tidy(parts);

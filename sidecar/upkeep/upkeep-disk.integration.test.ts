@@ -111,7 +111,7 @@ mounting(
   async () => {
     await using node = await startFakeNode();
     const resources = new AsyncDisposableStack();
-    const upkeep = resources.use(await runUpkeep(node, { ...quick, GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "200" }));
+    const upkeep = resources.use(await runUpkeep(node, quick));
     await upkeep.reason("ConfigCurrent", "AsDesired");
     using hanging = mountHangingDisk(node.binDirectory);
     const { message } = await upkeep.reason("ConfigValid", "Hanging");

@@ -1,0 +1,131 @@
+import { expect, onTestFinished, test } from "vitest";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { mayMount } from "#sidecar/testing/small-disk.ts";
+import type { Condition } from "#sidecar/tell/condition.ts";
+import type { Verdict } from "#sidecar/tell/verdict.ts";
+import { configOf } from "../support/owned-node.ts";
+import { until } from "../support/until.ts";
+import { beginsAs, type Fault, type StruckNode } from "./faults/fault.ts";
+import { fileFaults } from "./faults/file-faults.ts";
+import { nodeFaults } from "./faults/node-faults.ts";
+import { faultsReference } from "./faults/reference.ts";
+import { refusals, upkeepFaults } from "./faults/upkeep-faults.ts";
+
+const withinMs = 25_000;
+const isPossible = await mayMount();
+
+/** Looks so quick that a test need not wait for them. */
+const quick = {
+  GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
+  GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "500",
+  GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
+  GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "1000",
+  GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "1000",
+  GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "0",
+  GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "100",
+  GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "300",
+  GATEHOUSE_SIDECAR_NODE_CLI_TIMEOUT_MS: "3000",
+};
+
+/** What a sidecar tells at one time, by each of the ways in which it can be asked. */
+async function toldBy(url: string | undefined) {
+  const ask = async (path: string) => fetch(`${url}${path}`);
+  const readyz = (await ask("/readyz")).status;
+  const status = (await (await ask("/status")).json()) as { verdict: Verdict; conditions: readonly Condition[] };
+  return { readyz, ...status, metrics: await (await ask("/metrics")).text() };
+}
+
+async function struckNode() {
+  const resources = new AsyncDisposableStack();
+  onTestFinished(() => resources.disposeAsync());
+  const node = resources.use(await createFakeNode());
+  await writeFile(node.configPath, configOf(node.workspace, "node-7"));
+  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
+  resources.defer(() => rm(stateDirectory, { recursive: true, force: true }));
+  return { resources, struck: { node, stateDirectory, resources: resources.use(new AsyncDisposableStack()) } };
+}
+
+async function startBeside(struck: StruckNode, settings: Readonly<Record<string, string>>) {
+  const { node, stateDirectory } = struck;
+  return runSidecar(node.workspace, {
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+    GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
+    ...quick,
+    ...settings,
+  });
+}
+
+async function expectTold({ told, settings, prepare, strike }: Fault): Promise<void> {
+  const { resources, struck } = await struckNode();
+  const own = (await settings?.(struck)) ?? {};
+  await prepare?.(struck);
+  await struck.node.start();
+  const { urls } = resources.use(await startBeside(struck, own));
+  const tells = () => toldBy(urls["sidecar"]);
+  if (strike !== undefined) {
+    await untilTold(
+      "right",
+      tells,
+      ({ verdict }) =>
+        verdict.level === "right" ||
+        (own["GATEHOUSE_SIDECAR_UPKEEP_MODE"] === "observe" && verdict.level !== "unknown"),
+    );
+    await strike(struck);
+  }
+  const [type, reason] = told.condition;
+  const found = await untilTold(
+    JSON.stringify(told),
+    tells,
+    ({ verdict, conditions, readyz, metrics }) =>
+      verdict.level === told.verdict &&
+      readyz === told.readyz &&
+      conditions.some((condition) => condition.type === type && condition.reason === reason) &&
+      metrics.includes(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1`) &&
+      metrics.includes(`gatehouse_verdict{level="${told.verdict}"} 1`),
+  );
+  const condition = found.conditions.find((each) => each.type === type);
+  expect(condition?.message).toMatch(beginsAs(told.reads));
+  expect(found.metrics).toContain(
+    `gatehouse_condition{type="${type}"} ${{ True: 1, False: 0, Unknown: -1 }[condition?.status ?? "True"]}`,
+  );
+}
+
+async function untilTold(
+  what: string,
+  tells: () => ReturnType<typeof toldBy>,
+  isRight: (told: Awaited<ReturnType<typeof toldBy>>) => boolean,
+) {
+  let last: Awaited<ReturnType<typeof toldBy>> | undefined;
+  try {
+    return await until(what, withinMs, async () => {
+      last = await tells();
+      return isRight(last) ? last : undefined;
+    });
+  } catch (cause) {
+    const lines = last?.conditions.map(({ type, reason, message }) => `${type} ${reason}: ${message}`) ?? [];
+    throw new Error(
+      [`${what}\nbut: ${last?.readyz} ${last?.verdict.level}: ${last?.verdict.message}`, ...lines].join("\n"),
+      { cause },
+    );
+  }
+}
+
+for (const fault of [...nodeFaults, ...fileFaults, ...upkeepFaults]) {
+  const isSkipped = fault.mounts === true && !isPossible;
+  test.skipIf(isSkipped)(`${fault.what}${isSkipped ? " (skipped: this user may not mount a file system)" : ""}`, () =>
+    expectTold(fault),
+  );
+}
+
+test.each(refusals)("$what: the sidecar does not start, and says why", async ({ settings, reads }) => {
+  const { struck } = await struckNode();
+  await expect(startBeside(struck, await settings(struck))).rejects.toThrow(beginsAs(reads));
+});
+
+test("docs/faults.md says of each fault what is told of it here", async () => {
+  expect(await readFile(new URL("../../docs/faults.md", import.meta.url), "utf8")).toBe(faultsReference());
+});

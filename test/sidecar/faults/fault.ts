@@ -1,0 +1,49 @@
+import type { VerdictLevel } from "#sidecar/tell/verdict.ts";
+import type { ConditionType } from "#sidecar/tell/condition.ts";
+import type { FakeNode } from "#sidecar/testing/fake-node.ts";
+
+/** The node and sidecar that a fault strikes. */
+export type StruckNode = Readonly<{
+  node: FakeNode;
+  /** Where the sidecar keeps its state. */
+  stateDirectory: string;
+  /** What the fault holds as long as the test lasts: servers, mounts. */
+  resources: AsyncDisposableStack;
+}>;
+
+/** What is to be told of a fault. In texts, `…` stands for anything. */
+export type Told = Readonly<{
+  verdict: VerdictLevel;
+  condition: readonly [ConditionType, string];
+  readyz: 200 | 503;
+  /** How the condition's message begins. */
+  reads: string;
+}>;
+
+/** One fault, and what is to be told of it. */
+export type Fault = Readonly<{
+  /** What has happened, as a person would say it. */
+  what: string;
+  told: Told;
+  /** Whether it needs the right to mount a file system. */
+  mounts?: boolean;
+  /** The sidecar's settings; a function where they are known only when the test runs. */
+  settings?: (struck: StruckNode) => Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
+  /** What is done before the node starts. */
+  prepare?: (struck: StruckNode) => Promise<unknown>;
+  /** What is done once the sidecar has called the node right; without it, the fault is there from the start. */
+  strike?: (struck: StruckNode) => Promise<unknown>;
+}>;
+
+/** A fault at which the sidecar does not start, and the one line that it ends with. */
+export type Refusal = Readonly<{
+  what: string;
+  reads: string;
+  settings: (struck: StruckNode) => Promise<Readonly<Record<string, string>>>;
+}>;
+
+/** Whether a text begins as it is to, where `…` stands for anything. */
+export function beginsAs(pattern: string): RegExp {
+  const parts = pattern.split("…").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
+  return new RegExp(`^${parts.join(".*?")}`, "s");
+}

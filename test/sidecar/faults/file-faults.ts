@@ -1,0 +1,233 @@
+import { execFile } from "node:child_process";
+import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { mountHangingDisk, mountSmallDisk, type SmallDisk } from "#sidecar/testing/small-disk.ts";
+import { configOf } from "../../support/owned-node.ts";
+import type { Fault, StruckNode } from "./fault.ts";
+
+const run = promisify(execFile);
+
+/** Has node.conf hold something. */
+const holds =
+  (content: string | Uint8Array) =>
+  ({ node }: StruckNode) =>
+    writeFile(node.configPath, content);
+
+/** Puts something else where node.conf was. */
+const replacedBy =
+  (make: (path: string) => Promise<unknown>) =>
+  async ({ node }: StruckNode) => {
+    await rm(node.configPath);
+    await make(node.configPath);
+  };
+
+const right = ({ node }: StruckNode) => configOf(node.workspace, "node-7");
+const drifted = (struck: StruckNode) => right(struck).replaceAll("storage_cetina", "pamir_cetina");
+
+/** A fault of node.conf that leaves the last good one in force. */
+const unusable = (what: string, reason: string, reads: string, strike: NonNullable<Fault["strike"]>): Fault => ({
+  what,
+  strike,
+  told: { verdict: "wrong", condition: ["ConfigValid", reason], readyz: 200, reads },
+});
+
+const disks = new Map<string, SmallDisk>();
+
+/** node.conf on a file system of its own, right at first. */
+const onOwnDisk: NonNullable<Fault["settings"]> = async (struck) => {
+  const disk = struck.resources.use(await mountSmallDisk(64));
+  disks.set(struck.node.workspace, disk);
+  const path = join(disk.path, "node.conf");
+  await writeFile(path, right(struck));
+  return { GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: path };
+};
+
+/** Faults of node.conf, of the file systems, and of who else writes. */
+export const fileFaults: readonly Fault[] = [
+  unusable(
+    "node.conf is gone",
+    "Vanished",
+    "…/node.conf is not there; write it again, or set node.configPath",
+    ({ node }) => rm(node.configPath),
+  ),
+  unusable(
+    "node.conf is empty",
+    "Empty",
+    "…/node.conf is empty; expected a JSON object with a chain object.",
+    holds(""),
+  ),
+  unusable(
+    "node.conf is half written",
+    "HalfWritten",
+    "…/node.conf:1:… is not complete JSON (",
+    holds('{ "chain": { "moni'),
+  ),
+  unusable(
+    "node.conf is no text",
+    "NotText",
+    "…/node.conf is not UTF-8 text; write JSON, or restore",
+    holds(Uint8Array.of(0xff, 0xfe, 0)),
+  ),
+  unusable(
+    "node.conf is nested too deeply",
+    "TooDeep",
+    "…/node.conf:1:101 is nested more than 100 levels deep",
+    holds("[".repeat(5_000)),
+  ),
+  unusable(
+    "node.conf holds an array",
+    "NotAnObject",
+    "…/node.conf holds an array; expected one JSON object",
+    holds("[]"),
+  ),
+  unusable(
+    "node.conf has no chain",
+    "NoChain",
+    "…/node.conf has no chain; expected chain to be an object",
+    holds("{}"),
+  ),
+  unusable(
+    "node.conf is larger than the limit",
+    "TooLarge",
+    "…/node.conf is larger than 1048576 bytes (upkeep.configLimitBytes)",
+    ({ node }) => truncate(node.configPath, 2_000_000),
+  ),
+  unusable(
+    "node.conf is a directory",
+    "Unreadable",
+    "…/node.conf can't be read (it is no regular file)",
+    replacedBy((path) => mkdir(path)),
+  ),
+  unusable(
+    "node.conf is a named pipe that nobody writes to",
+    "Unreadable",
+    "…/node.conf can't be read (it is no regular file)",
+    replacedBy((path) => run("mkfifo", [path])),
+  ),
+  unusable(
+    "node.conf is a symbolic link to itself",
+    "Unreadable",
+    "…/node.conf can't be read (ELOOP)",
+    replacedBy((path) => symlink(path, path)),
+  ),
+  {
+    what: "node.conf has a key twice",
+    strike: (struck) =>
+      writeFile(
+        struck.node.configPath,
+        drifted(struck).replace('"pamir_cetina_push_port"', '"pamir_cetina_push_port":1,"pamir_cetina_push_port"'),
+      ),
+    told: {
+      verdict: "wrong",
+      condition: ["ConfigCurrent", "EditRefused"],
+      readyz: 200,
+      reads:
+        "node.conf has the key chain.monitor_config.pamir_cetina_push_port twice (line 1, column …); remove one of the two.",
+    },
+  },
+  {
+    what: "node.conf drifts, and has a byte order mark and CRLF line ends: it is corrected, and keeps both",
+    strike: (struck) => writeFile(struck.node.configPath, `\uFEFF${drifted(struck).replaceAll(",", ",\r\n")}`),
+    told: { verdict: "wrong", condition: ["RestartSettled", "NoDriver"], readyz: 200, reads: "A restart is due (" },
+  },
+  {
+    what: "node.conf drifts, and the sidecar only observes",
+    settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe", GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
+    prepare: (struck) => writeFile(struck.node.configPath, drifted(struck)),
+    told: {
+      verdict: "wrong",
+      condition: ["ConfigCurrent", "Drift"],
+      readyz: 200,
+      reads: "node.conf is not as desired, and upkeep.mode is observe: ",
+    },
+  },
+  {
+    what: "The disk of node.conf is full",
+    mounts: true,
+    settings: onOwnDisk,
+    strike: async (struck) => {
+      const disk = disks.get(struck.node.workspace);
+      await disk?.fill();
+      await writeFile(join(disk?.path ?? "", "node.conf"), drifted(struck));
+    },
+    told: {
+      verdict: "wrong",
+      condition: ["ConfigCurrent", "NotWritten"],
+      readyz: 200,
+      reads: "…/node.conf can't be written (ENOSPC: the disk is full; free some space).",
+    },
+  },
+  {
+    what: "The file system of node.conf hangs (NFS without its server)",
+    mounts: true,
+    settings: () => ({ GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" }),
+    strike: ({ node, resources }) => Promise.resolve(resources.use(mountHangingDisk(node.binDirectory))),
+    told: {
+      verdict: "unknown",
+      condition: ["ConfigValid", "Hanging"],
+      readyz: 200,
+      reads:
+        "…/node.conf can't be read: … has not come back since … (allowed: 500 ms, upkeep.fileTimeoutMs): its file system hangs.",
+    },
+  },
+  {
+    what: "The disk of the sidecar's state is full",
+    mounts: true,
+    settings: async ({ resources, node }) => {
+      const disk = resources.use(await mountSmallDisk(2_048));
+      disks.set(node.workspace, disk);
+      return { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: disk.path };
+    },
+    strike: async (struck) => {
+      const disk = disks.get(struck.node.workspace);
+      await disk?.fill();
+      // The database's own files have a little room left: changes enough use it up.
+      for (let index = 0; index < 200; index += 1)
+        await writeFile(struck.node.configPath, index % 2 === 0 ? "" : right(struck));
+      await writeFile(struck.node.configPath, drifted(struck));
+    },
+    told: {
+      verdict: "wrong",
+      condition: ["StateKept", "DiskFull"],
+      readyz: 200,
+      reads: "…/upkeep.sqlite can't be written (database or disk is full); free some space on its disk",
+    },
+  },
+  {
+    what: "Another program has locked the sidecar's state",
+    strike: async (struck) => {
+      const database = new DatabaseSync(join(struck.stateDirectory, "upkeep.sqlite"));
+      database.exec("BEGIN IMMEDIATE");
+      struck.resources.defer(() => database.close());
+      await writeFile(struck.node.configPath, "");
+    },
+    told: {
+      verdict: "wrong",
+      condition: ["StateKept", "InUse"],
+      readyz: 200,
+      reads: "…/upkeep.sqlite can't be written (database is locked); end the other program that has it open",
+    },
+  },
+  {
+    what: "Another program writes the same drift again and again",
+    strike: async (struck) => {
+      for (let index = 0; index < 3; index += 1) {
+        await writeFile(struck.node.configPath, drifted(struck));
+        await corrected(struck);
+      }
+    },
+    told: {
+      verdict: "wrong",
+      condition: ["SoleWriter", "Contested"],
+      readyz: 200,
+      reads:
+        "node.conf was corrected of the very same change again and again within six hours: another program keeps writing it. Stop that program",
+    },
+  },
+];
+
+async function corrected({ node }: StruckNode): Promise<void> {
+  while (!(await node.config()).includes("storage_cetina")) await new Promise((resolve) => setTimeout(resolve, 20));
+}

@@ -1,0 +1,191 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
+import { freePorts } from "../../support/free-ports.ts";
+import type { Fault, StruckNode } from "./fault.ts";
+
+/** A server that stands in for the node's RPC, or for another node's. */
+async function serving({ resources }: StruckNode, answer: Parameters<typeof serveNode>[0]): Promise<string> {
+  return resources.use(await serveNode(answer)).url;
+}
+
+const rpcIs = (answer: Parameters<typeof serveNode>[0]) => async (struck: StruckNode) => ({
+  GATEHOUSE_SIDECAR_NODE_HTTP_URL: await serving(struck, answer),
+  GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+});
+
+/** What a node answers whose chain stands at a height. */
+const blockAt = (height: number) => {
+  const number = `0x${height.toString(16)}`;
+  const timestamp = `0x${Math.floor(Date.now() / 1_000).toString(16)}`;
+  return {
+    eth_blockNumber: () => number,
+    eth_getBlockByNumber: () => ({ number, hash: `0x${"5".repeat(64)}`, timestamp }),
+  };
+};
+
+const farAhead = answersRpc({ eth_blockNumber: () => "0x7fffffff" });
+
+async function signalNode({ node }: StruckNode, signal: NodeJS.Signals): Promise<void> {
+  process.kill(Number(await readFile(join(node.workspace, "node.pid"), "utf8")), signal);
+}
+
+async function freeUrl(scheme: string): Promise<string> {
+  const [port] = await freePorts(1);
+  return `${scheme}://127.0.0.1:${port}`;
+}
+
+/** Faults of the node itself and of its chain. */
+export const nodeFaults: readonly Fault[] = [
+  {
+    what: "The node's process is dead",
+    strike: ({ node }) => node.stop(),
+    told: {
+      verdict: "down",
+      condition: ["RpcAnswering", "Refused"],
+      readyz: 503,
+      reads: "http://… can't be reached (ECONNREFUSED); is the node running, and is this its address?",
+    },
+  },
+  {
+    what: "The node hangs: it takes calls and answers none",
+    strike: async (struck) => {
+      await signalNode(struck, "SIGSTOP");
+      struck.resources.defer(() => signalNode(struck, "SIGCONT"));
+    },
+    told: {
+      verdict: "down",
+      condition: ["RpcAnswering", "TimedOut"],
+      readyz: 503,
+      reads: "http://… did not answer",
+    },
+  },
+  {
+    what: "Another program answers at the node's port",
+    settings: rpcIs((_, response) => response.end("<html>Welcome</html>")),
+    told: {
+      verdict: "down",
+      condition: ["RpcAnswering", "NotJsonRpc"],
+      readyz: 503,
+      reads: "http://… answered eth_blockNumber with",
+    },
+  },
+  {
+    what: "The node answers each call with an error",
+    settings: rpcIs(answersRpc({})),
+    told: {
+      verdict: "down",
+      condition: ["RpcAnswering", "RpcError"],
+      readyz: 503,
+      reads: "http://… answered eth_blockNumber with",
+    },
+  },
+  {
+    what: "The node is on another chain",
+    settings: () => ({ GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "5" }),
+    told: {
+      verdict: "down",
+      condition: ["ChainIdExpected", "AnotherChain"],
+      readyz: 503,
+      reads: "The node answers chain id 1672, expected 5; correct node.httpUrl or node.chainId.",
+    },
+  },
+  {
+    what: "The chain makes no block, and no references are set",
+    settings: rpcIs(answersRpc({ ...goodAnswers, ...blockAt(5) })),
+    told: {
+      verdict: "unknown",
+      condition: ["HeightAdvancing", "Quiet"],
+      readyz: 200,
+      reads:
+        "No block comes: height has been 5 for more than … s, since …. Calls are served. Only references (lag.references) tell",
+    },
+  },
+  {
+    what: "The node stands still while references go on",
+    settings: async (struck) => ({
+      ...(await rpcIs(answersRpc({ ...goodAnswers, ...blockAt(5) }))(struck)),
+      GATEHOUSE_SIDECAR_LAG_REFERENCES: await serving(struck, farAhead),
+      GATEHOUSE_SIDECAR_LAG_MAX_BLOCKS: "2147483640",
+    }),
+    told: {
+      verdict: "down",
+      condition: ["HeightAdvancing", "Stalled"],
+      readyz: 503,
+      reads:
+        "The node makes no block that the chain may have: height has been 5 for more than … s, since …. Look at the node's peers and its log.",
+    },
+  },
+  {
+    what: "The node's height goes back",
+    settings: (() => {
+      let asked = 0;
+      return rpcIs(answersRpc({ ...goodAnswers, eth_blockNumber: () => ((asked += 1) < 20 ? "0x64" : "0x5") }));
+    })(),
+    told: {
+      verdict: "down",
+      condition: ["HeightAdvancing", "WentBackwards"],
+      readyz: 503,
+      reads: "Height went back from 100 to 5; the node lost blocks or its data was replaced.",
+    },
+  },
+  {
+    what: "The node is behind its references",
+    settings: async (struck) => ({ GATEHOUSE_SIDECAR_LAG_REFERENCES: await serving(struck, farAhead) }),
+    told: {
+      verdict: "down",
+      condition: ["HeightCurrent", "Behind"],
+      readyz: 503,
+      reads: "The node is at …, … blocks behind the references (allowed: 50); look at its peers and its disk.",
+    },
+  },
+  {
+    what: "No reference answers",
+    settings: async () => ({ GATEHOUSE_SIDECAR_LAG_REFERENCES: await freeUrl("http") }),
+    told: {
+      verdict: "unknown",
+      condition: ["HeightCurrent", "NoReference"],
+      readyz: 200,
+      reads: "No reference endpoint answered: http://… can't be reached (ECONNREFUSED)",
+    },
+  },
+  {
+    what: "The node's WebSocket port is closed while HTTP answers",
+    settings: async () => ({
+      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
+      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: await freeUrl("ws"),
+    }),
+    told: {
+      verdict: "wrong",
+      condition: ["WebSocketAnswering", "Refused"],
+      readyz: 200,
+      reads: "ws://… can't be reached (ECONNREFUSED); HTTP clients may be served while subscribers are not.",
+    },
+  },
+  {
+    what: "Nothing tells the node's version",
+    settings: async (struck) => ({
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: await serving(
+        struck,
+        answersRpc({ ...goodAnswers, ...blockAt(5), eth_blockNumber: risingHeight }),
+      ),
+    }),
+    prepare: ({ node }) => writeFile(join(node.binDirectory, "node_cli"), "#!/bin/sh\nexit 3\n"),
+    told: {
+      verdict: "wrong",
+      condition: ["VersionAgreed", "VersionUnknown"],
+      readyz: 200,
+      reads: "The node's version is not known (",
+    },
+  },
+  {
+    what: "The node has another version than the setting says",
+    settings: () => ({ GATEHOUSE_SIDECAR_NODE_VERSION: "0.17.0" }),
+    told: {
+      verdict: "wrong",
+      condition: ["VersionAgreed", "Disagreement"],
+      readyz: 200,
+      reads: "The node's version is 0.16.2 (debug_protocolVersion). But ",
+    },
+  },
+];

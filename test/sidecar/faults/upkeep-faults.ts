@@ -1,0 +1,236 @@
+import { chmod, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { serveNode } from "#sidecar/testing/watched-node.ts";
+import { freePorts } from "../../support/free-ports.ts";
+import { configOf } from "../../support/owned-node.ts";
+import type { Fault, Refusal, StruckNode } from "./fault.ts";
+
+/** Puts another program in node_cli's place. */
+const toolIs =
+  (script: string) =>
+  async ({ node }: StruckNode) => {
+    const path = join(node.binDirectory, "node_cli");
+    await rm(path);
+    await writeFile(path, `#!/bin/sh\n${script}\n`);
+    await chmod(path, 0o755);
+  };
+
+const tool = (what: string, reason: string, reads: string, strike: NonNullable<Fault["strike"]>): Fault => ({
+  what,
+  strike,
+  told: { verdict: "wrong", condition: ["NodeCliWorking", reason], readyz: 200, reads },
+});
+
+/** A Pushgateway that answers so. */
+const pushgateway =
+  (answer: (nowSeconds: number) => Readonly<{ status: number; text: string }>) =>
+  async ({ resources }: StruckNode) => {
+    const { url } = resources.use(
+      await serveNode((_, response) => {
+        const { status, text } = answer(Date.now() / 1_000);
+        response.writeHead(status).end(text);
+      }),
+    );
+    return { GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: url };
+  };
+
+const pushes = (what: string, reason: string, reads: string, settings: NonNullable<Fault["settings"]>): Fault => ({
+  what,
+  settings,
+  told: { verdict: "wrong", condition: ["MetricsArriving", reason], readyz: 200, reads },
+});
+
+/** A change by hand that the node has to be restarted for. */
+const edited = ({ node }: StruckNode) =>
+  writeFile(node.configPath, configOf(node.workspace, "node-7").replace('"18100"', '"18101"'));
+
+/** Faults of what the sidecar works with: node_cli, restarts, the Pushgateway, the disk of the data; and what it waits for. */
+export const upkeepFaults: readonly Fault[] = [
+  tool(
+    "node_cli is not there",
+    "NotFound",
+    "…/node_cli is not there; set the program's name or put it there.",
+    ({ node }) => rm(join(node.binDirectory, "node_cli")),
+  ),
+  tool(
+    "node_cli may not be executed",
+    "NotExecutable",
+    "…/node_cli can't be executed (EACCES); run chmod +x on it.",
+    ({ node }) => chmod(join(node.binDirectory, "node_cli"), 0o644),
+  ),
+  tool(
+    "node_cli hangs",
+    "TimedOut",
+    "…/node_cli did not finish within 3000 ms and was ended; run it by hand to see why.",
+    toolIs("exec sleep 600"),
+  ),
+  tool(
+    "node_cli fails",
+    "Failed",
+    "…/node_cli exited with status 3: out of order",
+    toolIs("echo out of order >&2; exit 3"),
+  ),
+  tool(
+    "node_cli prints something else than PruneInfo",
+    "Garbage",
+    "node_cli prune --get printed",
+    toolIs("echo hello"),
+  ),
+  tool(
+    "node_cli prints without end",
+    "TooMuchOutput",
+    "…/node_cli printed more than 65536 bytes and was ended; is it the right program?",
+    toolIs("exec yes"),
+  ),
+  {
+    what: "node_cli claims to switch auto-pruning on, and does not",
+    prepare: toolIs('echo "enable_auto_prune: 0"; echo "auto_prune_reserved_window: 100000"'),
+    told: {
+      verdict: "wrong",
+      condition: ["AutoPruneOn", "NotSwitchedOn"],
+      readyz: 200,
+      reads:
+        "node_cli prune --enable_auto_prune ended with status 0, but enable_auto_prune does not read 1; run it by hand to see why.",
+    },
+  },
+  {
+    what: "Auto-pruning is off, and the sidecar only observes",
+    settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" }),
+    told: {
+      verdict: "wrong",
+      condition: ["AutoPruneOn", "Off"],
+      readyz: 200,
+      reads: "Auto-pruning is off and should be on.",
+    },
+  },
+  pushes(
+    "The Pushgateway is down",
+    "PushgatewayUnreachable",
+    "http://… can't be read (ECONNREFUSED); is the Pushgateway running?",
+    async () => {
+      const [port] = await freePorts(1);
+      return { GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: `http://127.0.0.1:${port}` };
+    },
+  ),
+  pushes(
+    "The Pushgateway refuses",
+    "PushgatewayUnreachable",
+    "http://… answered 503; is pushgateway.url a Pushgateway?",
+    pushgateway(() => ({ status: 503, text: "" })),
+  ),
+  pushes(
+    "Another job name arrives than the node's",
+    "Missing",
+    'The Pushgateway has no group of job "node-7"; the node has not pushed yet, or its monitor_config has keys of another version.',
+    pushgateway((now) => ({ status: 200, text: `push_time_seconds{job="node-8"} ${now}\n` })),
+  ),
+  pushes(
+    "The node's metrics are old",
+    "Stale",
+    'The last push of job "node-7" is … s old (interval 5 s); look at the node and its monitor_config.',
+    pushgateway((now) => ({
+      status: 200,
+      text: `push_time_seconds{job="node-7"} ${Math.floor(now / 600) * 600 - 600}\n`,
+    })),
+  ),
+  {
+    what: "The disk of the node's data is nearly full",
+    settings: () => ({ GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "1" }),
+    told: {
+      verdict: "wrong",
+      condition: ["DiskSpaceLeft", "Low"],
+      readyz: 200,
+      reads: "… GiB (… %) are free at …. Make the disk larger, or see that auto-pruning is on and advances.",
+    },
+  },
+  {
+    what: "The node's data directory can't be looked at",
+    settings: () => ({ GATEHOUSE_SIDECAR_NODE_DATA_PATH: "/nowhere" }),
+    told: {
+      verdict: "unknown",
+      condition: ["DiskSpaceLeft", "NotReadable"],
+      readyz: 200,
+      reads:
+        "The node's data directory /nowhere can't be looked at (ENOENT); set node.dataPath, or mount it for the sidecar.",
+    },
+  },
+  {
+    what: "node.conf was edited, and no driver may restart the node",
+    strike: edited,
+    told: {
+      verdict: "wrong",
+      condition: ["RestartSettled", "NoDriver"],
+      readyz: 200,
+      reads: "A restart is due (…); restart.driver is none, so restart it by hand.",
+    },
+  },
+  {
+    what: "node.conf was edited, and the restart budget is 0",
+    settings: () => ({ GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops", GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "0" }),
+    strike: edited,
+    told: {
+      verdict: "wrong",
+      condition: ["RestartSettled", "BudgetExhausted"],
+      readyz: 200,
+      reads: "A restart is due (…); restart.budgetPerHour allows none, so restart it by hand.",
+    },
+  },
+  {
+    what: "node.conf was edited outside of the maintenance window",
+    settings: () => ({
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
+      GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_CRON: "0 3 29 2 *",
+      GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_MS: "1000",
+    }),
+    strike: edited,
+    told: {
+      verdict: "wrong",
+      condition: ["RestartSettled", "WaitingForWindow"],
+      readyz: 200,
+      reads: "A restart is due (…); it waits for the maintenance window at …-02-29T03:00:00.000Z.",
+    },
+  },
+  {
+    what: "node.conf was edited, and the sidecar only observes",
+    settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe", GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
+    strike: edited,
+    told: {
+      verdict: "wrong",
+      condition: ["RestartSettled", "Observing"],
+      readyz: 200,
+      reads: "A restart is due (…); upkeep.mode is observe, so restart it by hand.",
+    },
+  },
+  {
+    what: "The sidecar meets the node for the first time",
+    settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt" }),
+    told: {
+      verdict: "waiting",
+      condition: ["Adopted", "WaitingForAdopt"],
+      readyz: 200,
+      reads: "The sidecar has changed nothing yet, and waits for your word. Its plan: ",
+    },
+  },
+];
+
+/** Faults at which the sidecar does not start. */
+export const refusals: readonly Refusal[] = [
+  {
+    what: "Another program has the gateway's port",
+    settings: async ({ resources }) => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      resources.defer(() => void server.close());
+      return { GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: String((server.address() as AddressInfo).port) };
+    },
+    reads: "port … on 127.0.0.1 is taken; ",
+  },
+  {
+    what: "The state directory can't be made",
+    settings: () => Promise.resolve({ GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: "/dev/null/state" }),
+    reads:
+      "the state directory /dev/null/state can't be made (ENOTDIR); name one that this user may write in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.",
+  },
+];
