@@ -9,7 +9,8 @@ const seconds = Number(process.env["GATEHOUSE_ATTACK_SECONDS"] ?? 84);
 
 /**
  * Attacks under which others wait longer than they should; "What is not defended" in docs/security.md says so. Answers of the node cost their
- * callers no more the longer they are, and 2 MB each, of calls that every limit allows, take the gateway's one thread.
+ * callers no more the longer they are: 2 MB each, of calls that every limit allows, take the gateway's one thread, and so do hundreds of
+ * connections a second that are refused.
  */
 const stillSlow: ReadonlySet<string> = new Set([
   "large messages",
@@ -18,6 +19,7 @@ const stillSlow: ReadonlySet<string> = new Set([
   "deaf readers",
   "WebSocket flood",
   "subscription flood",
+  "idle connections",
   "all at a time",
 ]);
 /** What others wait even then, at most: each of them is answered. */

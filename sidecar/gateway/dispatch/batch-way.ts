@@ -3,7 +3,7 @@ import { isBad, type BadCall, type Call } from "../envelope/call.ts";
 import { makeBatchGate } from "../limits/batch-gate.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { NodeBatches } from "../upstream/node-batches.ts";
+import type { NodeBatch, NodeBatches } from "../upstream/node-batches.ts";
 import { goesTogether } from "./admitted-read.ts";
 import type { BatchLimits } from "./batch.ts";
 import type { CallContext } from "./call-work.ts";
@@ -12,7 +12,7 @@ import type { CallContext } from "./call-work.ts";
 const nodeBatchesAtOnce = 4;
 
 /** How the calls of one client's batch go to the node. */
-export type BatchWay = Pick<BatchLimits, "ahead"> & Readonly<{ batch: CallContext["batch"] }>;
+export type BatchWay = Pick<BatchLimits, "ahead"> & Readonly<{ toNode: NodeBatch; batch: CallContext["batch"] }>;
 
 /**
  * How the calls of a caller's batch go to the node. Reads go together, in up to four batches at a time; heavy calls alone, `batchParallel` at a
@@ -25,9 +25,11 @@ export function batchWay(
   { gate, nodeBatches }: Readonly<{ gate: LoadGate; nodeBatches: NodeBatches }>,
 ): BatchWay {
   const parallel = Math.min(limits.batchParallel, (tiers.get(tierName) ?? goneTier).concurrency);
+  const toNode = nodeBatches.open();
   const together = nodeBatches.items() * Math.min(nodeBatchesAtOnce, parallel);
   return {
-    batch: { sender: nodeBatches.open(), gate: makeBatchGate(gate, parallel) },
+    toNode,
+    batch: { sender: toNode, gate: makeBatchGate(gate, parallel) },
     ahead: (call: Call | BadCall) => {
       const method = isBad(call) ? undefined : catalogue.get(call.method);
       if (method === undefined) return parallel;

@@ -5,6 +5,7 @@ import type { HeldBytes } from "../memory/connection-memory.ts";
 import { HeldScope } from "../memory/held-scope.ts";
 import type { AnswerFlow, AnswerSink } from "./answer-sink.ts";
 import { makeBatchWriter } from "./batch-writer.ts";
+import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { Turns } from "./turns.ts";
 import { textSink, type NoText, type TextAnswer } from "./text-sink.ts";
 
@@ -27,6 +28,8 @@ export type BatchDependencies = Readonly<{
   sink: AnswerSink;
   memory: HeldBytes;
   turns: Turns;
+  /** Calls that are started one after another go to the node together, also when that takes several turns. */
+  toNode: Pick<NodeBatch, "gather" | "release">;
 }>;
 
 /**
@@ -37,7 +40,7 @@ export type BatchDependencies = Readonly<{
 export function runBatch(
   calls: readonly (Call | BadCall)[],
   limits: BatchLimits,
-  { handle, sink, memory, turns }: BatchDependencies,
+  { handle, sink, memory, turns, toNode }: BatchDependencies,
 ): AnswerFlow {
   const held = new HeldScope(memory);
   const writer = makeBatchWriter(calls.length, limits.responseBytes, { sink, memory: held });
@@ -72,7 +75,11 @@ export function runBatch(
   const step = () => {
     const call = writer.flush() ? calls[state.next] : undefined;
     state.isRunning = call !== undefined && mayStart(call);
-    if (call === undefined || !state.isRunning) return 0;
+    if (call === undefined || !state.isRunning) {
+      state.isRunning = false;
+      toNode.release();
+      return 0;
+    }
     state.next += 1;
     start(state.next - 1, call);
     return Math.max(callBytes, isBad(call) ? 0 : (call.params?.length ?? 0));
@@ -81,6 +88,7 @@ export function runBatch(
     // An answer that comes at once, or before a later turn, calls back into here; the steps see what it changed.
     if (state.isRunning || state.isCancelled) return;
     state.isRunning = true;
+    toNode.gather();
     turns.run(step, () => state.isCancelled);
   };
   run();

@@ -63,7 +63,10 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     openRpc: openRpcTexts(),
     now,
   };
-  const nodeBatches = { items: () => 1, open: () => ({ send: () => finishedFlow }) };
+  const nodeBatches = {
+    items: () => 1,
+    open: () => ({ send: () => finishedFlow, gather: () => undefined, release: () => undefined }),
+  };
   const handleMessage = makeMessageHandler({
     policy: () => policy,
     handle: makeCallHandler(calls),

@@ -70,6 +70,7 @@ export function makeMessageHandler(dependencies: MessageDependencies): MessageHa
           sink: trace === undefined ? sink : tracedSink(sink, trace),
           memory,
           turns: batchTurns,
+          toNode: way.toNode,
         },
       );
       return trace === undefined ? flow : tracedFlow(flow, trace);

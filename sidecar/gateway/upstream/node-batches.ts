@@ -5,12 +5,18 @@ import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 /** How long batches stay small, or calls alone, after the node did not serve one. */
 const smallForMs = 60_000;
 
+/**
+ * What is left of one client's batch on its way to the node. From `gather` to `release` it waits for more, but for pieces that are full; at other
+ * times what is sent in one turn of the event loop goes together.
+ */
+export type NodeBatch = NodeSender & Readonly<{ gather: () => void; release: () => void }>;
+
 /** Makes of what is left of clients' batches batches to the node. */
 export type NodeBatches = Readonly<{
   /** Calls that go to the node together now; 1 while the node is known to take no batches. */
   items: () => number;
-  /** Begins a client's batch: what is sent in the same turn of the event loop goes together, in pieces. */
-  open: () => NodeSender;
+  /** Begins a client's batch, which goes in pieces. */
+  open: () => NodeBatch;
 }>;
 
 /** Makes the batches of one node; it remembers for a minute how much of a batch the node did serve. */
@@ -33,6 +39,7 @@ export function makeNodeBatches(
     items,
     open: () => {
       let piece: BatchPiece | undefined;
+      let isGathering = false;
       const send = () => {
         const filled = piece;
         piece = undefined;
@@ -44,9 +51,17 @@ export function makeNodeBatches(
           if (piece?.hasRoomFor(call) === false) send();
           if (piece === undefined) {
             piece = new BatchPiece({ ...options, items: items() }, { pool, refused, cutAfter: limit });
-            queueMicrotask(send);
+            if (!isGathering) queueMicrotask(send);
           }
           return piece.add(call);
+        },
+        gather: () => {
+          isGathering = true;
+        },
+        release: () => {
+          isGathering = false;
+          // The answers of one piece start the calls of the next one by one.
+          if (piece !== undefined) queueMicrotask(send);
         },
       };
     },
