@@ -9,11 +9,13 @@ export const badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n
 /** As node:http answers a request that does not become whole in time. */
 export const requestTimeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 
-/** Answers a connection that is not served, reads nothing of it, and closes it soon. */
+/** Answers a connection that is not served, reads nothing of it, and closes it soon, whatever its client does meanwhile. */
 export function refuseConnection(socket: Socket, answer: string): void {
   // Followed by "close".
   socket.on("error", () => socket.destroy());
-  socket.setTimeout(refusalMs, () => socket.destroy());
+  // Not `setTimeout` of the socket, which begins anew with every byte that its client sends.
+  const late = setTimeout(() => socket.destroy(), refusalMs);
+  socket.once("close", () => clearTimeout(late));
   socket.resume();
   socket.end(answer, "latin1");
 }

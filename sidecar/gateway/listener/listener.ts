@@ -105,12 +105,12 @@ export async function startListener(options: ListenerOptions, dependencies: List
     const { headers } = request;
     const foreign = headers.origin !== undefined && dependencies.corsHeaders(headers.origin) === undefined;
     const target = readTarget(request);
-    if (target === undefined) refuseUpgrade(socket, "400 Bad Request", "more than one Host header; send one");
+    if (target === undefined) refuseUpgrade(request, "400 Bad Request", "more than one Host header; send one");
     else if (foreign || !dependencies.isAllowedHost(target.host)) {
-      refuseUpgrade(socket, "403 Forbidden", foreign ? "this Origin may not call" : "this Host is not served here");
+      refuseUpgrade(request, "403 Forbidden", foreign ? "this Origin may not call" : "this Host is not served here");
     } else if (target.path !== "/") {
-      refuseUpgrade(socket, "404 Not Found", "not found; connect to /");
-    } else if (draining.now) refuseUpgrade(socket, "503 Service Unavailable", "going away");
+      refuseUpgrade(request, "404 Not Found", "not found; connect to /");
+    } else if (draining.now) refuseUpgrade(request, "503 Service Unavailable", "going away");
     else {
       const facts = factsOf(request);
       const identity = await dependencies.identify(facts);

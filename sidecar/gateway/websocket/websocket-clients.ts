@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import { refusalText, refuseConnection } from "#daemon/connections/refused-connection.ts";
 import { goneTier, type Caller, type CallerIdentity } from "../callers/caller.ts";
 import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";
 import type { Tier } from "../policy/settings.ts";
@@ -49,11 +50,9 @@ export type WebSocketClients = Disposable &
     subscriptions: () => number;
   }>;
 
-/** Answers an upgrade with an HTTP error. */
-export function refuseUpgrade(socket: Duplex, status: string, message: string): void {
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${message.length + 1}\r\nConnection: close\r\n\r\n${message}\n`,
-  );
+/** Answers an upgrade with an HTTP error. Nobody else bounds the connection any more: node:http has let go of it. */
+export function refuseUpgrade({ socket }: IncomingMessage, status: string, message: string): void {
+  refuseConnection(socket, refusalText(status, message));
 }
 
 function dropAsSlow({ socket }: ConnectedClient, dropped: ClientSessionDependencies["dropped"]): void {
@@ -101,13 +100,13 @@ export function makeWebSocketClients(
   };
   return {
     upgrade: (request, socket, head, { identity, address, traceContext, identifyAgain }) => {
-      if (identity.kind === "refused") return refuseUpgrade(socket, "401 Unauthorized", identity.message);
+      if (identity.kind === "refused") return refuseUpgrade(request, "401 Unauthorized", identity.message);
       const { caller } = identity;
       const tier = dependencies.policy().tiers.get(caller.tierName) ?? goneTier;
       const refusal = refusalOf(caller, tier);
       if (refusal !== undefined) {
         dependencies.limited(refusal.limit, caller.tierName);
-        return refuseUpgrade(socket, refusal.status, refusal.message);
+        return refuseUpgrade(request, refusal.status, refusal.message);
       }
       const connection = request.socket;
       const cut = () => connection.destroy();
