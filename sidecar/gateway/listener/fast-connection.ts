@@ -116,8 +116,8 @@ export class FastConnection implements ConnectionServer {
     this.#isServing = true;
     while (this.#unread.length > 0 && this.#mayServe() && this.#serveNext());
     this.#isServing = false;
-    // What may not be held is node:http's to refuse.
-    if (!this.#isGone && !this.#unread.count() && !this.#isBusy) this.#handOver(this.#unread.bytes);
+    // What may not be held is node:http's to refuse, once the answers before it are out.
+    if (!this.#unread.count() && this.#mayServe()) this.#handOver(this.#unread.bytes);
   }
 
   #mayServe(): boolean {

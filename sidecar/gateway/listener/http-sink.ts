@@ -45,9 +45,12 @@ export function httpSink(
   };
 }
 
-/** Lets the response's reader steer the flow: a slow one pauses it, one that goes ends it. */
+/**
+ * Lets the response's reader steer the flow: a slow one pauses it, one that goes ends it. What is held for an answer that was written at once
+ * is let go, too, when its reader has taken it.
+ */
 export function steer(response: ServerResponse, backlog: ClientBacklog, flow: AnswerFlow): void {
-  if (response.writableEnded) return;
+  if (response.writableFinished) return;
   response.on("drain", () => {
     if (backlog.drained()) flow.resume();
   });

@@ -127,4 +127,40 @@ describe("a client that sends requests and reads no answers", () => {
     socket.destroy();
     node.answer(() => "z".repeat(resultBytes));
   });
+
+  it("gets whole answers, though what it sends beside them may not be held", async () => {
+    await using gateway = await startTestGateway(node, {
+      tiers: { public: limitlessTier },
+      memory: { connectionBytes: 220_000 },
+    });
+    await post(gateway.url, body);
+    const socket = connectDeafly(gateway.url);
+    await untilQuiet(gateway);
+    const received: Buffer[] = [];
+    socket.on("data", (bytes: Buffer) => received.push(bytes));
+    socket.resume();
+    const length = () => received.reduce((sum, { length: bytes }) => sum + bytes, 0);
+    await until("the answers are there", () => socket.closed || length() > requests * resultBytes);
+    const answers = Buffer.concat(received).toString("latin1").split("HTTP/1.1 200 OK\r\n").slice(1);
+    const wrong = answers.filter((answer) => !answer.endsWith(`${"z".repeat(resultBytes)}"}`));
+    expect(wrong.map((answer) => answer.replace(/z+/, "z…"))).toEqual([]);
+    expect(answers).toHaveLength(requests);
+    socket.destroy();
+  });
+
+  it.each([true, false])("is held nothing against once it has read (fast path: %s)", async (fastPath) => {
+    node.answer(() => "z".repeat(70_000));
+    await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath } });
+    await post(gateway.url, body);
+    const socket = connectDeafly(gateway.url);
+    await until("answers wait for it", async () => (await held(gateway)) > 0);
+    let received = 0;
+    socket.on("data", (bytes: Buffer) => (received += bytes.length));
+    socket.resume();
+    await until("all answers are there", () => received > requests * 70_000);
+    await until("nothing is held", async () => (await held(gateway)) === 0);
+    expect(socket.destroyed).toBe(false);
+    socket.destroy();
+    node.answer(() => "z".repeat(resultBytes));
+  });
 });
