@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "../testing/fake-node.ts";
-import { call, startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
+import { call, startTestGateway, until, type TestGateway } from "../testing/test-gateway.ts";
 
 describe("a node that closes a kept-alive connection as a call comes", () => {
   let node: FakeNode;
@@ -33,5 +33,20 @@ describe("a node that closes a kept-alive connection as a call comes", () => {
   it.each(["eth_sendRawTransaction", "my_method"])("never gets %s twice", async (method) => {
     expect((await call(gateway.url, method)).error).toMatchObject({ code: -32603 });
     expect(asked(method)).toBe(1);
+  });
+
+  it("is asked again, also while other calls wait for its connections", async () => {
+    let close: (() => void) | undefined;
+    node.answer((_, response) => {
+      node.answer(() => "again");
+      close = () => response.socket?.destroy();
+      return byHand;
+    });
+    const first = call(gateway.url, "eth_gasPrice");
+    await until("the call is at the node", () => close !== undefined);
+    const second = call(gateway.url, "eth_syncing");
+    await until("another one waits", async () => /calls_waiting [1-9]/.test(await gateway.metrics.metrics()));
+    close?.();
+    expect([(await first).result, (await second).result]).toEqual(["again", "again"]);
   });
 });

@@ -125,8 +125,12 @@ export class NodePool implements Disposable {
 
   #again(ticket: NodeTicket): void {
     const connection = this.#connect();
-    if (connection === undefined) ticket.call.sink.fail("unavailable");
-    else this.#start(ticket, connection);
+    if (connection !== undefined) this.#start(ticket, connection);
+    else {
+      // Another's call has the place by now. It has been let in, so that the queue's bounds are not asked again.
+      ticket.waitsUntil = this.#deadlineIn(ticket.call.timeoutMs);
+      this.#waiting.add(ticket);
+    }
   }
 
   #isFull(caller: string): boolean {
