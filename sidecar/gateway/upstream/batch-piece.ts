@@ -75,23 +75,24 @@ export class BatchPiece implements NodeSink {
   }
 
   whole(body: Buffer): void {
-    this.#take(body, false);
+    this.#take(body);
   }
 
   begin(lengthBytes: number | undefined): void {
-    if ((lengthBytes ?? 0) > this.#options.responseBytes) this.#cut();
+    if ((lengthBytes ?? 0) > this.#options.responseBytes) this.#cut("tooLong");
   }
 
   chunk(bytes: Buffer): boolean {
     this.#parts.push(bytes);
     this.#partsBytes += bytes.length;
     const isHeld = this.#memory?.hold(bytes.length) ?? true;
-    if (!isHeld || this.#partsBytes > this.#options.responseBytes) this.#cut();
+    if (this.#partsBytes > this.#options.responseBytes) this.#cut("tooLong");
+    else if (!isHeld) this.#cut("tooMuchHeld");
     return true;
   }
 
   end(): void {
-    this.#take(Buffer.concat(this.#parts), false);
+    this.#take(Buffer.concat(this.#parts));
   }
 
   fail(failure: NodeFailure): void {
@@ -105,9 +106,9 @@ export class BatchPiece implements NodeSink {
   }
 
   /** The answer is longer than may be held: what of it came whole counts. */
-  #cut(): void {
+  #cut(why: "tooLong" | "tooMuchHeld"): void {
     this.#flow?.cancel();
-    this.#take(Buffer.concat(this.#parts), true);
+    this.#take(Buffer.concat(this.#parts), why);
   }
 
   #letGo(): void {
@@ -116,14 +117,16 @@ export class BatchPiece implements NodeSink {
     this.#partsBytes = 0;
   }
 
-  #take(body: Buffer, cut: boolean): void {
+  #take(body: Buffer, why?: "tooLong" | "tooMuchHeld"): void {
     this.#letGo();
+    const cut = why !== undefined;
     const answers = readBatchAnswer(body, this.#asked, { cut });
     if (answers === undefined && !cut) {
       this.#refuse("it answers a batch with something other than an answer to each call");
       return;
     }
-    if (cut) this.#dependencies.cutAfter(answers?.size ?? 0);
+    // What one caller may hold says nothing of the node, whose batches are everybody's.
+    if (why === "tooLong") this.#dependencies.cutAfter(answers?.size ?? 0);
     let isLacking = false;
     for (const entry of this.#taken()) {
       const answer = answers?.get(entry.call.id);

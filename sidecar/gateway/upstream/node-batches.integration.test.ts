@@ -156,6 +156,18 @@ describe("a client's batch at the node", () => {
     expect(Math.max(...node.batches.slice(1))).toBeLessThanOrEqual(3);
   });
 
+  it("is no smaller for others because one caller's connection may not hold its answer", async () => {
+    await restart({ memory: { connectionBytes: 300_000 } });
+    const long = "x".repeat(100_000);
+    node.answer(({ params }) => `${String(params[0])}${long}`);
+    expect(await ask(balances(10))).toHaveLength(10);
+    const before = node.batches.length;
+    node.answer(({ params }) => params[0]);
+    expect(await ask(balances(10, 11))).toEqual(resultsOf(10, 11));
+    // Three answers of that length may be held.
+    expect(Math.max(...node.batches.slice(before))).toBeGreaterThan(3);
+  });
+
   it("fails call by call when the node is silent, and is asked alone for a while then", async () => {
     await restart({ methods: { eth_getBalance: { timeoutMs: 200 } } });
     node.answer(() => byHand);
