@@ -154,3 +154,31 @@ test("a gateway whose node is unfit serves nobody: the node is down, and the cau
     message: "It is not fit for traffic: The height lags behind the references. What to do about it stands below.",
   });
 });
+
+test("of each reason for which a side is not known it is decided whether the node may be called right all the same", () => {
+  const decided = Object.entries(conditionReasons).flatMap(([type, { Unknown: reasons }]) =>
+    reasons.map((reason: string) => {
+      // The table ties each reason to its type, which the compiler loses over the loop.
+      const condition = { type, status: "Unknown", reason, message: "In words.", since } as Condition;
+      const others = conditions().filter((other) => other.type !== type);
+      return `${type} ${reason}: ${judge([...others, condition], { mode: "enforce", watched: [] }).level}`;
+    }),
+  );
+  expect(decided).toEqual([
+    "HeightAdvancing Quiet: unknown",
+    "HeightCurrent NoReference: unknown",
+    "HeightCurrent NoHeight: unknown",
+    "GatewayServing NodeUnfit: down",
+    "UpkeepCurrent NotPassed: unknown",
+    "NodeCliWorking NotRun: right",
+    "AutoPruneOn NoPruneInfo: right",
+    "PruneAdvancing Off: right",
+    "PruneAdvancing NotPrinted: right",
+    "MetricsArriving NotPushing: right",
+    "DiskSpaceLeft NotReadable: unknown",
+    "FileDescriptorsLeft NotCounted: right",
+    "RollBackReady Assumed: right",
+    "RollBackReady NotYet: right",
+    "RollBackReady NoRestarts: right",
+  ]);
+});

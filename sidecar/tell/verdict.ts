@@ -37,7 +37,10 @@ export function barsTraffic({ status, reason }: Pick<Condition, "status" | "reas
 /** Reasons of `RestartSettled` under which the sidecar itself is at work. */
 const atWork: ReadonlySet<string> = new Set(["Running", "Settling"]);
 
-/** Reasons for which a side is not known because settings say so, or the node has nothing to be known. */
+/**
+ * Reasons for which a side is not known because settings say so, the node has nothing to be known, or what is not known is only how well a
+ * later fault could be mended. Every other one keeps the node from being called right.
+ */
 const notAsked: ReadonlySet<string> = new Set([
   "NotRun",
   "NoPruneInfo",
@@ -45,6 +48,9 @@ const notAsked: ReadonlySet<string> = new Set([
   "NotPrinted",
   "NotPushing",
   "NotCounted",
+  "NoRestarts",
+  "Assumed",
+  "NotYet",
 ]);
 
 /** Judges the whole by its sides. Pure. */
