@@ -102,6 +102,8 @@ export function runBatch(
       held[Symbol.dispose]();
       for (const flow of flows.values()) flow.cancel();
       flows.clear();
+      // Another caller may wait for a call that it shares with this batch.
+      toNode.release();
     },
   };
 }

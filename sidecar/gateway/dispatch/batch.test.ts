@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { createLog } from "#daemon/log.ts";
+import { roomyMemory } from "../testing/roomy-memory.ts";
+import type { NodeCall } from "../upstream/node-call.ts";
+import { makeNodeBatches } from "../upstream/node-batches.ts";
+import { discardedAnswer, finishedFlow } from "./answer-sink.ts";
+import { runBatch } from "./batch.ts";
+import { makeTurns, turnBytes } from "./turns.ts";
+
+test("a batch whose client goes while its calls are started sends those that another caller waits for, too", async () => {
+  const sent: string[] = [];
+  const pool = {
+    send: ({ body }: NodeCall) => {
+      sent.push(body);
+      return finishedFlow;
+    },
+  };
+  const log = createLog({ service: "test", level: "silent" });
+  const toNode = makeNodeBatches({ items: 100, responseBytes: 1_000 }, { pool, log, now: () => 0 }).open();
+  const params = `["${"x".repeat(turnBytes)}"]`;
+  const calls = Array.from({ length: 10 }, (_, id) => ({ id: String(id), method: "a", params }));
+  let clock = 0;
+  const flow = runBatch(
+    calls,
+    { ahead: () => 100, responseBytes: 1_000 },
+    {
+      handle: ({ id = "" }) => {
+        const sink = { whole: () => 0, begin: () => 0, chunk: () => true, end: () => 0, fail: () => 0 };
+        toNode.send({ caller: "a", id, body: `call ${id}`, timeoutMs: 1, repeatable: true, sink });
+        // A read that another caller shares goes on when its first reader goes.
+        return finishedFlow;
+      },
+      sink: discardedAnswer,
+      memory: roomyMemory,
+      // Each look at the clock finds a turn over; the later ones never come.
+      turns: makeTurns({ now: () => (clock += 1_000), later: () => undefined }),
+      toNode,
+    },
+  );
+  await Promise.resolve();
+  expect(sent).toEqual([]);
+  flow.cancel();
+  await Promise.resolve();
+  expect(sent).toEqual(["call 0"]);
+});
