@@ -33,7 +33,7 @@ export default defineConfig({
           // Not test/sidecar/no-watches: no node runs there, it is about the kernel's watches.
           include: [
             "sidecar/upkeep/*.integration.test.ts",
-            "test/sidecar/{adopt,another-node,hard-places,killed-at-each-step,metrics-arriving,restarts-at-night,shared-job,upgrade,upkeep-of-devnet}.integration.test.ts",
+            "test/sidecar/{adopt,another-node,faults,hard-places,killed-at-each-step,metrics-arriving,restarts-at-night,shared-job,upgrade,upkeep-of-devnet}.integration.test.ts",
           ],
           exclude: ["node_modules/**"],
           env: { GATEHOUSE_DEVNET_PROFILE: "strict" },
