@@ -4,6 +4,8 @@ import type { ConnectedClient } from "./connected-client.ts";
 const smallBytes = 16_384;
 /** Close code of a client that may come back later (IANA's registry of WebSocket close codes). */
 const tryAgainLater = 1013;
+/** Time in which it may answer the close: what it sends meanwhile is kept and counts for nobody. */
+const goneWithinMs = 1_000;
 
 /** What came of a message that is not whole. */
 export type PartialMessages = Readonly<{ whole: () => void }>;
@@ -23,7 +25,10 @@ export function holdPartialMessages({
     if (memory.take(bytes - held)) {
       memory.waits(bytes - held);
       held = bytes;
-    } else socket.close(tryAgainLater, "too much is held in memory; try again later");
+    } else if (socket.readyState === socket.OPEN) {
+      socket.close(tryAgainLater, "too much is held in memory; try again later");
+      setTimeout(() => socket.terminate(), goneWithinMs).unref();
+    }
   });
   return {
     whole: () => {
