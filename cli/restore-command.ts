@@ -1,4 +1,5 @@
 import { Command } from "@commander-js/extra-typings";
+import { endProcess } from "#daemon/end-process.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
 import { settingsHelp } from "./settings-help.ts";
@@ -18,6 +19,6 @@ export function restoreCommand() {
       const signal = stopSignal();
       const { error } = terminalOutput();
       // A download that was given up may still hold a connection open.
-      process.exit(await run({ env: process.env, settingsFile: settings }, { signal, error }));
+      endProcess(await run({ env: process.env, settingsFile: settings }, { signal, error }));
     });
 }
