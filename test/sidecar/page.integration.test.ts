@@ -89,7 +89,7 @@ looking(
     const { page } = seen;
     await waitForLevel(page, "right", 60_000);
     const right = await readFile(node.configPath, "utf8");
-    await writeFile(node.configPath, right.replace(/"http_port": *"\d+"/, '"http_port": "none"'));
+    await writeFile(node.configPath, right.replace('"mygrid_conf": {', '"mygrid_conf": "a text", "was": {'));
     await waitForLevel(page, "held", 60_000);
     expect(await page.getByRole("status").innerText()).toContain("Held: the node needs you");
     expect(await page.title()).toBe("held: node-7 · Gatehouse");
