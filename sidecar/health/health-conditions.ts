@@ -13,7 +13,10 @@ export function healthConditions(health: NodeHealth, limits: HealthLimits, now: 
 }
 
 function answering({ failure, latencyMs = 0 }: NodeHealth, { url }: HealthLimits): ConditionReport {
-  if (failure !== undefined) return { type: "RpcAnswering", status: "False", ...failure };
+  if (failure !== undefined) {
+    const { reason, message } = failure;
+    return { type: "RpcAnswering", status: "False", reason, message };
+  }
   const message = `${new URL(url).origin} answers eth_blockNumber in ${Math.round(latencyMs)} ms.`;
   return { type: "RpcAnswering", status: "True", reason: "Answering", message };
 }

@@ -35,6 +35,29 @@ test("an RPC that refuses", async () => {
   expect(readiness(health.board).ready).toBe(false);
 });
 
+test("only a closed port tells that what answers later began after it: a node that resets connections runs on", async () => {
+  let resets = true;
+  await using node = await serve((request, response) => {
+    if (resets) return void request.socket.resetAndDestroy();
+    return answersRpc({ ...good, eth_blockNumber: rising })(request, response);
+  });
+  await using health = watch(node.url);
+  resets = false;
+  await health.words("RpcAnswering", "Answering");
+  resets = true;
+  expect(await health.words("RpcAnswering", "Refused")).toContain("can't be reached (ECONNRESET)");
+  resets = false;
+  await health.words("RpcAnswering", "Answering");
+  expect(health.current().beganAfterMs).toBeUndefined();
+  await new Promise<void>((resolve) => {
+    node.server.closeAllConnections();
+    node.server.close(() => resolve());
+  });
+  const { answeredMs } = health.current();
+  await health.words("RpcAnswering", "Refused");
+  await until(health.current, ({ beganAfterMs }) => beganAfterMs !== undefined && beganAfterMs >= (answeredMs ?? 0));
+});
+
 test("an RPC that hangs", async () => {
   await using node = await serve(() => undefined);
   await using health = watch(node.url);

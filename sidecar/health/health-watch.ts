@@ -85,7 +85,7 @@ export function watchHealth(
     } catch (error) {
       if (signal.aborted) return health;
       if (!(error instanceof RpcFailure)) throw error;
-      return failed(health, { reason: error.code, message: error.message });
+      return failed(health, { reason: error.code, message: error.message, isPortClosed: error.isPortClosed });
     }
   };
   /** A question that failed while this process stood still for a good part of its time is asked again: the fault may have been ours. */

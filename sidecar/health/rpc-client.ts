@@ -11,6 +11,11 @@ export class RpcFailure extends Error {
   override readonly name = "RpcFailure";
   readonly code: RpcFailureReason;
 
+  /** Whether nothing listens on the port. What else can't be reached may run on: a reset, a network or DNS that fails, no descriptor left here. */
+  get isPortClosed(): boolean {
+    return this.code === "Refused" && askFailureCode(this.cause) === "ECONNREFUSED";
+  }
+
   constructor(code: RpcFailureReason, message: string, cause?: unknown) {
     super(message, { cause });
     this.code = code;
