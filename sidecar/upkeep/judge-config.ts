@@ -34,7 +34,9 @@ export async function judgeConfig(
     memory.contentHash = reading.contentHash;
     memory.problemReason = problemReason;
     memory.contentSinceMs = nowMs;
+    memory.otherAtMs = memory.lookedAtMs ?? 0;
   }
+  memory.lookedAtMs = clock.wallMs();
   metrics.configValid(reading.ok);
   const type = "ConfigValid";
   if (reading.ok) {

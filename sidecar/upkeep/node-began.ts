@@ -16,17 +16,19 @@ const askWithinMs = 3_000;
  * has seen itself is told by the monotonic clock; what was before, by the file's and the process's times, unless the wall clock was set
  * meanwhile.
  *
- * @param changedAtMs when the file last changed (wall clock).
+ * @param fileChangedAtMs when the file last changed (wall clock); a directory that was put in another's place may bring a file that is older than
+ * what stood there.
  */
 export async function hasBegunSince(
-  changedAtMs: number,
-  { contentSinceMs }: UpkeepMemory,
+  fileChangedAtMs: number,
+  { contentSinceMs, otherAtMs }: UpkeepMemory,
   { settings, driver, health, place, clock, clockThen, signal }: UpkeepParts,
 ): Promise<boolean> {
   const { beganAfterMs } = health.current();
   if (beganAfterMs !== undefined && beganAfterMs > contentSinceMs) return true;
+  const changedAtMs = Math.max(fileChangedAtMs, otherAtMs);
   const told = await startOf(driver, AbortSignal.any([signal, AbortSignal.timeout(askWithinMs)]));
-  if (typeof told === "number" && told > changedAtMs) return true;
+  if (typeof told === "number" && told > changedAtMs && hasHeld(clockThen, clock)) return true;
   const { hostname, port, protocol } = new URL(settings.node.httpUrl);
   if (!isLoopback(hostname.replace(/^\[|\]$/g, ""))) return false;
   const defaultPort = protocol === "https:" ? 443 : 80;

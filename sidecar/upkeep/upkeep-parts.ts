@@ -70,6 +70,9 @@ export type UpkeepMemory = {
   /** What node.conf held at the last pass, and since when (monotonic). */
   contentHash: string | undefined;
   contentSinceMs: number;
+  /** When node.conf was last looked at, and when it was last seen with another content (wall clock). */
+  lookedAtMs: number | undefined;
+  otherAtMs: number;
   /** What was wrong with it then: contents that can't be read all have no hash. */
   problemReason: ConfigProblemReason | undefined;
   /** Whether the node's version is not known, and node.conf is right for a node of some version. */

@@ -170,6 +170,8 @@ function emptyMemory(): UpkeepMemory {
     version: undefined,
     contentHash: undefined,
     contentSinceMs: 0,
+    lookedAtMs: undefined,
+    otherAtMs: 0,
     problemReason: undefined,
     mayTellVersion: false,
     document: undefined,

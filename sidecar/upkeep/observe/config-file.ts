@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { readRegularFile, RegularFileError, type RegularFile } from "#daemon/regular-file.ts";
 import { parseConfig, type ConfigDocument } from "./config-document.ts";
 import type { ConfigProblem } from "./config-problem.ts";
+import { linksChangedAt } from "./link-changes.ts";
 
-/** One look at node.conf. */
+/** One look at node.conf; `changedAtMs`: when the file, or a link that leads to it, last changed (`ctime`, milliseconds since 1970). */
 export type ConfigReading = Readonly<
   | { ok: true; document: ConfigDocument; bytes: Uint8Array; contentHash: string; changedAtMs: number }
   /** What belongs to a content is absent when there was none to read. */
@@ -23,7 +24,8 @@ export async function readConfigFile(path: string, limitBytes: number): Promise<
   } catch (cause) {
     return cause instanceof RegularFileError ? refused(path, limitBytes, cause) : openFailure(path, cause);
   }
-  const { bytes, changedAtMs } = file;
+  const { bytes } = file;
+  const changedAtMs = Math.max(file.changedAtMs, await linksChangedAt(path));
   const contentHash = contentHashOf(bytes);
   const parsed = parseConfig(bytes);
   if (parsed.ok) return { ok: true, document: parsed.document, bytes, contentHash, changedAtMs };
