@@ -6,7 +6,7 @@ type RpcLookFailure = Readonly<{
   reason: RpcFailureReason;
   message: string;
   /** Whether the port was seen closed, which a node that runs never does. */
-  isPortClosed: boolean;
+  isPortClosed?: boolean;
 }>;
 
 /** A version that the node told, and whether it has done so since it last began to answer: it may have been replaced meanwhile. */
@@ -94,7 +94,7 @@ export function answered(
 /** Counts a look that failed; what was known stays, so that "since" goes on. */
 export function failed(before: NodeHealth, failure: RpcLookFailure): NodeHealth {
   const { binaryVersion, answeredMs } = before;
-  const isClosed = failure.isPortClosed && answeredMs !== undefined;
+  const isClosed = failure.isPortClosed === true && answeredMs !== undefined;
   const began = isClosed ? { beganAfterMs: answeredMs } : {};
   return {
     ...before,

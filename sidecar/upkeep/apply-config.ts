@@ -1,8 +1,8 @@
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import { authorityOf, type Authority } from "./authority.ts";
 import type { ConditionReport } from "../tell/condition.ts";
-import { HangingFileSystem } from "../file-patience.ts";
-import { writeConfig, type ConfigWrite, type ConfigWriteResult } from "./apply/config-writer.ts";
+import type { ConfigWriteResult } from "./apply/config-writer.ts";
+import { writePatiently } from "./apply/patient-writing.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
 import { describeChange, whatChanges } from "./plan/describe-change.ts";
@@ -31,7 +31,11 @@ export async function applyConfig(
   const path = place.layout().configPath;
   const limitBytes = settings.upkeep.configLimitBytes;
   const write = { path, limitBytes, expectedHash: reading.contentHash, content };
-  const result = await writePatiently(write, parts);
+  const result = await writePatiently(write, {
+    patience: place.patience,
+    lock: place.lock(),
+    versions: parts.versions,
+  });
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
   // What could not be written was no correction, and nobody took it back.
   rate.record(reading.contentHash);
@@ -39,16 +43,6 @@ export async function applyConfig(
   metrics.corrected();
   for (const change of action.changes) events.add("write", `${basename(path)}: ${whatChanges(change)}.`, change.reason);
   return { result, again: true };
-}
-
-async function writePatiently(write: ConfigWrite, { place, versions }: UpkeepParts): Promise<ConfigWriteResult> {
-  try {
-    const writing = () => writeConfig(write, { lock: place.lock(), versions });
-    return await place.patience.call(`writing ${write.path}`, writing);
-  } catch (error) {
-    if (!(error instanceof HangingFileSystem)) throw error;
-    return { ok: false, reason: "NotWritten", message: `${error.message}.` };
-  }
 }
 
 /**
@@ -79,14 +73,30 @@ export async function tellConfig(
   memory: UpkeepMemory,
   parts: UpkeepParts,
 ): Promise<void> {
-  const { board, versions } = parts;
+  const { board } = parts;
   board.set(soleWriter(applied?.result, memory, parts));
   if (applied?.result?.ok === true || applied?.again === true) return;
   const condition = configCurrent(planned, reading, applied?.result, parts);
   if (condition !== undefined) board.set(condition);
   if (condition?.status === "True" && reading.ok && memory.goodHash !== reading.contentHash) {
-    await versions.remember("last-good", reading.bytes);
-    memory.goodHash = reading.contentHash;
+    await keepGood(reading, memory, parts);
+  }
+}
+
+/** A copy that can't be kept is told, and keeps nobody from ending a restart that left the node down. */
+async function keepGood(
+  { bytes, contentHash }: Extract<ConfigReading, { ok: true }>,
+  memory: UpkeepMemory,
+  { versions, state }: UpkeepParts,
+): Promise<void> {
+  try {
+    await versions.remember("last-good", bytes);
+    memory.goodHash = contentHash;
+    memory.goodNotKept = undefined;
+  } catch (error) {
+    memory.goodNotKept =
+      `What node.conf holds can't be kept in ${join(state.directory, "last-good.conf")} (${(error as Error).message}): were it to become ` +
+      `unusable, an earlier one would be put back, or none. Make ${state.directory} writable, and free some space there (df, df -i).`;
   }
 }
 

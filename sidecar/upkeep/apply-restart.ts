@@ -130,6 +130,7 @@ function begin(due: DueRestart, desired: HeldState, memory: UpkeepMemory, parts:
   const dependencies = {
     ...parts,
     lock: place.lock(),
+    patience: place.patience,
     driver,
     look: health.look,
     beforeRestart: () => beforeRestart(driver),

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { parseConfig } from "./observe/config-document.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import { isUselessToNode, type ConfigProblemReason } from "./observe/config-problem.ts";
-import { writeConfig } from "./apply/config-writer.ts";
+import { writePatiently } from "./apply/patient-writing.ts";
 import { restorable } from "./apply/restorable.ts";
 import { hasHeld } from "./clock-then.ts";
 import { authorityOf } from "./authority.ts";
@@ -97,9 +97,9 @@ async function writeBack(
   // A node that answers can't have started with what no node can read: it still has what it had. One that is down may need a start.
   const answers = board.get("RpcAnswering")?.status === "True";
   if (!answers || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
-  const written = await writeConfig(
+  const written = await writePatiently(
     { path, limitBytes: settings.upkeep.configLimitBytes, expectedHash, expectedProblem: problem.reason, content },
-    { lock: parts.place.lock(), versions },
+    { patience: parts.place.patience, lock: parts.place.lock(), versions },
   );
   if (written.ok) {
     events.add("write", `${basename(path)}: restored to the last good content.`, problem.message);

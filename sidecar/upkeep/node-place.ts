@@ -3,10 +3,11 @@ import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../clock.ts";
 import { writerLock, type WriterLock } from "./apply/writer-lock.ts";
 import { filePatience, HangingFileSystem, type FilePatience } from "../file-patience.ts";
-import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
+import type { ConfigReading } from "./observe/config-file.ts";
 import { watchConfig, type ConfigWatch } from "./observe/config-watch.ts";
 import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "./observe/node-layout.ts";
 import type { NodeVersion } from "./observe/node-version.ts";
+import { readPatiently } from "./observe/patient-reading.ts";
 
 /** Where the node is, with the watch on its configuration and the right to write it. */
 export type NodePlace = AsyncDisposable &
@@ -56,15 +57,7 @@ export function findNode(
     lock: () => lock,
     watch,
     patience,
-    read: async () => {
-      const { configPath } = layout;
-      try {
-        return await patience.call(`reading ${configPath}`, () => readConfigFile(configPath, configLimitBytes));
-      } catch (error) {
-        if (!(error instanceof HangingFileSystem)) throw error;
-        return { ok: false, problem: { reason: "Hanging", message: `${configPath} can't be read: ${error.message}.` } };
-      }
-    },
+    read: () => readPatiently(layout.configPath, configLimitBytes, patience),
     follow: async (version) => {
       // What follows asks the file system without a time limit.
       const isHere = await isThere(layout.binDirectory);

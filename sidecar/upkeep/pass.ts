@@ -41,7 +41,7 @@ class NothingSeen extends Error {
 export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: PassWatch): Promise<PassResult> {
   const { settings, observer, state, place } = parts;
   memory.step = `looking at the state directory ${state.directory}`;
-  await tellState(parts);
+  await tellState(memory, parts);
   const resolution = observer.version();
   const { version } = resolution;
   // At the start nothing is said or done before the version had its chance to be told, by the node itself first.
@@ -85,12 +85,16 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: Pass
   memory.step = `writing ${configPath}`;
   const written = acts && reading.ok ? await applyConfig(planned, reading, memory, parts) : undefined;
   await tellConfig(planned, reading, written, memory, parts);
-  watch.made();
-  if (written?.again === true) return { wakeInMs: 1 };
+  if (written?.again === true) {
+    // Another program that keeps writing node.conf has the node looked at again and again, and never further than this.
+    watch.made();
+    return { wakeInMs: 1 };
+  }
   applyPrune(planned, acts, memory, parts);
   memory.step = `asking the driver ${parts.driver?.name ?? "none"} about the node`;
   const restart = await applyRestart(planned, reading, wanted, memory, parts);
   memory.passed = true;
+  watch.made();
   const waits = [judged.wakeInMs, written?.wakeInMs, restart.wakeInMs].filter((ms) => ms !== undefined);
   return waits.length === 0 ? {} : { wakeInMs: Math.min(...waits) };
 }

@@ -1,18 +1,25 @@
 import { stat } from "node:fs/promises";
 import { HangingFileSystem } from "../file-patience.ts";
 import type { StoreFailure } from "./state/state-store.ts";
-import type { UpkeepParts } from "./upkeep-parts.ts";
+import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
 /**
  * Writes what the sidecar remembers and is not on the disk yet, and says whether all of it is. The file system is asked first without waiting
  * for it, because the database is written in the process's one thread.
  */
-export async function tellState({ state, statePatience, board }: UpkeepParts): Promise<void> {
+export async function tellState(
+  { goodNotKept }: UpkeepMemory,
+  { state, statePatience, board }: UpkeepParts,
+): Promise<void> {
   const { store, directory } = state;
   store.suspend(await hangingState(directory, statePatience));
   store.flush();
   const type = "StateKept";
   const failure = store.failure();
+  if (failure === undefined && goodNotKept !== undefined) {
+    board.set({ type, status: "False", reason: "NotWritten", message: goodNotKept });
+    return;
+  }
   if (failure === undefined) {
     board.set({ type, status: "True", reason: "Kept", message: `The sidecar's state is in ${directory}.` });
     return;

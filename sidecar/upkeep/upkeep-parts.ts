@@ -86,6 +86,8 @@ export type UpkeepMemory = {
   chartedPruneInfo: PruneInfo | undefined;
   /** Content that was last remembered as good. */
   goodHash: string | undefined;
+  /** Why what is right now could not be remembered as good, and what to do. */
+  goodNotKept: string | undefined;
   /** What the last correction of node.conf changed, in words. */
   corrected: readonly string[];
   /** What is remembered to go back to; looked up when absent. `failedUntilMs` (monotonic): it could not be kept, and is tried again then. */

@@ -18,6 +18,7 @@ import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { EventLog } from "../tell/event-log.ts";
 import { configVersions } from "./apply/config-versions.ts";
 import { correctionRate } from "./apply/correction-rate.ts";
+import { patientVersions } from "./apply/patient-versions.ts";
 import { maintenanceWindow } from "./apply/maintenance-window.ts";
 import { reachedDriver, reachedNodeCli, type NodeReach } from "./drivers/reached-node.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
@@ -89,20 +90,21 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   // Held from the start, so that no other sidecar begins beside this one; what is wrong with it is told when it is needed.
   if (settings.upkeep.mode !== "observe") place.lock().acquire();
   const mayAct = () => authorityOf(settings.upkeep.mode, state) === "acts" && state.hold.get() === undefined;
+  const statePatience = filePatience(
+    { withinMs: settings.upkeep.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
+    { clock, onBack: wake },
+  );
   const parts: UpkeepParts = {
     ...dependencies,
     clockThen: clockNow(clock),
     settings,
     place,
-    statePatience: filePatience(
-      { withinMs: settings.upkeep.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
-      { clock, onBack: wake },
-    ),
+    statePatience,
     observer,
     nodeCli,
     driver,
     lastPush: pushes?.lastPush,
-    versions: configVersions(state.directory),
+    versions: patientVersions(configVersions(state.directory), state.directory, statePatience),
     command: commandWords(settings.upkeep, state.directory),
     budget: createRestartBudget(
       { perHour: settings.restart.budgetPerHour },
@@ -179,6 +181,7 @@ function emptyMemory(): UpkeepMemory {
     pruneProgress: undefined,
     chartedPruneInfo: undefined,
     goodHash: undefined,
+    goodNotKept: undefined,
     corrected: [],
     kept: undefined,
     stood: undefined,

@@ -1,18 +1,20 @@
 import { meaningOf } from "../plan/config-meaning.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "../../clock.ts";
+import type { FilePatience } from "../../file-patience.ts";
 import { pause } from "../../poll.ts";
 import type { EventLog } from "../../tell/event-log.ts";
 import type { NodeDriver, RestartReport } from "../drivers/driver.ts";
 import { DriverError, incarnationOf, StartFailed } from "../drivers/driver.ts";
-import { readConfigFile, type ConfigReading } from "../observe/config-file.ts";
-import { isUselessToNode } from "../observe/config-problem.ts";
+import type { ConfigReading } from "../observe/config-file.ts";
+import { isUselessToNode, type ConfigProblemReason } from "../observe/config-problem.ts";
+import { readPatiently } from "../observe/patient-reading.ts";
 import type { CommandWords } from "../command-words.ts";
 import { tiesOf } from "../state/config-ties.ts";
 import type { RestartBudget } from "../state/restart-budget.ts";
 import type { HeldState, RestartInFlight, UpkeepState } from "../state/upkeep-state.ts";
 import type { ConfigVersions } from "./config-versions.ts";
-import { writeConfig } from "./config-writer.ts";
+import { writePatiently } from "./patient-writing.ts";
 import { restartAndVerify, type Verification, type VerificationDependencies } from "./restart-verification.ts";
 import type { WriterLock } from "./writer-lock.ts";
 
@@ -42,6 +44,8 @@ export type RestartIncidentDependencies = VerificationDependencies &
     budget: RestartBudget;
     versions: ConfigVersions;
     lock: WriterLock;
+    /** For calls of the file system that node.conf is on. */
+    patience: FilePatience;
     events: EventLog;
     clock: Clock;
     command: CommandWords;
@@ -71,9 +75,9 @@ export async function runRestart(
   const { state, events } = dependencies;
   // The disk may have filled up in the very moment: a restart that nobody would remember is not begun.
   if (!incident.isMade && !incident.isFinishing && !state.store.isWritable()) return {};
-  const before = await read(incident);
+  const before = await readConfig(incident, dependencies);
   // It changed since the pass that found the restart due: the next pass judges it.
-  if (!incident.isMade && !before.ok && isUselessToNode(before.problem.reason)) return {};
+  if (!incident.isMade && !before.ok && mayNotStart(before.problem.reason)) return {};
   let tried = incident.isMade
     ? await proveMade(incident, before, dependencies)
     : await attemptRestart(incident, before, { purpose: "ordinary" }, dependencies);
@@ -103,8 +107,16 @@ function noteStartedWith(
   state.startedWith.set(meaningOf(document));
 }
 
-function read({ configPath, configLimitBytes }: RestartIncident): Promise<ConfigReading> {
-  return readConfigFile(configPath, configLimitBytes);
+/** Reads what the node is, or was, to start with. */
+export function readConfig(
+  { configPath, configLimitBytes }: RestartIncident,
+  { patience }: Pick<RestartIncidentDependencies, "patience">,
+): Promise<ConfigReading> {
+  return readPatiently(configPath, configLimitBytes, patience);
+}
+
+function mayNotStart(reason: ConfigProblemReason): boolean {
+  return reason === "Hanging" || isUselessToNode(reason);
 }
 
 /**
@@ -112,14 +124,15 @@ function read({ configPath, configLimitBytes }: RestartIncident): Promise<Config
  * Tells whether there was anything to put back.
  */
 async function putBack(
-  { configPath, configLimitBytes }: RestartIncident,
+  incident: RestartIncident,
   before: UsableReading,
   dependencies: RestartIncidentDependencies,
 ): Promise<boolean> {
-  const now = await readConfigFile(configPath, configLimitBytes);
+  const { configPath, configLimitBytes } = incident;
+  const now = await readConfig(incident, dependencies);
   if (now.ok || !isUselessToNode(now.problem.reason)) return false;
   const { contentHash: expectedHash, problem } = now;
-  const written = await writeConfig(
+  const written = await writePatiently(
     {
       path: configPath,
       limitBytes: configLimitBytes,
@@ -157,7 +170,7 @@ export async function attemptRestart(
   const neverAborts = new AbortController().signal;
   const restart = async () => {
     const report = await restartNode(neverAborts, incident.signal, dependencies);
-    const after = await read(incident);
+    const after = await readConfig(incident, dependencies);
     if (before.ok && before.contentHash === after.contentHash) startedWith = before;
     state.atomically(() => {
       enter({ phase: "verifying" }, incident, dependencies);

@@ -1,9 +1,8 @@
-import { recallHealthy } from "../keep-healthy.ts";
-import { contentHashOf, readConfigFile } from "../observe/config-file.ts";
+import { contentHashOf } from "../observe/config-file.ts";
 import { meaningOf } from "../plan/config-meaning.ts";
-import { writeConfig } from "./config-writer.ts";
+import { writePatiently } from "./patient-writing.ts";
 import { restorable } from "./restorable.ts";
-import { attemptRestart, type RestartIncident, type RestartIncidentDependencies } from "./restart-incident.ts";
+import { attemptRestart, readConfig, type RestartIncident, type RestartIncidentDependencies } from "./restart-incident.ts";
 
 /**
  * Goes back after a restart from which the node did not come back: the last configuration that it was healthy with is restored, the node is
@@ -33,7 +32,7 @@ export async function rollBack(
     });
   }
   events.add("roll-back", `The node did not come back: ${failure}. ${restored}`);
-  const now = await readConfigFile(incident.configPath, incident.configLimitBytes);
+  const now = await readConfig(incident, dependencies);
   const { verified, startedWith } = await attemptRestart(incident, now, { purpose: "roll-back" }, dependencies);
   if (incident.signal.aborted) return;
   const end = verified.ok
@@ -55,20 +54,33 @@ export async function rollBack(
 
 /** Restores what the node was last healthy with; says what came of it. `ran`: the meaning of what it ran with right before this restart. */
 async function restoreHealthy(
-  { configPath, configLimitBytes }: RestartIncident,
+  incident: RestartIncident,
   ran: string | undefined,
   dependencies: RestartIncidentDependencies,
 ): Promise<string> {
-  const { state } = dependencies;
-  const healthy = await recallHealthy(dependencies);
+  const { configPath, configLimitBytes } = incident;
+  const { state, versions } = dependencies;
+  let healthy: Uint8Array | undefined;
+  try {
+    healthy = await versions.recall("healthy");
+  } catch (error) {
+    return `The configuration that is remembered in ${state.directory} can't be read (${(error as Error).message}), so none was restored.`;
+  }
   if (healthy === undefined) return "There is no earlier configuration to go back to.";
-  const now = await readConfigFile(configPath, configLimitBytes);
-  if (now.contentHash === contentHashOf(healthy)) return "Its configuration is the one that it was last healthy with.";
+  const hash = contentHashOf(healthy);
+  const { hash: told, proof } = state.healthy.get() ?? { hash, proof: "advanced" };
+  const isProved = told === hash && proof === "advanced";
+  const now = await readConfig(incident, dependencies);
+  if (now.contentHash === hash) {
+    return isProved
+      ? "Its configuration is the one that it was last healthy with."
+      : "No other configuration is known: the one that is kept, which stands there, may never have been started with.";
+  }
   const judged = restorable(healthy, configPath, { standing: now.ok ? now.document : undefined, ran }, state);
   if (!judged.ok) {
     return `The remembered configuration in ${state.directory} was not restored: ${judged.why}. Put node.conf right by hand.`;
   }
-  const written = await writeConfig(
+  const written = await writePatiently(
     {
       path: configPath,
       limitBytes: configLimitBytes,
@@ -78,6 +90,9 @@ async function restoreHealthy(
     },
     dependencies,
   );
-  if (!written.ok) return `Its last healthy configuration could not be restored: ${written.message}`;
-  return "Its last healthy configuration was restored.";
+  const what = isProved
+    ? "Its last healthy configuration"
+    : "What stood in node.conf while it answered, without being known to have started with it,";
+  if (!written.ok) return `${what} could not be restored: ${written.message}`;
+  return `${what} was restored.`;
 }

@@ -1,0 +1,19 @@
+import type { FilePatience } from "../../file-patience.ts";
+import type { ConfigVersions } from "./config-versions.ts";
+
+/**
+ * Does not wait for a state directory whose file system hangs: a pass, or a roll-back, goes on without its copies.
+ *
+ * Each call throws `HangingFileSystem` then.
+ */
+export function patientVersions(versions: ConfigVersions, directory: string, patience: FilePatience): ConfigVersions {
+  const keeping = `keeping a copy of node.conf in ${directory}`;
+  const reading = `reading a copy of node.conf in ${directory}`;
+  return {
+    keep: (bytes) => patience.call(keeping, () => versions.keep(bytes)),
+    newest: () => patience.call(reading, versions.newest),
+    remember: (slot, bytes) => patience.call(keeping, () => versions.remember(slot, bytes)),
+    recall: (slot) => patience.call(reading, () => versions.recall(slot)),
+    tidy: () => patience.call(`tidying ${directory}`, versions.tidy),
+  };
+}
