@@ -100,6 +100,9 @@ async function keepGood(
   }
 }
 
+/** Why node.conf stays as it is while another process has the right to write it. */
+export const locked = "this sidecar may not write it (SoleWriter)";
+
 function configCurrent(
   planned: Plan,
   reading: ConfigReading,
@@ -108,6 +111,15 @@ function configCurrent(
 ): ConditionReport | undefined {
   const type = "ConfigCurrent";
   if (!reading.ok) return undefined;
+  if (result?.ok === false && result.reason === "Locked") {
+    const changes = writeOf(planned)?.changes.map(describeChange).join("; ") ?? "";
+    return {
+      type,
+      status: "False",
+      reason: result.reason,
+      message: `node.conf is not as desired, and ${locked}: ${changes}`,
+    };
+  }
   if (result?.ok === false && result.reason !== "ChangedMeanwhile") {
     return { type, status: "False", reason: result.reason, message: result.message };
   }

@@ -14,6 +14,7 @@ import type { HeldState } from "./state/upkeep-state.ts";
 import { hasReadAlready, isAsBeforeDrift } from "./read-already.ts";
 import { refusedEdit } from "./refused-edit.ts";
 import { hung } from "./hung.ts";
+import { isBack } from "./lift-hold.ts";
 import { unwell } from "./unwell.ts";
 
 /** Begins a restart if one is due and may be, and says why not otherwise. The restart goes on beside later passes. */
@@ -91,11 +92,12 @@ async function dueRestart(planned: Plan, memory: UpkeepMemory, parts: UpkeepPart
     // The budget was charged when it began. A sidecar that is killed at each attempt does not get one for nothing each time.
     return { cause, reason, urgent: true, isCharged: !isFinishing };
   }
-  const retry = parts.state.retry.get();
-  if (retry !== undefined && memory.restart === undefined) {
+  const retry = memory.restart === undefined ? retryOf(parts) : undefined;
+  if (retry !== undefined) {
     const reason = `${retry.why}, so what failed is tried again: ${retry.reason}`;
-    // A person's word, or another wish, is no storm that the budget has to end.
-    return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged: true };
+    // A person's word is no storm that the budget has to end. A version that is told now so, now so, would be one.
+    const isCharged = retry.isAsked === true;
+    return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
   }
   const sick = (await unwell(memory, parts)) ?? (await hung(memory, parts));
   if (sick !== undefined) return { cause: "unwell", reason: sick, urgent: true };
@@ -104,6 +106,17 @@ async function dueRestart(planned: Plan, memory: UpkeepMemory, parts: UpkeepPart
   const uncorrected = planned.actions.some((action) => action.kind === "write-config");
   if (restart === undefined || uncorrected) return undefined;
   return { cause: "configuration", reason: restart.reason, urgent: false };
+}
+
+/** What is to be tried again, unless somebody has started the node meanwhile. */
+function retryOf({ state, events, health }: UpkeepParts): ReturnType<UpkeepParts["state"]["retry"]["get"]> {
+  const retry = state.retry.get();
+  if (retry === undefined || !isBack(retry, health.current())) return retry;
+  state.atomically(() => {
+    state.retry.set(undefined);
+    events.add("restart", `The node has come back meanwhile, so this is not tried again: ${retry.reason}.`);
+  });
+  return undefined;
 }
 
 function begin(due: DueRestart, desired: HeldState, memory: UpkeepMemory, parts: UpkeepParts): void {

@@ -2,6 +2,8 @@ import { basename } from "node:path";
 import { parseConfig } from "./observe/config-document.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import { isUselessToNode, type ConfigProblemReason } from "./observe/config-problem.ts";
+import type { ConfigWriteResult } from "./apply/config-writer.ts";
+import { locked } from "./apply-config.ts";
 import { writePatiently } from "./apply/patient-writing.ts";
 import { restorable } from "./apply/restorable.ts";
 import { hasHeld } from "./clock-then.ts";
@@ -9,7 +11,11 @@ import { authorityOf } from "./authority.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
 /** What came of it: `again` when the file is another one now, `wakeInMs` when it is to be judged again by then. */
-export type Judgement = Readonly<{ again: boolean; wakeInMs?: number }>;
+export type Judgement = Readonly<{
+  again: boolean;
+  wakeInMs?: number;
+  /** What came of the write. */ written?: ConfigWriteResult;
+}>;
 
 /** Problems of a content that no node can have started with. */
 const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["Vanished", "Empty", "NotText", "HalfWritten"]);
@@ -106,6 +112,8 @@ async function writeBack(
     return { again: true };
   }
   if (written.reason === "ChangedMeanwhile") return { again: true };
-  board.set({ type: "ConfigCurrent", status: "False", reason: written.reason, message: written.message });
-  return { again: false };
+  const message =
+    written.reason === "Locked" ? `node.conf can't be used, and is not put back: ${locked}.` : written.message;
+  board.set({ type: "ConfigCurrent", status: "False", reason: written.reason, message });
+  return { again: false, written };
 }

@@ -11,7 +11,8 @@ export function liftHold({ hash, release }: HeldState, parts: UpkeepParts): void
   const hold = state.hold.get();
   const isUpgraded = release !== undefined && hold?.desired.release !== undefined && release !== hold.desired.release;
   if (hold !== undefined && (hold.desired.hash !== hash || isUpgraded)) {
-    endHold(isUpgraded ? "the node has another version now" : "the desired state is another one now", parts);
+    const why = isUpgraded ? "the node has another version now" : "the desired state is another one now";
+    endHold({ why, isAsked: false }, parts);
   }
   const type = "Unheld";
   if (state.hold.get() === undefined) {
@@ -26,13 +27,16 @@ export function liftHold({ hash, release }: HeldState, parts: UpkeepParts): void
  * Ends the hold that is in force. A restart that led to it and from which the node has not come back is tried again: without that a node that
  * is down would stay so. Returns what happens now, for the person who said so.
  */
-export function endHold(why: string, { state, events, health, log }: UpkeepParts): string {
+export function endHold(
+  { why, isAsked }: Readonly<{ why: string; /** Whether a person said so. */ isAsked: boolean }>,
+  { state, events, health, log }: UpkeepParts,
+): string {
   const failed = state.hold.get()?.failed;
   const retries = failed !== undefined && !isBack(failed, health.current());
   const then = nextWords(failed, retries);
   state.atomically(() => {
     state.hold.set(undefined);
-    if (retries) state.retry.set({ reason: failed.reason, why });
+    if (retries) state.retry.set({ ...failed, why, isAsked });
     events.add("hold", `The hold is lifted: ${why}. ${then}`);
   });
   log.info({ why, retries }, `the hold is lifted. ${then}`);
@@ -47,7 +51,7 @@ function nextWords(failed: FailedRestart | undefined, retries: boolean): string 
 }
 
 /** Whether the node has come back by itself, or by hand: it answers, with more blocks than when it failed. */
-function isBack({ height: before }: FailedRestart, health: NodeHealth): boolean {
+export function isBack({ height: before }: FailedRestart, health: NodeHealth): boolean {
   const { height, failure } = health;
   if (!hasBeenAsked(health) || failure !== undefined || height === undefined) return false;
   return before === undefined || height > before;

@@ -1,4 +1,4 @@
-import { applyConfig, tellConfig } from "./apply-config.ts";
+import { applyConfig, tellConfig, type AppliedConfig } from "./apply-config.ts";
 import { applyPrune } from "./apply-prune.ts";
 import { applyRestart } from "./apply-restart.ts";
 import { desiredHash, desiredState } from "./desired-state.ts";
@@ -83,7 +83,9 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: Pass
   // Asked once a pass: what was adopted in the middle of one is done in the next.
   const acts = acted && state.hold.get() === undefined && state.store.failure() === undefined;
   memory.step = `writing ${configPath}`;
-  const written = acts && reading.ok ? await applyConfig(planned, reading, memory, parts) : undefined;
+  const restored: AppliedConfig | undefined =
+    judged.written === undefined ? undefined : { result: judged.written, again: false };
+  const written = acts && reading.ok ? await applyConfig(planned, reading, memory, parts) : restored;
   await tellConfig(planned, reading, written, memory, parts);
   if (written?.again === true) {
     // Another program that keeps writing node.conf has the node looked at again and again, and never further than this.

@@ -103,6 +103,10 @@ test("two sidecars for one file: the second one does not write, and says who doe
   await using second = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "another" });
   const condition = await second.reason("SoleWriter", "Locked");
   expect(condition.message).toMatch(/^Another process looks after .*node\.conf .*only one may write the file\.$/);
+  // The cause is named once.
+  expect((await second.reason("ConfigCurrent", "Locked")).message).toMatch(
+    /^node\.conf is not as desired, and this sidecar may not write it \(SoleWriter\): .*another/,
+  );
   expect(await node.config()).toContain("node-7");
 });
 

@@ -96,35 +96,41 @@ test.each<[string, (from: string, to: string) => Promise<void>]>([
       await rename(dirname(older), dirname(configPath));
     },
   ],
-])("a node.conf that is older than the node's start, by %s, is not taken for what the node has read", async (_, put) => {
-  await using node = await createFakeNode();
-  await node.start();
-  let startedAtMs = Date.now() - hourMs;
-  await using engine = await engineOf(() => startedAtMs);
-  const own = join(node.workspace, "conf");
-  await mkdir(own);
-  await rename(node.configPath, join(own, "node.conf"));
-  await using upkeep = await runUpkeep(node, {
-    GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker",
-    GATEHOUSE_SIDECAR_DOCKER_ENGINE: engine.url,
-    GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "node",
-    GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: join(own, "node.conf"),
-    GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
-    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
-    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200",
-  });
-  await until(engine.restarts, (restarts) => restarts === 1);
-  await upkeep.reason("RestartSettled", "Idle");
-  const older = join(node.workspace, "older", "node.conf");
-  await mkdir(dirname(older));
-  await writeFile(older, (await readFile(join(own, "node.conf"), "utf8")).replace("12345678901234567890", "7"));
-  await upkeep.reason("ConfigCurrent", "AsDesired");
-  startedAtMs = Date.now() + 50;
-  await until(() => Date.now(), (nowMs) => nowMs > startedAtMs + 300);
-  await put(older, join(own, "node.conf"));
-  await until(engine.restarts, (restarts) => restarts === 2);
-  await upkeep.reason("RestartSettled", "Idle");
-});
+])(
+  "a node.conf that is older than the node's start, by %s, is not taken for what the node has read",
+  async (_, put) => {
+    await using node = await createFakeNode();
+    await node.start();
+    let startedAtMs = Date.now() - hourMs;
+    await using engine = await engineOf(() => startedAtMs);
+    const own = join(node.workspace, "conf");
+    await mkdir(own);
+    await rename(node.configPath, join(own, "node.conf"));
+    await using upkeep = await runUpkeep(node, {
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker",
+      GATEHOUSE_SIDECAR_DOCKER_ENGINE: engine.url,
+      GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "node",
+      GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: join(own, "node.conf"),
+      GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+      GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+      GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200",
+    });
+    await until(engine.restarts, (restarts) => restarts === 1);
+    await upkeep.reason("RestartSettled", "Idle");
+    const older = join(node.workspace, "older", "node.conf");
+    await mkdir(dirname(older));
+    await writeFile(older, (await readFile(join(own, "node.conf"), "utf8")).replace("12345678901234567890", "7"));
+    await upkeep.reason("ConfigCurrent", "AsDesired");
+    startedAtMs = Date.now() + 50;
+    await until(
+      () => Date.now(),
+      (nowMs) => nowMs > startedAtMs + 300,
+    );
+    await put(older, join(own, "node.conf"));
+    await until(engine.restarts, (restarts) => restarts === 2);
+    await upkeep.reason("RestartSettled", "Idle");
+  },
+);
 
 test("without a driver, a change by hand counts as read once the node was restarted by hand", async () => {
   await using node = await createFakeNode();

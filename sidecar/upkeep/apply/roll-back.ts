@@ -2,7 +2,12 @@ import { contentHashOf } from "../observe/config-file.ts";
 import { meaningOf } from "../plan/config-meaning.ts";
 import { writePatiently } from "./patient-writing.ts";
 import { restorable } from "./restorable.ts";
-import { attemptRestart, readConfig, type RestartIncident, type RestartIncidentDependencies } from "./restart-incident.ts";
+import {
+  attemptRestart,
+  readConfig,
+  type RestartIncident,
+  type RestartIncidentDependencies,
+} from "./restart-incident.ts";
 
 /**
  * Goes back after a restart from which the node did not come back: the last configuration that it was healthy with is restored, the node is

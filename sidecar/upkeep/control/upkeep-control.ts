@@ -42,7 +42,7 @@ export function upkeepControl(memory: UpkeepMemory, parts: UpkeepParts): UpkeepC
     if (before.hold === undefined) return { result: "none", wasContested, node: node() };
     // A roll-back sets its hold first and again at its end: one that is lifted in between would only seem to be.
     if (memory.restart !== undefined) return { result: "busy", ...before, node: node() };
-    const next = endHold("gatehouse resume was run", parts);
+    const next = endHold({ why: "gatehouse resume was run", isAsked: true }, parts);
     wake();
     return { result: "lifted", ...before, next, wasContested, node: node() };
   };

@@ -32,5 +32,8 @@ export async function linksChangedAt(path: string): Promise<number> {
 }
 
 function namesOf(path: string): string[] {
-  return path.slice(parse(path).root.length).split("/").filter((name) => name !== "");
+  return path
+    .slice(parse(path).root.length)
+    .split("/")
+    .filter((name) => name !== "");
 }

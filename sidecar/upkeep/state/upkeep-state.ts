@@ -41,8 +41,8 @@ export type HealthyProof = "advanced" | "assumed";
 /** What the remembered healthy configuration is, by its hash. */
 type Healthy = Readonly<{ hash: string; proof: HealthyProof; atMs: number }>;
 
-/** Why a failed restart is tried again. */
-type RestartRetry = Readonly<{ reason: string; why: string }>;
+/** A failed restart that is tried again, and why; `isAsked`: a person said so, whom the budget does not bound. */
+type RestartRetry = FailedRestart & Readonly<{ why: string; isAsked?: boolean }>;
 
 /** Why a sidecar may act on a node: a person said `gatehouse adopt`, the setting is `enforce`, or an earlier version acted already. */
 type Adoption = Readonly<{ by: "command" | "setting" | "earlier version"; atMs: number }>;
