@@ -1,3 +1,5 @@
+import { LatestEntries } from "./latest-entries.ts";
+
 /** Rates of one caller, as its tier sets them. */
 export type Rates = Readonly<{
   requestsPerSecond: number;
@@ -26,13 +28,12 @@ export function processRateLimiter(
   options: Readonly<{ clients: number }>,
   { now }: Readonly<{ now: () => number }>,
 ): RateLimiter & Readonly<{ clients: () => number }> {
-  const accounts = new Map<string, Account>();
+  const accounts = new LatestEntries<Account>(options.clients);
   return {
     clients: () => accounts.size,
     take: (key, costUnits, rates) => {
       let account = accounts.get(key);
       if (account === undefined) {
-        if (accounts.size >= options.clients) forgetOldest(accounts);
         account = { requestsFullAt: 0, unitsFullAt: 0 };
         accounts.set(key, account);
       }
@@ -57,11 +58,4 @@ function charge(account: Account, costUnits: number, rates: Rates, now: number):
   account.requestsFullAt = requestsFullAt;
   account.unitsFullAt = unitsFullAt;
   return undefined;
-}
-
-function forgetOldest(accounts: Map<string, Account>): void {
-  for (const key of accounts.keys()) {
-    accounts.delete(key);
-    return;
-  }
 }
