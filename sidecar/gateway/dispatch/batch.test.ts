@@ -43,3 +43,30 @@ test("a batch whose client goes while its calls are started sends those that ano
   await Promise.resolve();
   expect(sent).toEqual(["call 0"]);
 });
+
+test("a batch that is cancelled while it starts a call cancels that call, too", () => {
+  const cancelled: string[] = [];
+  const later: (() => void)[] = [];
+  let clock = 0;
+  const flow = runBatch(
+    [
+      { id: "0", method: "a", params: `["${"x".repeat(turnBytes)}"]` },
+      { id: "1", method: "a", params: "[]" },
+      { id: "2", method: "a", params: "[]" },
+    ],
+    { ahead: () => 100, responseBytes: 1_000 },
+    {
+      handle: ({ id = "" }) => {
+        // What a call takes may end its own connection.
+        if (id === "1") flow.cancel();
+        return { resume: () => undefined, cancel: () => cancelled.push(id) };
+      },
+      sink: discardedAnswer,
+      memory: roomyMemory,
+      turns: makeTurns({ now: () => (clock += 1_000), later: (run) => later.push(run) }),
+      toNode: { gather: () => undefined, release: () => undefined },
+    },
+  );
+  for (const run of later) run();
+  expect(cancelled).toEqual(["0", "1"]);
+});

@@ -60,7 +60,8 @@ export function runBatch(
     else {
       const itemSink = textSink(limits.responseBytes, held, (answer) => settle(place, call, answer));
       const flow = handle(call, itemSink);
-      if (!settled.has(place)) flows.set(place, flow);
+      if (state.isCancelled) flow.cancel();
+      else if (!settled.has(place)) flows.set(place, flow);
     }
   };
   const mayStart = (call: Call | BadCall) => {

@@ -50,6 +50,7 @@ export function readSplit(
   const state = { next: 0, isOver: false, isRunning: false };
 
   const finish = (outcome: "node" | "failed" | "cancelled") => {
+    if (state.isOver) return;
     state.isOver = true;
     for (const flow of flows.values()) flow.cancel();
     flows.clear();
@@ -83,7 +84,8 @@ export function readSplit(
       return;
     }
     const flow = reads.read(read, { id: pieceId, sink: pieceSink, done: () => undefined });
-    if (!settled.has(place) && !state.isOver) flows.set(place, flow);
+    if (state.isOver) flow.cancel();
+    else if (!settled.has(place)) flows.set(place, flow);
   };
   const run = () => {
     // A piece that comes at once calls back into here; the loop sees what it changed.
@@ -106,9 +108,7 @@ export function readSplit(
       writer.resume();
       run();
     },
-    cancel: () => {
-      if (!state.isOver) finish("cancelled");
-    },
+    cancel: () => finish("cancelled"),
   };
 }
 
