@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -7,8 +7,11 @@ import type { ListenerConnections } from "./listener-connections.ts";
 
 const resources: AsyncDisposableStack[] = [];
 let now: number;
+/** Requests that came whole and wait for the test to answer them. */
+let late: { request: IncomingMessage; response: ServerResponse }[];
 beforeEach(() => {
   now = 0;
+  late = [];
   resources.push(new AsyncDisposableStack());
 });
 afterEach(() => resources.pop()?.disposeAsync());
@@ -27,6 +30,7 @@ function budgetOf(limit: number, used: () => number, settings: Readonly<Record<s
 async function serve(connections: ListenerConnections, isProxy: (address: string) => boolean = () => false) {
   const server: Server = createServer((request, response) => {
     if (request.url === "/") response.end("ok");
+    if (request.url === "/late") request.resume().on("end", () => late.push({ request, response }));
   });
   connections.boundAddresses(server, isProxy);
   connections.bound(server);
@@ -129,6 +133,27 @@ describe("who gives way", () => {
     await answered(port);
     await until(() => slow.isClosed);
     expect(slow.text).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test("the half of a request that came while the one before it was answered is answered 408, too", async () => {
+    const budget = budgetOf(4, () => 0);
+    const port = await serve(budget.listener({ name: "public" }), () => true);
+    const slow = open(port);
+    slow.socket.write("POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}");
+    await until(() => late.length === 1);
+    const half = "POST / HTTP/1.1\r\nHost";
+    const [asked] = late;
+    const had = asked?.request.socket.bytesRead ?? 0;
+    slow.socket.write(half);
+    await until(() => asked?.request.socket.bytesRead === had + half.length);
+    asked?.response.end("ok");
+    await until(() => slow.text.includes("200 OK"));
+    const refused = open(port);
+    await until(() => refused.isClosed);
+    now = 4_000;
+    await answered(port);
+    await until(() => slow.isClosed);
+    expect(slow.text).toMatch(/^HTTP\/1\.1 200 OK[^]*HTTP\/1\.1 408 /);
   });
 
   test("an address that holds more than its share gives way to one that has none, at once", async () => {

@@ -30,8 +30,8 @@ export class HeldConnection {
   #hasAsked = false;
   #isUpgraded = false;
   #idleSinceMs: number;
-  /** What had been read when it became idle: more than that is the start of a request. */
-  #readAtIdle = 0;
+  /** What had been read when the last request was whole: more than that is the start of another. */
+  #readAtWhole = 0;
   /** When the request that is not whole began, or was first seen. */
   #begunAtMs: number | undefined;
 
@@ -46,11 +46,14 @@ export class HeldConnection {
     this.#request = request;
     this.#underWay += 1;
     this.#begunAtMs ??= clock();
+    const isWhole = () => (this.#readAtWhole = this.socket.bytesRead);
+    request.once("end", isWhole);
     response.once("close", () => {
       this.#underWay -= 1;
       this.#begunAtMs = undefined;
       this.#idleSinceMs = clock();
-      this.#readAtIdle = this.socket.bytesRead;
+      // Of a request whose body nobody read it is not known when it was whole.
+      if (!request.readableEnded) isWhole();
     });
   }
 
@@ -67,7 +70,7 @@ export class HeldConnection {
     // What is still on its way to the client is an answer under way, too.
     if ((isAsking && isWhole) || this.socket.writableLength > 0) return { kind: "busy", sinceMs: this.#idleSinceMs };
     // Node tells nothing of a head that has begun, so that its age counts from the first look.
-    if (isAsking || this.socket.bytesRead > this.#readAtIdle) {
+    if (isAsking || this.socket.bytesRead > this.#readAtWhole) {
       this.#begunAtMs ??= nowMs;
       return { kind: "unfinished", sinceMs: this.#begunAtMs };
     }
