@@ -143,7 +143,8 @@ function answer(
   }
   const { traceContext, requestId } = factsOf(request);
   const backlog = new ClientBacklog(response, memory);
-  const sink = httpSink(response, backlog, { before: cors, after: dependencies.ageHeaders() });
+  const around = { before: cors, after: dependencies.ageHeaders(), isLast: dependencies.isDraining };
+  const sink = httpSink(response, backlog, around);
   steer(
     response,
     backlog,

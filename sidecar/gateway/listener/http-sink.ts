@@ -3,8 +3,8 @@ import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
 import { refusedHeaders, streamHeaders, wholeHeaders, type AnswerHeaders } from "./answer-head.ts";
 
-/** Headers before and after an answer's own. */
-export type HeadersAround = Readonly<{ before: AnswerHeaders; after: AnswerHeaders }>;
+/** Headers before and after an answer's own, and whether the connection ends with it, which may become so while it is waited for. */
+export type HeadersAround = Readonly<{ before: AnswerHeaders; after: AnswerHeaders; isLast: () => boolean }>;
 
 /** Longest answer that is written with its end; a longer one may have to wait for its reader. */
 const smallBytes = 8_192;
@@ -13,9 +13,10 @@ const smallBytes = 8_192;
 export function httpSink(
   response: ServerResponse,
   backlog: ClientBacklog,
-  { before, after }: HeadersAround,
+  { before, after, isLast }: HeadersAround,
 ): AnswerSink {
   const head = (status: number, headers: AnswerHeaders) => {
+    if (isLast()) response.shouldKeepAlive = false;
     response.writeHead(status, [...before, ...headers, ...after].flat());
   };
   const end = () => backlog.afterAll(() => response.end());
