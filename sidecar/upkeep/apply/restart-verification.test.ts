@@ -153,6 +153,25 @@ test("a command that complains and ends with status 0 is no proof: the node has 
   });
 });
 
+test("time in which the sidecar itself stood still is not the node's", async () => {
+  let height = 0;
+  let isOver = false;
+  const look = async () => {
+    height += 1;
+    const failure = { reason: "Refused", message: "no connection" } as const;
+    return isOver ? { answers: 1, height } : { answers: 1, failure };
+  };
+  const options = { ...limits(1_000), signal: new AbortController().signal };
+  setTimeout(() => {
+    const until = performance.now() + 1_500;
+    while (performance.now() < until);
+    setTimeout(() => (isOver = true), 200);
+  }, 100);
+  expect(
+    await restartAndVerify(async () => ({}), options, { clock: systemClock, look, lastPush: undefined }),
+  ).toMatchObject({ ok: true });
+});
+
 /** Restarts a node that begins to answer after a time and then makes blocks, or not; its driver tells when its process started. */
 async function slowStart(
   node: Readonly<{ answersAfterMs: number; advances: boolean; startedAt?: () => NodeStart }>,

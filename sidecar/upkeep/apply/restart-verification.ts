@@ -83,7 +83,8 @@ export async function restartAndVerify(
 
 /**
  * Waits until the height advanced or the time for it is over: first for an answer, which may take as long as a replay of the log
- * unless the process is known to have ended, then for the height. Tells which time that was.
+ * unless the process is known to have ended, then for the height. Tells which time that was. Time in which this process stood still is not
+ * counted: what the node answered meanwhile was not read.
  */
 async function awaitHeight(
   progress: HeightProgress,
@@ -110,14 +111,17 @@ async function awaitHeight(
     return { untilMs: doneMs + ms, within: `within ${ms} ms after the restart: its process ended`, waits: ended };
   };
   let told: string | undefined;
+  let stoodMs = 0;
   for (;;) {
-    const { untilMs, within, waits } = stage();
+    const { untilMs: countedUntilMs, within, waits } = stage();
+    const untilMs = countedUntilMs + stoodMs;
     const nowMs = clock.monotonicMs();
     if (progress.advanced() || signal.aborted || nowMs >= untilMs) return within;
     const { text, setting } = waits;
     if (text !== told) waitsFor?.(`${text} ${new Date(clock.wallMs() + untilMs - nowMs).toISOString()} (${setting}).`);
     told = text;
     await pause(quickLookMs, signal);
+    stoodMs += Math.max(0, clock.monotonicMs() - nowMs - slowLookMs);
   }
 }
 
