@@ -13,6 +13,16 @@ import { until } from "../support/until.ts";
 
 const overHttp = 100;
 const overWebSocket = 3;
+/** Allows all calls at once. */
+const publicTier = {
+  requestsPerSecond: 1_000,
+  requestBurst: 1_000,
+  computeUnitsPerSecond: 100_000,
+  computeUnitBurst: 100_000,
+  concurrency: overHttp + overWebSocket,
+  webSockets: 16,
+  subscriptions: 1,
+};
 const balanceOf = (account: number) => [`0x${account.toString(16).padStart(40, "0")}`, "latest"];
 
 /** Whether a gateway takes a new WebSocket. */
@@ -47,6 +57,7 @@ it("a sidecar that is told to stop by SIGTERM answers every call under way, clos
     GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
     GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
     GATEHOUSE_SIDECAR_GATEWAY_UPSTREAM_CONNECTIONS: String(overHttp + overWebSocket),
+    GATEHOUSE_SIDECAR_GATEWAY_TIERS: JSON.stringify({ public: publicTier }),
   });
   const url = sidecar.urls["gateway"]!;
   const clients = await Promise.all(Array.from({ length: overWebSocket }, () => connectTestClient(url)));
