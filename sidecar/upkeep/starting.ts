@@ -16,13 +16,13 @@ export async function startingUntil(
 ): Promise<number | undefined> {
   const silence = noteSilence(memory, { board, clock });
   const runs = settings.lag.restart && ((await driver?.processes?.()) ?? []).length > 0;
+  const { answeredAtMs } = health.current();
   if (silence === undefined) {
-    memory.processWasSeen = runs;
+    noteProcess(memory, runs, { answeredAtMs, wallMs: clock.wallMs() });
     return undefined;
   }
   if (memory.processWasSeen && !runs) return undefined;
   const { answersWithinMs } = settings.restart;
-  const { answeredAtMs } = health.current();
   const startedAtMs = await startOf(driver, signal);
   if (startedAtMs === "not-running") return undefined;
   const silentSinceMs = clock.wallMs() - (clock.monotonicMs() - silence.sinceMs);
@@ -31,4 +31,22 @@ export async function startingUntil(
     answeredAtMs !== undefined &&
     (startedAtMs === "unknown" ? !silence.portWasClosed : startedAtMs + startPrecisionMs <= answeredAtMs);
   return hasAnswered || clock.wallMs() >= untilMs ? undefined : untilMs;
+}
+
+/**
+ * Notes whether the process of a node that answers can be seen. One that has just ended answered a moment ago: only an answer after it was
+ * missed tells that what was seen before was not the node.
+ */
+function noteProcess(
+  memory: UpkeepMemory,
+  runs: boolean,
+  { answeredAtMs, wallMs }: Readonly<{ answeredAtMs: number | undefined; wallMs: number }>,
+): void {
+  if (runs) {
+    memory.processWasSeen = true;
+    memory.processMissedAtMs = undefined;
+    return;
+  }
+  memory.processMissedAtMs ??= wallMs;
+  if (answeredAtMs !== undefined && answeredAtMs > memory.processMissedAtMs) memory.processWasSeen = false;
 }

@@ -108,6 +108,8 @@ export type UpkeepMemory = {
   silence: Silence | undefined;
   /** Whether the node's process was seen while it answered: one that is not seen any more has ended. */
   processWasSeen: boolean;
+  /** Since when (wall clock) no process of a node that answered last is seen. */
+  processMissedAtMs: number | undefined;
   /** Until when a silent node may still be starting (wall clock). */
   startingUntilMs: number | undefined;
   /** What the restart that runs waits for, and until when. */

@@ -192,6 +192,7 @@ function emptyMemory(): UpkeepMemory {
     unwellSinceMs: undefined,
     silence: undefined,
     processWasSeen: false,
+    processMissedAtMs: undefined,
     startingUntilMs: undefined,
     restartStage: undefined,
     restart: undefined,
