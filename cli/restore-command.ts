@@ -1,5 +1,4 @@
 import { Command } from "@commander-js/extra-typings";
-import { endProcess } from "#daemon/end-process.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
 import { settingsHelp } from "./settings-help.ts";
@@ -19,6 +18,6 @@ export function restoreCommand() {
       const signal = stopSignal();
       const { error } = terminalOutput();
       // A download that was given up may still hold a connection open.
-      endProcess(await run({ env: process.env, settingsFile: settings }, { signal, error }));
+      process.exit(await run({ env: process.env, settingsFile: settings }, { signal, error }));
     });
 }

@@ -1,6 +1,5 @@
 import type { Command } from "@commander-js/extra-typings";
 import type { z } from "zod";
-import { endProcess } from "#daemon/end-process.ts";
 import { runService, type Service } from "#daemon/service.ts";
 import { settingsHelp } from "./settings-help.ts";
 
@@ -36,6 +35,6 @@ export function addServiceCommand<Schema extends z.ZodObject>(
     )
     .action(async ({ settings }) => {
       // Whatever a library still holds open, the process ends when its service has.
-      endProcess(await runService(await service(), { settingsFile: settings }));
+      process.exit(await runService(await service(), { settingsFile: settings }));
     });
 }

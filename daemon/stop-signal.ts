@@ -1,5 +1,3 @@
-import { endProcess } from "./end-process.ts";
-
 /** Signals that end a service, with the exit status that a second one gives (128 and the signal's number). */
 const stopStatuses = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
@@ -11,7 +9,7 @@ export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   for (const [name, status] of Object.entries(stopStatuses)) {
     process.on(name, () => {
-      if (controller.signal.aborted) endProcess(status);
+      if (controller.signal.aborted) process.exit(status);
       controller.abort(name);
     });
   }
