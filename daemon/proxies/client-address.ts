@@ -2,6 +2,7 @@ import { plainAddress } from "./address-key.ts";
 import { forwardedHops, type ForwardedBy } from "./forwarded-hops.ts";
 import { networkList } from "./network-list.ts";
 import { addressOfNode } from "./node-identifier.ts";
+import { memoize } from "../memoize.ts";
 import type { ProxySettings } from "./settings.ts";
 
 /** Finds out which address requests really come from. */
@@ -14,8 +15,8 @@ export type ClientAddress = Readonly<{
   of: (remoteAddress: string, told: string | undefined) => string;
 }>;
 
-/** Peers of which it is remembered whether they are trusted; the memory is emptied beyond that. */
-const keptPeers = 10_000;
+/** Peers of which it is remembered whether they are trusted. An address has at most 45 characters, and a zone. */
+const keptPeers = { most: 10_000, nameLength: 128 };
 
 /**
  * Reads the client's address: the connection's own, unless that is a trusted proxy; then the last address that the header names and
@@ -28,21 +29,13 @@ export function clientAddress({
   forwardedHops: hopsMax,
 }: Omit<ProxySettings, "proxyProtocol">): ClientAddress {
   const isProxy = networkList(trustedProxies);
-  const known = new Map<string, boolean>();
-  const isTrusted = (remoteAddress: string) => {
-    const before = known.get(remoteAddress);
-    if (before !== undefined) return before;
-    const found = isProxy(remoteAddress);
-    if (known.size >= keptPeers) known.clear();
-    known.set(remoteAddress, found);
-    return found;
-  };
+  const isTrusted = trustedProxies.length === 0 ? () => false : memoize(keptPeers, isProxy);
   return {
-    isTrusted: trustedProxies.length === 0 ? () => false : isTrusted,
+    isTrusted,
     told: ({ forwardedFor, forwarded }) => (forwardedHeader === "forwarded" ? forwarded : forwardedFor),
     of: (remoteAddress, told) => {
       let client = plainAddress(remoteAddress) ?? remoteAddress;
-      if (told === undefined) return client;
+      if (told === undefined || !isTrusted(remoteAddress)) return client;
       const hops = forwardedHops(forwardedHeader, told);
       const believed = Math.min(hops.length, hopsMax);
       for (let hop = 1; hop <= believed && isProxy(client); hop += 1) {

@@ -1,5 +1,6 @@
 import { addressKey } from "#daemon/proxies/address-key.ts";
 import type { ClientAddress } from "#daemon/proxies/client-address.ts";
+import { memoize } from "#daemon/memoize.ts";
 import type { RequestFacts } from "../listener/request-facts.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { ApiKeys, KeyHolder } from "./api-keys.ts";
@@ -11,8 +12,7 @@ import type { Tokens } from "./tokens.ts";
 export type Identify = (facts: RequestFacts) => CallerIdentity | Promise<CallerIdentity>;
 
 /** Identities that are kept to be handed out again, and the longest name that one is kept by; others are made anew. */
-const keptIdentities = 10_000;
-const keptNameLength = 256;
+const kept = { most: 10_000, nameLength: 256 };
 
 /** Identifies callers by their address alone and gives all of them one tier. */
 export function identifyByAddress(
@@ -20,13 +20,13 @@ export function identifyByAddress(
   tierName: string,
   { client, notice }: Readonly<{ client: ClientAddress; notice?: ProxyNotice }>,
 ): Identify {
-  const identityOf = keeping((network): CallerIdentity => ({
+  const identityOf = memoize(kept, (network): CallerIdentity => ({
     kind: "caller",
     caller: { key: `${listener} ${network}`, listener, tierName },
   }));
-  const identityOfPeer = keeping((remoteAddress) => identityOf(addressKey(client.of(remoteAddress, undefined))));
+  const identityOfPeer = memoize(kept, (remoteAddress) => identityOf(addressKey(client.of(remoteAddress, undefined))));
   // An address has no blank in it, so that the first one parts the two.
-  const identityOfTold = keeping((name) => {
+  const identityOfTold = memoize(kept, (name) => {
     const blank = name.indexOf(" ");
     return identityOf(addressKey(client.of(name.slice(0, blank), name.slice(blank + 1))));
   });
@@ -37,20 +37,6 @@ export function identifyByAddress(
     if (isTrusted && told !== undefined) return identityOfTold(`${remoteAddress} ${told}`);
     notice?.(isTrusted, facts);
     return identityOfPeer(remoteAddress);
-  };
-}
-
-/** Makes what was made before for the same name only once. */
-function keeping(make: (name: string) => CallerIdentity): (name: string) => CallerIdentity {
-  const known = new Map<string, CallerIdentity>();
-  return (name) => {
-    const before = known.get(name);
-    if (before !== undefined) return before;
-    const identity = make(name);
-    if (name.length > keptNameLength) return identity;
-    if (known.size >= keptIdentities) known.clear();
-    known.set(name, identity);
-    return identity;
   };
 }
 

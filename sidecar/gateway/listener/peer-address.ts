@@ -4,8 +4,5 @@ import type { PeerFacts } from "./request-facts.ts";
 
 /** What a client's memory is counted by: its address as trusted proxies tell it, an IPv6 client's by its /64. */
 export function peerAddress(client: ClientAddress): (peer: PeerFacts) => string {
-  return (peer) => {
-    const told = client.isTrusted(peer.remoteAddress) ? client.told(peer) : undefined;
-    return addressKey(client.of(peer.remoteAddress, told));
-  };
+  return (peer) => addressKey(client.of(peer.remoteAddress, client.told(peer)));
 }
