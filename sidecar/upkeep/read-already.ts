@@ -1,12 +1,9 @@
-import { startOf, type NodeStart } from "./drivers/driver.ts";
+import { startOf, startPrecisionMs, type NodeStart } from "./drivers/driver.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import { hasBegunSince } from "./node-began.ts";
 import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
 import { tiesOf } from "./state/config-ties.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
-
-/** Kubernetes tells a container's start in whole seconds. */
-const startPrecisionMs = 1_000;
 
 /** Whether node.conf means again what the node had read before somebody changed it. */
 export function isAsBeforeDrift(

@@ -1,9 +1,6 @@
-import { startOf } from "./drivers/driver.ts";
+import { startOf, startPrecisionMs } from "./drivers/driver.ts";
 import { noteSilence } from "./silence.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
-
-/** Kubernetes tells a container's start in whole seconds. */
-const startPrecisionMs = 1_000;
 
 /**
  * Until when (wall clock) a silent node may still be starting: it has not answered since it started, and `restart.answersWithinMs` is not

@@ -1,5 +1,5 @@
 import { pause } from "../../poll.ts";
-import { startOf, type NodeDriver, type NodeStart } from "../drivers/driver.ts";
+import { startOf, startPrecisionMs, type NodeDriver, type NodeStart } from "../drivers/driver.ts";
 
 /** What a look at the node's process tells. */
 export type ProcessLook = NodeStart | "running";
@@ -23,9 +23,6 @@ type ProcessWatch = AsyncDisposable &
 
 const lookIntervalMs = 500;
 
-/** Two starts that are closer to each other are the same one: some drivers tell whole seconds. */
-const precisionMs = 1_000;
-
 /**
  * Looks again and again at when the node's process started: one that has run, and then does not or is another, has ended. Where
  * the driver can't tell, or sees none yet (a pod that waits for its machine), nothing is known.
@@ -41,7 +38,8 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
     else if (start !== "unknown") wasSeen = true;
     if (typeof start !== "number") return;
     firstStartMs ??= start;
-    hasEnded = start > firstStartMs + precisionMs;
+    // Two starts that are closer to each other are the same one.
+    hasEnded = start > firstStartMs + startPrecisionMs;
   };
   const looks = async (ask: LookAtProcess) => {
     while (!until.aborted) {

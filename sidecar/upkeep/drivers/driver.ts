@@ -36,6 +36,9 @@ export async function incarnationOf(driver: NodeDriver, signal: AbortSignal): Pr
   }
 }
 
+/** How much later than told a process may have started: Kubernetes tells a container's start in whole seconds. */
+export const startPrecisionMs = 1_000;
+
 /** When the node's process started. */
 export type NodeStart = number | "not-running" | "unknown";
 
