@@ -16,7 +16,9 @@ const program = `
   const taken = [];
   try {
     for (;;) taken.push(openSync("/dev/null"));
-  } catch {}
+  } catch (error) {
+    if (error.code !== "EMFILE") throw error;
+  }
   const without = await runProcess(options);
   const ops = await runOps(["start"], { directory: "/", deadlineMs: 5_000 }).catch((error) => error.message);
   for (const descriptor of taken) closeSync(descriptor);

@@ -11,7 +11,7 @@ import type { PolicySource } from "../policy/policy.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import { SlowReaders } from "../wire/slow-readers.ts";
 import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
-import { makeWebSocketClients, refuseUpgrade } from "../websocket/websocket-clients.ts";
+import { makeWebSocketClients, refuseUpgrade, type WebSocketClientsOptions } from "../websocket/websocket-clients.ts";
 import { admitPeers, type AdmittedPeers } from "./admitted-peers.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { serveFastConnections } from "./fast-connections.ts";
@@ -34,14 +34,7 @@ export type ListenerOptions = Readonly<{
   peers?: AdmittedPeers;
   /** Tells the proxies whose connections begin with a header of the PROXY protocol; absent: nobody's do. */
   isTrustedProxy?: (remoteAddress: string) => boolean;
-  webSocket: Readonly<{
-    clients: number;
-    callsInFlight: number;
-    queueBytes: number;
-    messageBytes: number;
-    pingIntervalMs: number;
-    recheckMs?: number;
-  }>;
+  webSocket: WebSocketClientsOptions;
 }>;
 
 /** What a listener answers with. */
