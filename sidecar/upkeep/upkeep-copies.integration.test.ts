@@ -81,10 +81,13 @@ test.skipIf(!isPossible)(
     await mkdir(own);
     await rename(node.configPath, join(own, "node.conf"));
     const hanging = new DisposableStack();
+    let restarts = 0;
     const engine = createServer((request, response) => {
       request.resume();
       if (request.method === "POST") {
-        hanging.use(mountHangingDisk(own));
+        restarts += 1;
+        // The second one comes when the file can be read again: nobody knows what the node has read meanwhile.
+        if (restarts === 1) hanging.use(mountHangingDisk(own));
         return response.writeHead(204).end();
       }
       return response.end(JSON.stringify({ State: { Running: true, StartedAt: new Date(0).toISOString() } }));
@@ -109,6 +112,11 @@ test.skipIf(!isPossible)(
       expect(upkeep.state.hold.get()).toBeUndefined();
       hanging.dispose();
       await upkeep.reason("UpkeepCurrent", "Current");
+      await until(
+        () => restarts,
+        (count) => count === 2,
+      );
+      await upkeep.reason("RestartSettled", "Idle");
     } finally {
       hanging.dispose();
       await new Promise((resolve) => engine.close(resolve));
