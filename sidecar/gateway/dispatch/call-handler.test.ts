@@ -29,7 +29,10 @@ describe("a range in pieces", () => {
     const asked: string[] = [];
     const handle = makeCallHandler({
       policy: () => policy,
-      limiter: { take: async (_key, costUnits) => (charges.push(costUnits) === 1 ? undefined : 3_000) },
+      limiter: {
+        take: async (_key, costUnits) => (charges.push(costUnits) === 1 ? undefined : 3_000),
+        owe: () => undefined,
+      },
       gate: makeLoadGate({ loopDelayMs: () => 0 }),
       head,
       checks: rememberChecks(),

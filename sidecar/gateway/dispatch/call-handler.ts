@@ -11,6 +11,7 @@ import { finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts
 import { answered, failed, unanswered } from "./call-end.ts";
 import type { CallContext, CallDependencies, Work } from "./call-work.ts";
 import { charged } from "./charge.ts";
+import { chargedSink } from "./charged-sink.ts";
 import type { SubscriptionAnswer } from "./subscriptions.ts";
 
 /** Answers one call: the catalogue, then limits, then constants, cache and node. What is no call is charged, too. Never throws. */
@@ -22,7 +23,8 @@ export function makeCallHandler(dependencies: CallDependencies): CallHandler {
     const policy = dependencies.policy();
     const tier = policy.tiers.get(context.caller.tierName) ?? goneTier;
     const method = isBad(call) ? undefined : methodFor(policy, tier, call.method, context.caller);
-    const work = { dependencies, policy, tier, call, id: call.id ?? "null", method, context, sink };
+    const charge = { dependencies, policy, tier, context };
+    const work = { ...charge, call, id: call.id ?? "null", method, sink: chargedSink(sink, charge) };
     const kib = context.hasPaidBytes === true ? 0 : (call.kib ?? 0);
     return charged(work, (method?.costUnits ?? 1) + kib * policy.settings.rateLimit.unitsPerKiB, admit);
   };

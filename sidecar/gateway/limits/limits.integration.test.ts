@@ -12,6 +12,7 @@ const tier = {
   computeUnitBurst: 1_000,
   concurrency: 3,
 };
+const receipts = (at: number) => `{"jsonrpc":"2.0","id":${at},"method":"eth_getBlockReceipts","params":["0x${at}"]}`;
 const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
 
 async function startAll(settings: Record<string, object>) {
@@ -43,6 +44,28 @@ describe("limits", () => {
     );
     await using client = await connectTestClient(url);
     expect(await client.ask(syncing)).toContain("-32005");
+  });
+
+  it("have a long answer paid before the next call, over HTTP, in a batch and over WebSocket alike", async () => {
+    const long = "x".repeat(200 * 1_024);
+    const given = { tiers: { public: { ...tier, requestBurst: 100, computeUnitsPerSecond: 1 } } };
+    const ways: readonly ((url: string, at: number) => Promise<string>)[] = [
+      async (url, at) => (await post(url, receipts(at))).text,
+      async (url, at) => (await post(url, `[${receipts(at)}]`)).text,
+      async (url, at) => {
+        await using client = await connectTestClient(url);
+        return await client.ask(receipts(at));
+      },
+    ];
+    for (const ask of ways) {
+      await using running = await startAll(given);
+      running.node.answer(({ method }) => (method === "eth_getBlockReceipts" ? long : false));
+      let answers = 0;
+      while (answers < 100 && (await ask(running.gateway.url, answers + 1)).includes("xxx")) answers += 1;
+      // 40 units for the call and 184 for the KiB beyond the first 16: the fifth has the last of 1,000 units.
+      expect(answers).toBe(5);
+      expect((await post(running.gateway.url, syncing)).status).toBe(429);
+    }
   });
 
   it("count what is no call, alone, in a batch, and for a batch that is too large", async () => {

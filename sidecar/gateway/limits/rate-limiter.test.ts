@@ -37,6 +37,25 @@ describe("processRateLimiter", () => {
     expect(limiter.take("a", 500, rates)).toBeUndefined();
   });
 
+  it("lets a caller owe units, who calls again when they are paid", () => {
+    const { clock, limiter } = limiterAt(0);
+    limiter.owe("a", 150, rates);
+    expect(limiter.take("a", 10, rates)).toBeCloseTo(600);
+    clock.now += 599;
+    expect(limiter.take("a", 10, rates)).toBeCloseTo(1);
+    clock.now += 1;
+    expect(limiter.take("a", 10, rates)).toBeUndefined();
+  });
+
+  it("lets nobody owe more than a whole burst", () => {
+    const { clock, limiter } = limiterAt(0);
+    for (let answer = 0; answer < 50; answer += 1) limiter.owe("a", 1_000, rates);
+    expect(limiter.take("a", 100, rates)).toBeCloseTo(2_000);
+    clock.now += 2_000;
+    expect(limiter.take("a", 100, rates)).toBeUndefined();
+    expect(limiter.take("b", 100, rates)).toBeUndefined();
+  });
+
   it("keeps callers apart and remembers a bounded number of them", () => {
     const { limiter } = limiterAt(0, 2);
     for (const key of ["a", "b", "c", "d"]) {

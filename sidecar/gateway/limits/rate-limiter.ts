@@ -14,6 +14,11 @@ export type RateDecision = number | undefined;
 /** Charges calls to callers. The in-process limiter answers at once, one that asks a store later. */
 export type RateLimiter = Readonly<{
   take: (key: string, costUnits: number, rates: Rates) => RateDecision | Promise<RateDecision>;
+  /**
+   * Charges units for what is done already, more than the caller has if need be: its next call waits until the debt is paid. Nobody owes
+   * more than a whole burst.
+   */
+  owe: (key: string, costUnits: number, rates: Rates) => void;
 }>;
 
 /** When a caller's two allowances will be whole again, in milliseconds of the clock. */
@@ -29,17 +34,26 @@ export function processRateLimiter(
   { now }: Readonly<{ now: () => number }>,
 ): RateLimiter & Readonly<{ clients: () => number }> {
   const accounts = new LatestEntries<Account>(options.clients);
+  const accountOf = (key: string) => {
+    let account = accounts.get(key);
+    if (account === undefined) {
+      account = { requestsFullAt: 0, unitsFullAt: 0 };
+      accounts.set(key, account);
+    }
+    return account;
+  };
   return {
     clients: () => accounts.size,
-    take: (key, costUnits, rates) => {
-      let account = accounts.get(key);
-      if (account === undefined) {
-        account = { requestsFullAt: 0, unitsFullAt: 0 };
-        accounts.set(key, account);
-      }
-      return charge(account, costUnits, rates, now());
-    },
+    take: (key, costUnits, rates) => charge(accountOf(key), costUnits, rates, now()),
+    owe: (key, costUnits, rates) => indebt(accountOf(key), costUnits, rates, now()),
   };
+}
+
+/** An allowance is empty when it takes a burst's time to be whole, and owes a burst when it takes twice that. */
+function indebt(account: Account, costUnits: number, rates: Rates, now: number): void {
+  const unitMs = 1_000 / rates.computeUnitsPerSecond;
+  const latest = now + 2 * rates.computeUnitBurst * unitMs;
+  account.unitsFullAt = Math.min(latest, Math.max(account.unitsFullAt, now) + costUnits * unitMs);
 }
 
 function charge(account: Account, costUnits: number, rates: Rates, now: number): RateDecision {

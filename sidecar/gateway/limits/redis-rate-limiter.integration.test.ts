@@ -63,6 +63,20 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
     expect(decisions.filter((wait) => wait === undefined)).toHaveLength(40);
     expect(decisions.find((wait) => wait !== undefined)).toBeGreaterThan(1_000);
   });
+
+  it("have a caller pay everywhere what it owes to one, up to a whole burst", async () => {
+    using first = limiterAt(port);
+    using second = limiterAt(port);
+    await until("both replicas reach the store", () => first.isShared() && second.isShared());
+    first.owe("indebted", 10_000, rates);
+    let wait: number | undefined;
+    await until("the debt is known to the other", async () => {
+      wait = await second.take("indebted", 1, rates);
+      return wait !== undefined;
+    });
+    expect(wait).toBeGreaterThan(990_000);
+    expect(wait).toBeLessThanOrEqual(1_001_000);
+  });
 });
 
 describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => {

@@ -23,6 +23,17 @@ redis.call("PEXPIRE", KEYS[1], math.ceil((math.max(requests, units) - now) / 100
 return 0
 `;
 
+/** Charges units that may make a debt of one burst at most. KEYS[1]: account. ARGV: microseconds a unit takes to come back, the burst, the units. */
+const debtScript = `
+local time = redis.call("TIME")
+local now = time[1] * 1000000 + time[2]
+local account = redis.call("HMGET", KEYS[1], "r", "u")
+local requests = tonumber(account[1] or "0")
+local units = math.min(now + 2 * ARGV[2] * ARGV[1], math.max(tonumber(account[2] or "0"), now) + ARGV[3] * ARGV[1])
+redis.call("HSET", KEYS[1], "u", string.format("%.3f", units))
+redis.call("PEXPIRE", KEYS[1], math.ceil((math.max(requests, units) - now) / 1000) + 1000)
+`;
+
 declare module "ioredis" {
   // What defineCommand adds.
   interface RedisCommander {
@@ -34,8 +45,11 @@ declare module "ioredis" {
       unitBurst: number,
       units: number,
     ): Promise<number>;
+    gatehouseOwe(key: string, unitMicros: number, unitBurst: number, units: number): Promise<null>;
   }
 }
+
+const accountKey = (key: string) => `gatehouse:rate:${key}`;
 
 /**
  * Limits rates across replicas in a store with the Redis protocol. While the store does not answer in time the process decides
@@ -52,7 +66,10 @@ export function redisRateLimiter(
     connectTimeout: 2_000,
     commandTimeout: timeoutMs,
     retryStrategy: (attempts) => Math.min(attempts * 100, 2_000),
-    scripts: { gatehouseTake: { lua: script, numberOfKeys: 1 } },
+    scripts: {
+      gatehouseTake: { lua: script, numberOfKeys: 1 },
+      gatehouseOwe: { lua: debtScript, numberOfKeys: 1 },
+    },
   });
   let isShared = false;
   let told: boolean | undefined;
@@ -68,7 +85,7 @@ export function redisRateLimiter(
   const take = async (key: string, costUnits: number, rates: Rates): Promise<RateDecision> => {
     try {
       const micros = await redis.gatehouseTake(
-        `gatehouse:rate:${key}`,
+        accountKey(key),
         1e6 / rates.requestsPerSecond,
         1e6 / rates.computeUnitsPerSecond,
         rates.requestBurst,
@@ -82,5 +99,15 @@ export function redisRateLimiter(
       return fallback.take(key, costUnits, rates);
     }
   };
-  return { take, isShared: () => isShared, [Symbol.dispose]: () => redis.disconnect() };
+  const owe: RateLimiter["owe"] = (key, costUnits, rates) => {
+    const unitMicros = 1e6 / rates.computeUnitsPerSecond;
+    redis.gatehouseOwe(accountKey(key), unitMicros, rates.computeUnitBurst, costUnits).then(
+      () => tell(true),
+      (error: unknown) => {
+        tell(false, error);
+        fallback.owe(key, costUnits, rates);
+      },
+    );
+  };
+  return { take, owe, isShared: () => isShared, [Symbol.dispose]: () => redis.disconnect() };
 }

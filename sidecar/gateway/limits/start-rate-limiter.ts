@@ -14,7 +14,7 @@ export async function startRateLimiter(
   { log, now }: Readonly<{ log: Logger; now: () => number }>,
 ): Promise<RateLimiter & Disposable> {
   const own = processRateLimiter({ clients }, { now });
-  if (redisUrl === undefined) return { take: own.take, [Symbol.dispose]: () => undefined };
+  if (redisUrl === undefined) return { ...own, [Symbol.dispose]: () => undefined };
   const { redisRateLimiter } = await import("./redis-rate-limiter.ts");
   return redisRateLimiter({ url: redisUrl.reveal(), timeoutMs }, { log, fallback: own });
 }

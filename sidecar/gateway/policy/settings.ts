@@ -116,6 +116,16 @@ const rateLimit = section({
     .describe(
       "Compute units that each whole KiB of a call costs beside its method's; of a message over 64 KiB, each KiB",
     ),
+  unitsPerAnswerKiB: nonNegativeInteger
+    .max(1_000)
+    .default(1)
+    .describe(
+      "Compute units that each whole KiB of an answer costs beyond freeAnswerKiB; owed, and paid before the next call",
+    ),
+  freeAnswerKiB: nonNegativeInteger
+    .max(1_048_576)
+    .default(16)
+    .describe("KiB of each answer that its method's cost pays for"),
 });
 
 const ranges = section({
