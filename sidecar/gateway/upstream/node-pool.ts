@@ -1,6 +1,7 @@
 import type { NodeCall, NodeFlow } from "./node-call.ts";
 import { nodeAddress, type NodeAddress } from "./node-address.ts";
 import { makeOutbox } from "../wire/outbox.ts";
+import { ConnectionShares } from "./connection-shares.ts";
 import { HeldConnections } from "./held-connections.ts";
 import { NodeConnection } from "./node-connection.ts";
 import { NodeTicket } from "./node-ticket.ts";
@@ -24,7 +25,10 @@ const sweepMs = 50;
 /** The same while no call is under way, when only idle connections grow old: a process at rest is not woken for nothing. */
 const restingSweepMs = 1_000;
 
-/** Keep-alive connections to the node. Calls beyond them wait in a bounded queue, which is served by turns of callers. */
+/**
+ * Keep-alive connections to the node, of which some stay free for callers who have few. Calls beyond them wait in a bounded queue, which is
+ * served by turns of callers.
+ */
 export class NodePool implements Disposable {
   readonly #options: NodePoolOptions;
   readonly #address: NodeAddress;
@@ -32,6 +36,7 @@ export class NodePool implements Disposable {
   readonly #idle: NodeConnection[] = [];
   readonly #all = new Set<NodeConnection>();
   readonly #waiting = new WaitingTurns<NodeTicket>();
+  readonly #shares: ConnectionShares<NodeConnection>;
   readonly #held: HeldConnections<NodeConnection>;
   readonly #outbox = makeOutbox();
   #sweep: NodeJS.Timeout | undefined;
@@ -46,6 +51,7 @@ export class NodePool implements Disposable {
   constructor(options: NodePoolOptions, { now }: Readonly<{ now: () => number }>) {
     this.#options = options;
     this.#address = nodeAddress(options.httpUrl);
+    this.#shares = new ConnectionShares(options.connections);
     this.#held = new HeldConnections(options.heldConnections);
     this.#now = now;
     this.#sweptAt = now();
@@ -61,7 +67,7 @@ export class NodePool implements Disposable {
   send(call: NodeCall): NodeFlow {
     if (this.#sweepEveryMs !== sweepMs) this.#wake();
     const ticket = new NodeTicket(call, this.#waiting);
-    const connection = this.#idle.pop() ?? this.#connect();
+    const connection = this.#shares.mayTake(call.caller) ? (this.#idle.pop() ?? this.#connect()) : undefined;
     if (connection !== undefined) this.#start(ticket, connection);
     else if (this.#isFull(call.caller)) call.sink.fail("queueFull");
     else {
@@ -77,6 +83,7 @@ export class NodePool implements Disposable {
   }
 
   #start(ticket: NodeTicket, connection: NodeConnection): void {
+    this.#shares.take(connection, ticket.call.caller);
     ticket.connection = connection;
     connection.send(ticket);
   }
@@ -103,24 +110,29 @@ export class NodePool implements Disposable {
   }
 
   #freed(connection: NodeConnection): void {
-    const next = this.#waiting.next();
-    if (next !== undefined) {
-      this.#start(next, connection);
-      return;
-    }
+    this.#shares.give(connection);
     connection.idleSince = this.#clockMs;
     this.#idle.push(connection);
+    this.#serveWaiting();
+  }
+
+  /** What one caller gives back may let several of those that wait have a connection. */
+  #serveWaiting(): void {
+    while (this.#waiting.size > 0 && (this.#idle.length > 0 || this.#all.size < this.#options.connections)) {
+      const next = this.#waiting.next((caller) => this.#shares.mayTake(caller));
+      const connection = next === undefined ? undefined : (this.#idle.pop() ?? this.#connect());
+      if (next === undefined || connection === undefined) return;
+      this.#start(next, connection);
+    }
   }
 
   #gone(connection: NodeConnection): void {
     this.#all.delete(connection);
     this.#held.delete(connection);
+    this.#shares.give(connection);
     const at = this.#idle.indexOf(connection);
     if (at !== -1) this.#idle.splice(at, 1);
-    if (this.#waiting.size === 0) return;
-    const fresh = this.#connect();
-    const next = fresh === undefined ? undefined : this.#waiting.next();
-    if (fresh !== undefined && next !== undefined) this.#start(next, fresh);
+    this.#serveWaiting();
   }
 
   #again(ticket: NodeTicket): void {

@@ -1,12 +1,13 @@
 import { expect, it } from "vitest";
 import { WaitingTurns } from "./waiting-turns.ts";
 
+const anyone = () => true;
 const ticket = (caller: string, at: number) => ({ call: { caller }, at });
 
 /** Takes out all that wait, as `caller` and place. */
 function drain(turns: WaitingTurns<ReturnType<typeof ticket>>): string[] {
   const order: string[] = [];
-  for (let next = turns.next(); next !== undefined; next = turns.next()) {
+  for (let next = turns.next(anyone); next !== undefined; next = turns.next(anyone)) {
     order.push(`${next.call.caller}${next.at}`);
   }
   return order;
@@ -22,6 +23,15 @@ it("serves callers by turns and each one's calls in their order", () => {
   expect(order.slice(0, 6)).toEqual(["a0", "b0", "c0", "a1", "b1", "a2"]);
   expect(order).toHaveLength(1_003);
   expect(turns.size).toBe(0);
+});
+
+it("passes over who may not be served now, who keeps the turn", () => {
+  const turns = new WaitingTurns<ReturnType<typeof ticket>>();
+  for (const caller of ["a", "b", "c"]) turns.add(ticket(caller, 0));
+  expect(turns.next((caller) => caller === "b")?.call.caller).toBe("b");
+  expect(turns.next(() => false)).toBeUndefined();
+  expect(turns.size).toBe(2);
+  expect(drain(turns)).toEqual(["a0", "c0"]);
 });
 
 it("forgets what is given up, once", () => {

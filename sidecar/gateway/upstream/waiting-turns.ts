@@ -35,18 +35,19 @@ export class WaitingTurns<Ticket extends Waiting> {
     if (own.size === 0) this.#byCaller.delete(caller);
   }
 
-  /** Takes out the next in turn. */
-  next(): Ticket | undefined {
-    const [turn] = this.#byCaller;
-    if (turn === undefined) return undefined;
-    const [caller, own] = turn;
-    const [ticket] = own;
-    this.#byCaller.delete(caller);
-    if (ticket === undefined) return undefined;
-    own.delete(ticket);
-    this.#size -= 1;
-    if (own.size > 0) this.#byCaller.set(caller, own);
-    return ticket;
+  /** Takes out the next in turn of those whose callers may be served; the others keep their turns. */
+  next(mayServe: (caller: string) => boolean): Ticket | undefined {
+    for (const [caller, own] of this.#byCaller) {
+      if (!mayServe(caller)) continue;
+      const [ticket] = own;
+      if (ticket === undefined) continue;
+      this.#byCaller.delete(caller);
+      own.delete(ticket);
+      this.#size -= 1;
+      if (own.size > 0) this.#byCaller.set(caller, own);
+      return ticket;
+    }
+    return undefined;
   }
 
   *[Symbol.iterator](): IterableIterator<Ticket> {

@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+import { ConnectionShares } from "./connection-shares.ts";
+
+const connections = 64;
+
+/** Callers who take what they may, by turns, until none may have more: how many each has. */
+function greedy(callers: readonly string[]) {
+  const shares = new ConnectionShares<object>(connections);
+  const taken = new Map<string, object[]>(callers.map((caller) => [caller, []]));
+  const takers = () => callers.filter((caller) => shares.mayTake(caller));
+  const all = () => [...taken.values()].reduce((sum, { length }) => sum + length, 0);
+  for (let next = takers(); next.length > 0 && all() < connections; next = takers()) {
+    for (const caller of next) {
+      if (!shares.mayTake(caller) || all() === connections) continue;
+      const connection = {};
+      shares.take(connection, caller);
+      taken.get(caller)?.push(connection);
+    }
+  }
+  return { shares, taken, counts: [...taken.values()].map(({ length }) => length), free: connections - all() };
+}
+
+it("leaves some free for who comes next, however many are greedy", () => {
+  expect(greedy(["a"]).counts).toEqual([49]);
+  for (const count of [2, 3, 5, 10]) {
+    const { counts, free, shares } = greedy(Array.from({ length: count }, (_, at) => `greedy ${at}`));
+    expect(free).toBeGreaterThan(0);
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
+    expect(shares.mayTake("another")).toBe(true);
+  }
+});
+
+it("lets callers have more again when others give back", () => {
+  const { shares, taken } = greedy(["a", "b"]);
+  expect(shares.mayTake("a")).toBe(false);
+  for (const connection of taken.get("b") ?? []) {
+    shares.give(connection);
+    shares.give(connection);
+  }
+  for (let more = 0; more < 20; more += 1) {
+    expect(shares.mayTake("a")).toBe(true);
+    shares.take({}, "a");
+  }
+});
+
+it("gives one caller all of few", () => {
+  const shares = new ConnectionShares<object>(4);
+  for (let taken = 0; taken < 4; taken += 1) {
+    expect(shares.mayTake("a")).toBe(true);
+    shares.take({}, "a");
+  }
+});
