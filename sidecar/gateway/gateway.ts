@@ -27,6 +27,7 @@ import type { GatewaySettings } from "./settings.ts";
 import { makeNodeBatches } from "./upstream/node-batches.ts";
 import type { NodeFitness } from "./upstream/node-fitness.ts";
 import { startNode, type Node } from "./upstream/node.ts";
+import { SharedTurns } from "./wire/shared-turns.ts";
 
 /** What the gateway is made with. */
 export type GatewayDependencies = Readonly<{
@@ -61,11 +62,12 @@ export async function startGateway(
   await using starting = new AsyncDisposableStack();
 
   const policy = starting.use(startLivePolicy(settings, { log, settingNames })).current;
+  const turns = new SharedTurns({ now, later: (run) => void setImmediate(run) });
   const head = makeHead(settings.head, { now, wallClock: Date.now });
   const cache = makeAnswerCache(settings.cache);
   const memory = new MemoryBudget(memoryBounds(settings.memory, memoryLimits()), { cache });
   const upstream = starting.use(
-    startNode(settings, { ...node, head, cache, policy, gapEnded: gapCounter(metrics), log, now }),
+    startNode(settings, { ...node, head, cache, policy, gapEnded: gapCounter(metrics), log, now, turns }),
   );
   const gate = makeLoadGate({ loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs });
   const meter = tellWhenBusy(
@@ -92,12 +94,12 @@ export async function startGateway(
     { items: settings.upstream.batchItems, responseBytes: settings.upstream.batchResponseBytes },
     { pool: upstream.pool, log, now },
   );
-  const turns = { now, later: (run: () => void) => void setImmediate(run) };
   const handle = makeCallHandler(calls);
   const charge = makeMessageCharge(calls);
   const listeners = await startListeners(settings, {
     policy,
     handle: makeMessageHandler({ policy, handle, gate, nodeBatches, charge, tracing, turns }),
+    turns,
     hub: upstream.hub,
     memory,
     blockAgeMs: head.blockAgeMs,

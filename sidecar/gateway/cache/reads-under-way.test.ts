@@ -3,6 +3,7 @@ import { makeCatalogue } from "../catalogue/catalogue.ts";
 import { discardedAnswer, finishedFlow } from "../dispatch/answer-sink.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { NodePool } from "../upstream/node-pool.ts";
+import { SharedTurns } from "../wire/shared-turns.ts";
 import { makeReadsUnderWay, type ReadsUnderWay } from "./reads-under-way.ts";
 import { keyHash } from "./key-hash.ts";
 import { SharedRead } from "./shared-read.ts";
@@ -22,7 +23,7 @@ function readOf(key: string): SharedRead {
       idleTimeoutMs: 1,
       responseBytes: () => 1,
     },
-    { now: () => 0 },
+    { now: () => 0, turns: new SharedTurns({ now: () => 0, later: () => undefined }) },
   );
   const owner = { pool, limitBytes: 1, closed: () => undefined, result: () => undefined, alone: () => finishedFlow };
   return new SharedRead(

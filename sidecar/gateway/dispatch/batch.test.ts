@@ -3,6 +3,7 @@ import { createLog } from "#daemon/log.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { makeNodeBatches } from "../upstream/node-batches.ts";
+import { SharedTurns } from "../wire/shared-turns.ts";
 import { discardedAnswer, finishedFlow } from "./answer-sink.ts";
 import { runBatch } from "./batch.ts";
 import { makeTurns, turnBytes } from "./turns.ts";
@@ -33,7 +34,7 @@ test("a batch whose client goes while its calls are started sends those that ano
       sink: discardedAnswer,
       memory: roomyMemory,
       // Each look at the clock finds a turn over; the later ones never come.
-      turns: makeTurns({ now: () => (clock += 1_000), later: () => undefined }),
+      turns: makeTurns(new SharedTurns({ now: () => (clock += 1_000), later: () => undefined }), "a"),
       toNode,
     },
   );
@@ -63,7 +64,7 @@ test("a batch that is cancelled while it starts a call cancels that call, too", 
       },
       sink: discardedAnswer,
       memory: roomyMemory,
-      turns: makeTurns({ now: () => (clock += 1_000), later: (run) => later.push(run) }),
+      turns: makeTurns(new SharedTurns({ now: () => (clock += 1_000), later: (run) => later.push(run) }), "a"),
       toNode: { gather: () => undefined, release: () => undefined },
     },
   );

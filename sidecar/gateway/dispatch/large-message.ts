@@ -6,7 +6,7 @@ import { rpcErrors } from "../envelope/rpc-error.ts";
 import type { AnswerFlow, AnswerSink } from "./answer-sink.ts";
 import type { CallContext, CallDependencies } from "./call-work.ts";
 import { charged } from "./charge.ts";
-import type { TurnSource } from "./turns.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
 import { makeTurns, turnBytes } from "./turns.ts";
 
 /** Size from which a message is charged before it is read, and read in turns. */
@@ -37,7 +37,11 @@ export function makeMessageCharge(dependencies: CallDependencies): MessageCharge
 export function readInTurns(
   body: Buffer,
   limits: MessageLimits,
-  { turns, proceed }: Readonly<{ turns: TurnSource; proceed: (message: Message) => AnswerFlow }>,
+  {
+    turns,
+    caller,
+    proceed,
+  }: Readonly<{ turns: SharedTurns; caller: string; proceed: (message: Message) => AnswerFlow }>,
 ): AnswerFlow {
   const reading = beginMessage(body, limits);
   let flow: AnswerFlow | undefined;
@@ -47,10 +51,10 @@ export function readInTurns(
   };
   const step = () => {
     const message = reading.next();
-    if (message !== undefined) turns.later(() => goOn(message));
+    if (message !== undefined) turns.wait(caller, () => goOn(message));
     return message === undefined ? turnBytes : 0;
   };
-  makeTurns(turns).run(step, () => isCancelled);
+  makeTurns(turns, caller).run(step, () => isCancelled);
   return {
     resume: () => flow?.resume(),
     cancel: () => {

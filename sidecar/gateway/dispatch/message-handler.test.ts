@@ -4,6 +4,7 @@ import { openRpcTexts } from "../catalogue/openrpc-texts.ts";
 import { makeHead } from "../cache/head.ts";
 import { makeLoadGate } from "../limits/load-gate.ts";
 import { rememberChecks } from "../limits/remembered-checks.ts";
+import { SharedTurns } from "../wire/shared-turns.ts";
 import { processRateLimiter } from "../limits/rate-limiter.ts";
 import { makePolicy } from "../policy/policy.ts";
 import { messageBytes } from "../testing/generated-messages.ts";
@@ -67,6 +68,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     items: () => 1,
     open: () => ({ send: () => finishedFlow, gather: () => undefined, release: () => undefined }),
   };
+  const turns = new CountedTurns({ now, later: (run) => void waiting.push(run) });
   const handleMessage = makeMessageHandler({
     policy: () => policy,
     handle: makeCallHandler(calls),
@@ -74,7 +76,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     nodeBatches,
     charge: makeMessageCharge(calls),
     tracing: undefined,
-    turns: { now, later: (run) => void waiting.push(run) },
+    turns,
   });
   const caller = { key: "a", listener: "public" as const, tierName: "public" };
   const begin = (body: Buffer) => {
@@ -85,14 +87,11 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     const flow = handleMessage(body, { caller, memory: roomyMemory, traceContext: undefined }, sink);
     return { texts, flow };
   };
-  /** Makes the later turns, and counts them. */
+  /** Makes the later turns, and counts those that something waited for. */
   const turn = () => {
-    let turns = 0;
-    for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
-      run();
-      turns += 1;
-    }
-    return turns;
+    turns.used = 0;
+    for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) run();
+    return turns.used;
   };
   const ask = (body: Buffer) => {
     const { texts } = begin(body);
@@ -100,6 +99,17 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     return texts;
   };
   return { ask, begin, turn, passed, gate };
+}
+
+class CountedTurns extends SharedTurns {
+  used = 0;
+
+  override wait(caller: string, goOn: () => void): void {
+    super.wait(caller, () => {
+      this.used += 1;
+      goOn();
+    });
+  }
 }
 
 const balance = (size: number) => `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":["${"x".repeat(size)}"]}`;
@@ -139,6 +149,7 @@ describe("the message handler", () => {
     expect(slow.turn()).toBeGreaterThan(30);
     expect((JSON.parse(long.texts[0]!) as object[]).length).toBe(100);
     expect(slow.begin(batchOf(127, 10)).texts).toHaveLength(1);
+    expect(slow.turn()).toBe(0);
     const short = slow.begin(batchOf(200, 10));
     expect(slow.turn()).toBe(1);
     expect((JSON.parse(short.texts[0]!) as object[]).length).toBe(200);

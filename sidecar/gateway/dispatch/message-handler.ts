@@ -10,10 +10,12 @@ import { discardedAnswer, finishedFlow, type AnswerFlow, type AnswerSink } from 
 import { runBatch } from "./batch.ts";
 import { batchWay } from "./batch-way.ts";
 import type { CallHandler } from "./call-handler.ts";
+import { inTurn } from "./in-turn.ts";
 import { largeBytes, readInTurns, type MessageCharge } from "./large-message.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
-import { makeTurns, type TurnSource } from "./turns.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
+import { makeTurns } from "./turns.ts";
 
 /** What came with a message beside its bytes. */
 export type MessageContext = Readonly<{
@@ -37,7 +39,7 @@ export type MessageDependencies = Readonly<{
   nodeBatches: NodeBatches;
   charge: MessageCharge;
   tracing: Tracing | undefined;
-  turns: TurnSource;
+  turns: SharedTurns;
 }>;
 
 /**
@@ -47,7 +49,6 @@ export type MessageDependencies = Readonly<{
 export function makeMessageHandler(dependencies: MessageDependencies): MessageHandler {
   const { policy, handle, charge, tracing, turns } = dependencies;
   const readMessage = makeMessageReader();
-  const batchTurns = makeTurns(turns);
 
   const answer = (
     message: Message,
@@ -69,7 +70,7 @@ export function makeMessageHandler(dependencies: MessageDependencies): MessageHa
             handle(call, trace === undefined ? context : { ...context, trace: trace.call() }, itemSink),
           sink: trace === undefined ? sink : tracedSink(sink, trace),
           memory,
-          turns: batchTurns,
+          turns: makeTurns(turns, caller.key),
           toNode: way.toNode,
         },
       );
@@ -86,13 +87,21 @@ export function makeMessageHandler(dependencies: MessageDependencies): MessageHa
     const { limits } = policy().settings;
     const startedAt = turns.now();
     if (body.length <= largeBytes) {
-      return answer(readMessage(body, limits), origin, { came: { startedAt, hasPaidBytes: false }, sink });
+      const read = () => answer(readMessage(body, limits), origin, { came: { startedAt, hasPaidBytes: false }, sink });
+      return body.length > shortBytes && turns.isOver() ? inTurn(turns, origin.caller.key, read) : read();
     }
     const came = { startedAt, hasPaidBytes: true };
     return charge(body, { context: { ...origin, ...came }, sink }, () =>
-      readInTurns(body, limits, { turns, proceed: (message) => answer(message, origin, { came, sink }) }),
+      readInTurns(body, limits, {
+        turns,
+        caller: origin.caller.key,
+        proceed: (message) => answer(message, origin, { came, sink }),
+      }),
     );
   };
 }
+
+/** Longest message that is read at once, however much else there is to do. */
+const shortBytes = 4_096;
 
 type Came = Readonly<{ startedAt: number; hasPaidBytes: boolean }>;

@@ -1,15 +1,7 @@
-/** How long the work of one message goes on before everything else has its turn of the event loop; a step of it may take that longer. */
-const turnMs = 2.5;
+import type { SharedTurns } from "../wire/shared-turns.ts";
+
 /** Work that is done in one turn whatever it takes: reads of a batch that begin in the same turn go to the node together. */
 export const turnBytes = 16_384;
-
-/** Time, and a later turn of the event loop. */
-export type TurnSource = Readonly<{
-  /** Milliseconds of a clock that never goes back. */
-  now: () => number;
-  /** Runs something in a later turn, after all that has come meanwhile. */
-  later: (run: () => void) => void;
-}>;
 
 /** Work of several steps, cut into turns. */
 export type Turns = Readonly<{
@@ -20,17 +12,18 @@ export type Turns = Readonly<{
   run: (step: () => number, isOver: () => boolean) => void;
 }>;
 
-/** Makes a source of turns. */
-export function makeTurns({ now, later }: TurnSource): Turns {
+/** Makes turns of one caller's work. */
+export function makeTurns(turns: SharedTurns, caller: string): Turns {
   const run: Turns["run"] = (step, isOver) => {
-    const endsAt = now() + turnMs;
+    // The steps of this piece count towards the turn, also where it is the first.
+    turns.isOver();
     let doneBytes = 0;
     while (!isOver()) {
       const bytes = step();
       if (bytes === 0) return;
       doneBytes += bytes;
-      if (doneBytes < turnBytes || now() < endsAt) continue;
-      later(() => run(step, isOver));
+      if (doneBytes < turnBytes || !turns.isOver()) continue;
+      turns.wait(caller, () => run(step, isOver));
       return;
     }
   };

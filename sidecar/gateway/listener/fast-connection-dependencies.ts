@@ -3,6 +3,7 @@ import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { Outbox } from "../wire/outbox.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { FastAnswerHeads } from "./fast-answer.ts";
 import type { FastRequestRules } from "./fast-requests.ts";
 import type { PeerFacts } from "./request-facts.ts";
@@ -24,6 +25,7 @@ export type FastConnectionDependencies = FastRequestRules &
     addressOf: (peer: PeerFacts) => string;
     identify: Identify;
     handle: MessageHandler;
+    turns: SharedTurns;
     isDraining: () => boolean;
     waits: FastConnectionWaits;
     /** Milliseconds of a clock that goes on when `expire` is about to be called. */

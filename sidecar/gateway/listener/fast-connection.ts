@@ -6,6 +6,7 @@ import type { CallerIdentity } from "../callers/caller.ts";
 import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
 import { ConnectionMemory } from "../memory/connection-memory.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
+import { TurnWait } from "../wire/turn-wait.ts";
 import { ReaderPace } from "../wire/reader-pace.ts";
 import { goOn, type FastAnswerContext, type FastAnswerHeads } from "./fast-answer.ts";
 import type { FastConnectionDependencies } from "./fast-connection-dependencies.ts";
@@ -14,12 +15,13 @@ import { wastefulRequest } from "./chunk-economy.ts";
 import { readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
 import { makeFastSink } from "./fast-sink.ts";
 import { FastWait } from "./fast-wait.ts";
+import { endConnection } from "./connection-end.ts";
 import { HeldRequests } from "./held-requests.ts";
 
 /** Bytes that may come while an answer is under way before the connection is no longer read. */
 const earlyBytes = 65_536;
-/** Time without progress after which a connection that is being closed is no longer waited for. */
-const closingMs = 1_000;
+/** A read that long has more behind it, as a rule. */
+const longRead = 16_384;
 
 /**
  * A client's connection on the raw socket, for as long as it sends well-formed requests to the root path. At anything else it goes to
@@ -30,6 +32,8 @@ export class FastConnection implements ConnectionServer {
   readonly #socket: Socket;
   readonly #dependencies: FastConnectionDependencies;
   readonly #requests: FastRequests;
+  /** What its memory and its turns count for. */
+  readonly #address: () => string;
   readonly #sink: AnswerSink;
   readonly #reads: SocketReads;
   readonly #listeners: readonly (readonly [event: string, listener: () => void])[];
@@ -40,6 +44,8 @@ export class FastConnection implements ConnectionServer {
   /** Of the request that is answered, for the head of its answer. */
   #extraHeaders = "";
   #isServing = false;
+  /** Others have theirs before more is read or answered. */
+  readonly #turn: TurnWait;
   #isGone = false;
   readonly #memory: ConnectionMemory;
   readonly #backlog: ClientBacklog;
@@ -52,11 +58,12 @@ export class FastConnection implements ConnectionServer {
     this.#dependencies = dependencies;
     const awaited = () => outbox.write(socket, goOn);
     this.#requests = readFastRequests(socket.remoteAddress ?? "", { ...dependencies, awaited });
-    const address = () => dependencies.addressOf(this.#requests.facts() ?? peerOf(socket));
-    this.#memory = new ConnectionMemory(dependencies.memory, { address, cut: () => socket.destroy() });
+    this.#address = () => dependencies.addressOf(this.#requests.facts() ?? peerOf(socket));
+    this.#memory = new ConnectionMemory(dependencies.memory, { address: this.#address, cut: () => socket.destroy() });
     this.#unread = new HeldRequests(this.#memory);
     this.#backlog = new ClientBacklog(socket, this.#memory);
     this.#pace = new ReaderPace(socket, waits);
+    this.#turn = new TurnWait(dependencies.turns, () => this.#goOn());
     const context = () => this.#context;
     this.#sink = makeFastSink(socket, { heads, outbox, backlog: this.#backlog, context, finish: () => this.#finish() });
     this.#wait = new FastWait(waits, clock);
@@ -74,11 +81,11 @@ export class FastConnection implements ConnectionServer {
 
   /** What is written and not taken yet is an answer under way. */
   standing(): ConnectionStanding {
-    return this.#wait.standing(this.#isBusy || this.#isSending);
+    return this.#wait.standing(this.#isBusy || this.#isSending || this.#turn.isWaiting);
   }
 
   close(): void {
-    if (this.#wait.isUnfinished) this.#refuse(requestTimeout);
+    if (this.#wait.isUnfinished) this.#leave(requestTimeout);
     else this.#backlog.afterAll(() => this.#leave());
   }
 
@@ -87,7 +94,7 @@ export class FastConnection implements ConnectionServer {
     if (this.#isGone) return;
     const over = this.#isBusy || this.#isSending ? undefined : this.#wait.over(now);
     if (this.#pace.isTooSlow(now) || over === "anything") this.#socket.destroy();
-    else if (over === "request") this.#refuse(requestTimeout);
+    else if (over === "request") this.#leave(requestTimeout);
   }
 
   /** What the head of an answer tells now. */
@@ -105,8 +112,10 @@ export class FastConnection implements ConnectionServer {
     if (this.#isGone) return false;
     this.#wait.isActive();
     this.#unread.append(bytes);
-    if (this.#backlog.isWaiting) return false;
+    if (this.#backlog.isWaiting || this.#turn.isWaiting) return false;
     if (!this.#isBusy) this.#serve();
+    // A socket that has much to read is read again and again in one turn of the event loop.
+    if (bytes.length >= longRead && !this.#isGone) this.#turn.waitIfOver(this.#address);
     return this.#mayRead();
   }
 
@@ -114,14 +123,17 @@ export class FastConnection implements ConnectionServer {
   #serve(): void {
     if (this.#isServing) return;
     this.#isServing = true;
-    while (this.#unread.length > 0 && this.#mayServe() && this.#serveNext());
+    while (this.#unread.length > 0 && this.#mayServe() && this.#serveNext()) {
+      // One request is answered as it comes; what came behind it is work that others may come before.
+      if (this.#unread.length > 0) this.#turn.waitIfOver(this.#address);
+    }
     this.#isServing = false;
     // What may not be held is node:http's to refuse, once the answers before it are out.
     if (!this.#unread.count() && this.#mayServe()) this.#handOver(this.#unread.bytes);
   }
 
   #mayServe(): boolean {
-    return !this.#isBusy && !this.#isGone && !this.#backlog.isWaiting;
+    return !this.#turn.isWaiting && !this.#isBusy && !this.#isGone && !this.#backlog.isWaiting;
   }
 
   /** Answers whether a request was whole. */
@@ -134,7 +146,7 @@ export class FastConnection implements ConnectionServer {
     }
     this.#wait.isWhole();
     if (request.kind === "odd") this.#handOver(bytes);
-    if (request.kind === "wasteful") this.#refuse(wastefulRequest);
+    if (request.kind === "wasteful") this.#leave(wastefulRequest);
     if (request.kind !== "whole") return false;
     this.#unread.drop(request.endsAt);
     this.#isBusy = true;
@@ -156,21 +168,15 @@ export class FastConnection implements ConnectionServer {
     this.#isServing = true;
     this.#answer(identity, request);
     this.#isServing = false;
-    if (!this.#isBusy && !this.#isGone) this.#goOn();
+    if (!this.#isBusy) this.#goOn();
   }
 
   #answer(identity: CallerIdentity, { facts, body }: FastRequest): void {
     if (this.#socket.destroyed) return;
-    if (identity.kind === "refused") {
-      this.#send((heads) => heads.unauthorized(identity.message, this.#context));
-      return;
-    }
+    if (identity.kind === "refused") return this.#send((heads) => heads.unauthorized(identity.message, this.#context));
     const { traceContext, requestId } = facts;
-    const flow = this.#dependencies.handle(
-      body,
-      { caller: identity.caller, memory: this.#memory, traceContext, requestId },
-      this.#sink,
-    );
+    const context = { caller: identity.caller, memory: this.#memory, traceContext, requestId };
+    const flow = this.#dependencies.handle(body, context, this.#sink);
     if (this.#isBusy) this.#flow = flow;
   }
 
@@ -188,6 +194,7 @@ export class FastConnection implements ConnectionServer {
   }
 
   #goOn(): void {
+    if (this.#isGone) return;
     if (this.#unread.length > 0) this.#serve();
     if (this.#mayRead()) this.#reads.resume();
   }
@@ -195,15 +202,14 @@ export class FastConnection implements ConnectionServer {
   /** Whether more may come: not while as much as may come early waits behind an answer, nor to a client that takes nothing. */
   #mayRead(): boolean {
     const hasRoom = !this.#isBusy || this.#unread.length <= earlyBytes;
-    return hasRoom && !this.#isGone && !this.#backlog.isWaiting;
+    return hasRoom && !this.#turn.isWaiting && !this.#isGone && !this.#backlog.isWaiting;
   }
 
-  /** Closes both sides when what was written is out: a client need not answer the end of a connection with its own. */
-  #leave(): void {
+  /** Closes the connection when what was written is out, and a last answer with it. */
+  #leave(answer?: string): void {
     this.#isGone = true;
     this.#dependencies.outbox.flush();
-    this.#socket.setTimeout(closingMs);
-    this.#socket.destroySoon();
+    endConnection(this.#socket, answer);
   }
 
   #handOver(unread: Buffer): void {
@@ -221,15 +227,8 @@ export class FastConnection implements ConnectionServer {
   /** The client has sent its last: what is left of a request will never be whole. */
   #end(): void {
     this.#dependencies.outbox.flush();
-    if (this.#wait.isUnfinished) this.#refuse(badRequest);
+    if (this.#wait.isUnfinished) this.#leave(badRequest);
     else this.#backlog.afterAll(() => this.#socket.end());
-  }
-
-  #refuse(answer: string): void {
-    this.#dependencies.outbox.flush();
-    this.#isGone = true;
-    this.#socket.setTimeout(closingMs);
-    this.#socket.write(answer, "latin1", () => this.#socket.destroy());
   }
 
   #drained(): void {
@@ -237,10 +236,11 @@ export class FastConnection implements ConnectionServer {
     if (this.#isBusy) {
       if (mayCome) this.#flow?.resume();
       if (this.#mayRead()) this.#reads.resume();
-    } else if (!this.#isGone) this.#goOn();
+    } else this.#goOn();
   }
 
   #closed(): void {
+    this.#isGone = true;
     this.#memory[Symbol.dispose]();
     this.#dependencies.closed();
     this.#flow?.cancel();

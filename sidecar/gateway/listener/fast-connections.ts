@@ -6,6 +6,7 @@ import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import { makeOutbox } from "../wire/outbox.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { putBefore } from "#daemon/put-before.ts";
 import { makeFastAnswerHeads } from "./fast-answer.ts";
@@ -19,6 +20,7 @@ export type FastPathDependencies = Readonly<{
   policy: PolicySource;
   identify: Identify;
   handle: MessageHandler;
+  turns: SharedTurns;
   memory: MemoryBudget;
   addressOf: (peer: PeerFacts) => string;
   isAllowedHost: (host: string) => boolean;
@@ -40,6 +42,7 @@ export function serveFastConnections(
     policy,
     identify,
     handle,
+    turns,
     memory,
     addressOf,
     isAllowedHost,
@@ -61,6 +64,7 @@ export function serveFastConnections(
     outbox: makeOutbox(),
     identify,
     handle,
+    turns,
     memory,
     addressOf,
     bodyBytes: () => policy().settings.limits.bodyBytes,

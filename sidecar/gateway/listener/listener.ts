@@ -10,6 +10,7 @@ import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import { SlowReaders } from "../wire/slow-readers.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
 import { makeWebSocketClients, refuseUpgrade, type WebSocketClientsOptions } from "../websocket/websocket-clients.ts";
 import { admitPeers, type AdmittedPeers } from "./admitted-peers.ts";
@@ -42,6 +43,7 @@ export type ListenerDependencies = Readonly<{
   policy: PolicySource;
   identify: Identify;
   handle: MessageHandler;
+  turns: SharedTurns;
   hub: SubscriptionHub;
   memory: MemoryBudget;
   /** The address that a client's memory counts for. */

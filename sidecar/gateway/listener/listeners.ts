@@ -18,6 +18,7 @@ import { watchFile } from "../policy/watched-file.ts";
 import type { SettingNames } from "../setting-names.ts";
 import type { GatewaySettings } from "../settings.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
 import { peerAddress } from "./peer-address.ts";
 import { headAgeHeaders } from "./answer-head.ts";
@@ -28,6 +29,7 @@ import { startListener, type Listener } from "./listener.ts";
 export type ListenersDependencies = Readonly<{
   policy: PolicySource;
   handle: MessageHandler;
+  turns: SharedTurns;
   hub: SubscriptionHub;
   memory: MemoryBudget;
   connections: ConnectionBudget;
@@ -50,7 +52,7 @@ export type Listeners = AsyncDisposable &
  */
 export async function startListeners(
   settings: GatewaySettings,
-  { policy, handle, hub, memory, connections, blockAgeMs, metrics, limited, settingNames, log }: ListenersDependencies,
+  { connections, blockAgeMs, metrics, settingNames, log, ...shared }: ListenersDependencies,
 ): Promise<Listeners> {
   await using starting = new AsyncDisposableStack();
   const client = clientAddress(settings.callers);
@@ -82,17 +84,13 @@ export async function startListeners(
           : {}),
       },
       {
-        policy,
+        ...shared,
         identify,
-        handle,
-        hub,
-        memory,
         addressOf: peerAddress(isInternal ? direct : client),
         connections: connections.listener({ name, leavesRoom: name === "public" && hasOthers }),
         // The operator's own programs may hold as many as there are.
         ...(isInternal ? {} : { isProxy: client.isTrusted }),
         dropped,
-        limited,
         ageHeaders: () => headAgeHeaders(blockAgeMs(), settings.head.tellAgeAfterMs),
         corsHeaders: corsHeaders(isInternal ? [] : originsFor(host, settings)),
         isAllowedHost: hostsFor(isInternal ? settings.internal.allowedHosts : []),
@@ -106,7 +104,7 @@ export async function startListeners(
   if (settings.private.enabled) {
     const keys = starting.use(watchApiKeys(settings.callers.keysPath, { log, settingNames }));
     const tokens = starting.use(makeTokens(settings.jwt, { log, settingNames, wallClock: Date.now }));
-    await start("private", identifyByCredential({ apiKeys: keys.current, tokens, policy }));
+    await start("private", identifyByCredential({ apiKeys: keys.current, tokens, policy: shared.policy }));
   }
   if (settings.internal.enabled) {
     await start("internal", identifyByAddress("internal", settings.internal.tier, { client: direct }));

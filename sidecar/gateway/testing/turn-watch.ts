@@ -9,6 +9,7 @@ import { makeMessageHandler } from "../dispatch/message-handler.ts";
 import { makeNodeReads } from "../dispatch/node-reads.ts";
 import { finishedFlow, type AnswerSink } from "../dispatch/answer-sink.ts";
 import { makeLoadGate } from "../limits/load-gate.ts";
+import { SharedTurns } from "../wire/shared-turns.ts";
 import { processRateLimiter } from "../limits/rate-limiter.ts";
 import { rememberChecks } from "../limits/remembered-checks.ts";
 import { prometheusMeter } from "../observe/call-metrics.ts";
@@ -77,7 +78,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
     nodeBatches: makeNodeBatches({ items: 100, responseBytes: 8_388_608 }, { pool, log: silent, now }),
     charge: makeMessageCharge(calls),
     tracing: undefined,
-    turns: { now, later },
+    turns: new SharedTurns({ now, later }),
   });
   const caller = { key: "a", listener: "internal" as const, tierName: "public" };
   return async (body) => {

@@ -6,6 +6,8 @@ import { errorAnswer, errorBytes } from "./error-answer.ts";
 import type { NodeFailure, NodeSink } from "./node-call.ts";
 import type { NodeTicket } from "./node-ticket.ts";
 import type { Outbox } from "../wire/outbox.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
+import { TurnWait } from "../wire/turn-wait.ts";
 import { openNodeSocket } from "./node-socket.ts";
 import { failureOf, responseHeadReader, type ResponseHead } from "./response-head.ts";
 
@@ -17,6 +19,7 @@ const ownBufferBytes = 16_384;
 /** What a connection has of its pool, and tells it. */
 export type ConnectionDependencies = Readonly<{
   outbox: Outbox;
+  turns: SharedTurns;
   idle: (connection: NodeConnection) => void;
   closed: (connection: NodeConnection) => void;
   /** A call that got no byte of an answer because the node had closed the kept-alive connection. */
@@ -52,6 +55,8 @@ export class NodeConnection implements Disposable {
   #connected = false;
   #deadline = 0;
   #paused = false;
+  /** Others have their turn before more of a long answer is read. */
+  readonly #turn: TurnWait;
   /** When it became idle, in the clock's milliseconds. */
   idleSince = 0;
 
@@ -59,6 +64,9 @@ export class NodeConnection implements Disposable {
     this.#address = address;
     this.#limits = limits;
     this.#dependencies = dependencies;
+    this.#turn = new TurnWait(dependencies.turns, () => {
+      if (!this.#paused) this.#socket.resume();
+    });
     this.#socket = openNodeSocket(address, {
       connected: () => {
         this.#connected = true;
@@ -118,7 +126,11 @@ export class NodeConnection implements Disposable {
     const isKept = this.#head !== undefined && bytes.length >= ownBufferBytes;
     if (ticket === undefined) this.#socket.destroy();
     else if (this.#head === undefined) this.#receiveHead(ticket, bytes);
-    else this.#receiveBody(ticket, isKept ? bytes : Buffer.from(bytes));
+    else {
+      this.#receiveBody(ticket, isKept ? bytes : Buffer.from(bytes));
+      // A socket that has much to read is read again and again in one turn of the event loop.
+      if (isKept && this.#ticket === ticket && this.#turn.waitIfOver(() => ticket.call.caller)) this.#socket.pause();
+    }
     return isKept;
   }
 
@@ -199,7 +211,7 @@ export class NodeConnection implements Disposable {
   #goOn(): void {
     if (!this.#paused) return;
     this.#paused = false;
-    this.#socket.resume();
+    if (!this.#turn.isWaiting) this.#socket.resume();
     this.#dependencies.held(this, false);
   }
 

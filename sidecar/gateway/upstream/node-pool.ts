@@ -1,6 +1,7 @@
 import type { NodeCall, NodeFlow } from "./node-call.ts";
 import { nodeAddress, type NodeAddress } from "./node-address.ts";
 import { makeOutbox } from "../wire/outbox.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
 import { ConnectionShares } from "./connection-shares.ts";
 import { HeldConnections } from "./held-connections.ts";
 import { NodeConnection } from "./node-connection.ts";
@@ -32,6 +33,7 @@ const restingSweepMs = 1_000;
 export class NodePool implements Disposable {
   readonly #options: NodePoolOptions;
   readonly #address: NodeAddress;
+  readonly #turns: SharedTurns;
   readonly #now: () => number;
   readonly #idle: NodeConnection[] = [];
   readonly #all = new Set<NodeConnection>();
@@ -48,11 +50,12 @@ export class NodePool implements Disposable {
    */
   #clockMs = 0;
 
-  constructor(options: NodePoolOptions, { now }: Readonly<{ now: () => number }>) {
+  constructor(options: NodePoolOptions, { now, turns }: Readonly<{ now: () => number; turns: SharedTurns }>) {
     this.#options = options;
     this.#address = nodeAddress(options.httpUrl);
     this.#shares = new ConnectionShares(options.connections);
     this.#held = new HeldConnections(options.heldConnections);
+    this.#turns = turns;
     this.#now = now;
     this.#sweptAt = now();
     this.#sweep = this.#sweepEach(sweepMs);
@@ -96,6 +99,7 @@ export class NodePool implements Disposable {
       { responseBytes, connectTimeoutMs, deadlineIn: (waitMs) => this.#deadlineIn(waitMs) },
       {
         outbox: this.#outbox,
+        turns: this.#turns,
         idle: (free) => this.#freed(free),
         closed: (gone) => this.#gone(gone),
         again: (ticket) => this.#again(ticket),

@@ -4,6 +4,7 @@ import type { Head } from "../cache/head.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { GatewaySettings } from "../settings.ts";
 import { SubscriptionHub } from "../websocket/subscription-hub.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
 import { askNode } from "./ask-node.ts";
 import { startHeadWatch } from "./head-watch.ts";
 import { startNodeLink, type NodeLink } from "./node-link.ts";
@@ -20,6 +21,7 @@ export type NodeDependencies = Readonly<{
   gapEnded: (outcome: "bridged" | "closed") => void;
   log: Logger;
   now: () => number;
+  turns: SharedTurns;
 }>;
 
 /** The node, as the gateway is connected to it: calls over HTTP, subscriptions over one WebSocket, and its head followed. */
@@ -28,11 +30,11 @@ export type Node = Disposable & Readonly<{ pool: NodePool; hub: SubscriptionHub;
 /** Connects to the node and stays connected. What was cached is forgotten when the node may have become another one. */
 export function startNode(
   { upstream, head: headSettings, webSocket }: GatewaySettings,
-  { httpUrl, webSocketUrl, head, cache, policy, gapEnded, log, now }: NodeDependencies,
+  { httpUrl, webSocketUrl, head, cache, policy, gapEnded, log, now, turns }: NodeDependencies,
 ): Node {
   const stack = new DisposableStack();
   const responseBytes = () => policy().settings.limits.responseBytes;
-  const pool = stack.use(new NodePool({ ...upstream, httpUrl, responseBytes }, { now }));
+  const pool = stack.use(new NodePool({ ...upstream, httpUrl, responseBytes }, { now, turns }));
   const unlinked = { kind: "error", json: '{"code":-32603,"message":"the node does not answer"}' } as const;
   let link: NodeLink | undefined;
   const { timeoutMs } = headSettings;

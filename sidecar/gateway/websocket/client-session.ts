@@ -3,6 +3,7 @@ import { goneTier } from "../callers/caller.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
 import { answerPings } from "./answered-pings.ts";
 import { makeClientCalls } from "./client-calls.ts";
 import { makeClientInbox } from "./client-inbox.ts";
@@ -21,6 +22,7 @@ export type ClientSessionOptions = Readonly<{ callsInFlight: number; queueBytes:
 export type ClientSessionDependencies = Readonly<{
   policy: PolicySource;
   handle: MessageHandler;
+  turns: SharedTurns;
   hub: SubscriptionHub;
   /** The client was dropped, and why. */
   dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
@@ -43,7 +45,7 @@ const serviceRestart = 1012;
 export function serveClient(
   client: ConnectedClient,
   { callsInFlight, queueBytes }: ClientSessionOptions,
-  { policy, handle, hub, dropped, limited }: ClientSessionDependencies,
+  { policy, handle, turns, hub, dropped, limited }: ClientSessionDependencies,
 ): ClientSession {
   const { socket, connection, caller, memory } = client;
   const sender = makeClientSender(
@@ -75,7 +77,14 @@ export function serveClient(
   };
   const calls = makeClientCalls(client, { policy, handle, subscriptions, send, answered });
   const mayTake = () => calls.underWay() < callsInFlight && unsentBytes() <= queueBytes;
-  const inbox = makeClientInbox({ socket, mayTake, take: calls.take });
+  const inbox = makeClientInbox({
+    socket,
+    mayTake,
+    take: calls.take,
+    turns,
+    caller: caller.key,
+    isLeaving: departure.hasBegun,
+  });
   socket.on("message", (data: RawData) => {
     partial.whole();
     if (!departure.hasBegun()) inbox.received(asBuffer(data));

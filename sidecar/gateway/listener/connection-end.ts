@@ -1,0 +1,14 @@
+import type { Socket } from "node:net";
+
+/** Time without progress after which a connection that is being closed is no longer waited for. */
+const closingMs = 1_000;
+
+/**
+ * Closes both sides of a connection when what was written is out, because a client need not answer the end of one with its own; with a last
+ * answer, a binary string, when that is out.
+ */
+export function endConnection(socket: Socket, answer: string | undefined): void {
+  socket.setTimeout(closingMs);
+  if (answer === undefined) socket.destroySoon();
+  else socket.write(answer, "latin1", () => socket.destroy());
+}

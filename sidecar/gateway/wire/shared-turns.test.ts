@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { SharedTurns } from "./shared-turns.ts";
+
+/** Turns over a clock that only work moves, and of which each is begun by hand. */
+function turnsByHand() {
+  const state = { now: 0 };
+  let later: (() => void)[] = [];
+  const turns = new SharedTurns({ now: () => state.now, later: (run) => void later.push(run) });
+  return {
+    turns,
+    work: (ms: number) => void (state.now += ms),
+    /** Answers whether there was a turn to begin. */
+    nextTurn: () => {
+      const begun = later;
+      later = [];
+      for (const run of begun) run();
+      return begun.length > 0;
+    },
+  };
+}
+
+/** A caller with so many pieces of work, each of which goes on for 1 ms at a time and says so. */
+function flood({ turns, work }: ReturnType<typeof turnsByHand>, caller: string, pieces: number, told: string[]) {
+  for (let piece = 0; piece < pieces; piece += 1) {
+    const goOn = () => {
+      do {
+        work(1);
+        told.push(caller);
+      } while (!turns.isOver());
+      turns.wait(caller, goOn);
+    };
+    turns.wait(caller, goOn);
+  }
+}
+
+describe("SharedTurns", () => {
+  it("let work go on until the turn's time is over, counted from who asks first", () => {
+    const { turns, work, nextTurn } = turnsByHand();
+    work(100);
+    expect(turns.isOver()).toBe(false);
+    work(2);
+    expect(turns.isOver()).toBe(false);
+    work(1);
+    expect(turns.isOver()).toBe(true);
+    nextTurn();
+    expect(turns.isOver()).toBe(false);
+  });
+
+  it("are taken only while there is something to wait or to ask for", () => {
+    const { turns, nextTurn } = turnsByHand();
+    expect(nextTurn()).toBe(false);
+    turns.isOver();
+    expect(nextTurn()).toBe(true);
+    expect(nextTurn()).toBe(false);
+  });
+
+  it("give the thread to everything else after each turn, however much waits", () => {
+    const hand = turnsByHand();
+    const told: string[] = [];
+    flood(hand, "a", 1_000, told);
+    for (let turn = 1; turn <= 20; turn += 1) {
+      hand.nextTurn();
+      expect(told).toHaveLength(3 * turn);
+    }
+  });
+
+  it("serve callers one after the other: a thousand pieces of one delay another's by one", () => {
+    const hand = turnsByHand();
+    const told: string[] = [];
+    flood(hand, "a", 1_000, told);
+    for (let turn = 0; turn < 5; turn += 1) hand.nextTurn();
+    hand.turns.wait("b", () => told.push("b"));
+    flood(hand, "c", 1, told);
+    const before = told.length;
+    for (let turn = 0; turn < 4; turn += 1) hand.nextTurn();
+    expect(told.slice(before).join("")).toBe("aaabcccaaaccc");
+  });
+
+  it("begin no more than a few reads in one turn, whose work comes after it", () => {
+    const { turns, nextTurn } = turnsByHand();
+    let begun = 0;
+    for (let reader = 0; reader < 40; reader += 1) turns.wait(`reader ${reader}`, () => (begun += 1));
+    nextTurn();
+    expect(begun).toBe(16);
+    nextTurn();
+    nextTurn();
+    expect(begun).toBe(40);
+  });
+});

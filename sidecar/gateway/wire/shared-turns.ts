@@ -1,0 +1,75 @@
+/** Time of one turn of the event loop that goes to work which may wait; a step of it may take that longer. */
+const turnMs = 2.5;
+/** Most pieces of work that begin in one turn: what some of them do, reading on above all, is done after it. */
+const mostInTurn = 16;
+
+/** Time, and a later turn of the event loop. */
+export type TurnSource = Readonly<{
+  /** Milliseconds of a clock that never goes back. */
+  now: () => number;
+  /** Runs something in a later turn, after all that has come meanwhile. */
+  later: (run: () => void) => void;
+}>;
+
+/**
+ * Shares the thread's time out by callers. A short call alone is answered as it comes; what a caller sends or gets beside it (calls behind
+ * one another in one read, long messages, batches, long answers) goes on until the time of a turn is over, of all callers together. What is
+ * left waits, and in each turn one piece of each caller's is served after the other. Who waits is bounded by whoever makes it wait: each
+ * connection waits once, and is not read meanwhile.
+ */
+export class SharedTurns {
+  readonly #source: TurnSource;
+  /** In the order of turns: whoever was served last stands last. */
+  readonly #waiting = new Map<string, (() => void)[]>();
+  #endsAt: number | undefined;
+
+  constructor(source: TurnSource) {
+    this.#source = source;
+  }
+
+  now(): number {
+    return this.#source.now();
+  }
+
+  /** Whether this turn's time is over; it counts from the first time that anybody asks. */
+  isOver(): boolean {
+    if (this.#endsAt !== undefined) return this.#source.now() >= this.#endsAt;
+    this.#begin();
+    return false;
+  }
+
+  /** Goes on with a caller's work when its turn has come. */
+  wait(caller: string, goOn: () => void): void {
+    const own = this.#waiting.get(caller);
+    if (own === undefined) this.#waiting.set(caller, [goOn]);
+    else own.push(goOn);
+    if (this.#endsAt === undefined) this.#begin();
+  }
+
+  #begin(): void {
+    this.#endsAt = this.#source.now() + turnMs;
+    this.#source.later(() => this.#serve());
+  }
+
+  #serve(): void {
+    this.#endsAt = undefined;
+    if (this.#waiting.size === 0) return;
+    this.#begin();
+    for (let served = 0; served < mostInTurn; served += 1) {
+      const goOn = this.#next();
+      if (goOn === undefined) return;
+      goOn();
+      if (this.isOver()) return;
+    }
+  }
+
+  #next(): (() => void) | undefined {
+    for (const [caller, own] of this.#waiting) {
+      const goOn = own.shift();
+      this.#waiting.delete(caller);
+      if (own.length > 0) this.#waiting.set(caller, own);
+      return goOn;
+    }
+    return undefined;
+  }
+}
