@@ -7,11 +7,7 @@ import { limits, startContainedSidecar } from "./attacked-sidecar.ts";
 const found = await findEngine();
 const seconds = Number(process.env["GATEHOUSE_ATTACK_SECONDS"] ?? 84);
 
-/**
- * Attacks under which others wait longer than they should; "What is not defended" in docs/security.md says so. Answers of the node cost their
- * callers no more the longer they are: 2 MB each, of calls that every limit allows, take the gateway's one thread, and so do hundreds of
- * connections a second that are refused.
- */
+/** Attacks under which others wait longer than they should; "What is not defended" in docs/security.md says so. */
 const stillSlow: ReadonlySet<string> = new Set([
   "large messages",
   "huge batches",
