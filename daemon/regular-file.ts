@@ -26,7 +26,9 @@ export async function readRegularFile(path: string, limitBytes: number): Promise
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const stats = await file.stat();
   if (!stats.isFile()) throw new RegularFileError("not_regular", "it is no regular file");
-  return { bytes: await readUpTo(file, stats.size, limitBytes), changedAtMs: stats.ctimeMs };
+  const bytes = await readUpTo(file, stats.size, limitBytes);
+  // Of after the reading: what was written in between is part of the bytes.
+  return { bytes, changedAtMs: (await file.stat()).ctimeMs };
 }
 
 async function readUpTo(file: FileHandle, size: number, limitBytes: number): Promise<Uint8Array> {

@@ -1,7 +1,7 @@
 import { isLoopback } from "#daemon/loopback.ts";
 import { hasHeld } from "./clock-then.ts";
 import { startOf } from "./drivers/driver.ts";
-import { listenerAge } from "./drivers/listening-process.ts";
+import { listenerStart } from "./drivers/listening-process.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
 /** A process reads its configuration a moment after its start, which is told to some 20 ms only. */
@@ -32,8 +32,8 @@ export async function hasBegunSince(
   const { hostname, port, protocol } = new URL(settings.node.httpUrl);
   if (!isLoopback(hostname.replace(/^\[|\]$/g, ""))) return false;
   const defaultPort = protocol === "https:" ? 443 : 80;
-  const ageMs = await listenerAge(port === "" ? defaultPort : Number(port), place.layout().binDirectory);
-  if (ageMs === undefined) return false;
-  if (clock.monotonicMs() - ageMs > contentSinceMs) return true;
-  return hasHeld(clockThen, clock) && clock.wallMs() - ageMs - precisionMs > changedAtMs;
+  const started = await listenerStart(port === "" ? defaultPort : Number(port), place.layout().binDirectory, clock);
+  if (started === undefined) return false;
+  if (started.monotonicMs > contentSinceMs) return true;
+  return hasHeld(clockThen, clock) && started.wallMs - precisionMs > changedAtMs;
 }

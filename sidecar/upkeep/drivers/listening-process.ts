@@ -1,19 +1,20 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
+import type { Clock } from "../../clock.ts";
 import { processesIn } from "./processes-in.ts";
-import { processAge } from "./process-start.ts";
+import { processStart, type ProcessStart } from "./process-start.ts";
 
 /** State of a socket that listens, as `/proc/net/tcp` writes it (proc_pid_net(5)). */
 const listening = "0A";
 
 /**
- * For how long (ms) the process has run that listens on a port of this machine and runs in a directory, or from a program in it: both, since a shell may be
+ * When the process started that listens on a port of this machine and runs in a directory, or from a program in it: both, since a shell may be
  * in that directory and a proxy on that port. Undefined where no such process is seen: in another container, of another user, not on Linux.
  */
-export async function listenerAge(port: number, directory: string): Promise<number | undefined> {
+export async function listenerStart(port: number, directory: string, clock: Clock): Promise<ProcessStart | undefined> {
   const sockets = await listeningSockets(port);
   if (sockets.size === 0) return undefined;
   for (const pid of await processesIn(directory)) {
-    if (await holdsOneOf(sockets, pid)) return processAge(pid);
+    if (await holdsOneOf(sockets, pid)) return processStart(pid, clock);
   }
   return undefined;
 }

@@ -1,6 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename } from "node:path";
+import { systemClock } from "../../clock.ts";
 import { pause } from "../../poll.ts";
+import { runningTimeout } from "../../running-timeout.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 import { processStart } from "./process-start.ts";
 
@@ -31,7 +33,7 @@ export function signalDriver({ processName, timeoutMs }: SignalDriverOptions): N
         );
       }
       for (const pid of before) terminate(pid, processName);
-      const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const deadline = AbortSignal.any([signal, runningTimeout(timeoutMs)]);
       while (!deadline.aborted) {
         const now = await processesNamed(processName);
         if (now.some((pid) => !before.includes(pid)) && !now.some((pid) => before.includes(pid))) return {};
@@ -53,7 +55,7 @@ export function signalDriver({ processName, timeoutMs }: SignalDriverOptions): N
 
 /** When a process started; now when it ended meanwhile. */
 async function startOrNow({ pid }: SeenProcess): Promise<number> {
-  return (await processStart(pid)) ?? Date.now();
+  return (await processStart(pid, systemClock))?.wallMs ?? systemClock.wallMs();
 }
 
 function terminate(pid: number, name: string): void {
