@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import { pause } from "./poll.ts";
+import { runningPause } from "./running-timeout.ts";
 
 /** A file system that does not answer: its server is gone (NFS), or its daemon hangs (FUSE). */
 export class HangingFileSystem extends Error {
@@ -46,7 +47,8 @@ export function filePatience(
       const late = { what, since: new Date(clock.wallMs()).toISOString() };
       const over = new AbortController();
       const made = call().finally(() => over.abort());
-      await Promise.race([made, pause(withinMs, AbortSignal.any([over.signal, signal]))]);
+      // Not counted: time in which this process stood still, and the file system may have answered long since.
+      await Promise.race([made, runningPause(withinMs, AbortSignal.any([over.signal, signal]))]);
       if (signal.aborted) await Promise.race([made, pause(Math.min(withinMs, stopWithinMs), over.signal)]);
       if (over.signal.aborted) return made;
       overdue.add(late);

@@ -1,3 +1,5 @@
+import { pause } from "./poll.ts";
+
 /** Parts that a time limit is counted in. */
 const parts = 10;
 
@@ -18,4 +20,9 @@ export function runningTimeout(ms: number): AbortSignal {
   };
   wait();
   return over.signal;
+}
+
+/** Waits for so much of the time in which this process ran, or until the signal aborts, whichever comes first; never rejects. */
+export async function runningPause(ms: number, signal: AbortSignal): Promise<void> {
+  for (let part = 0; part < parts && !signal.aborted; part += 1) await pause(ms / parts, signal);
 }

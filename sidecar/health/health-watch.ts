@@ -30,6 +30,8 @@ export type HealthWatch = Readonly<{
   look: (signal: AbortSignal) => Promise<NodeHealth>;
   /** Takes what the references answered. */
   compared: (reference: ReferenceLook) => void;
+  /** Monotonic time without that in which this process stood still: only in the rest could the node have been seen to answer. */
+  ranMs: () => number;
   /** Resolves when the RPC was asked for the first time, whatever it answered. */
   looked: Promise<void>;
   /** Settles when the watch has ended. */
@@ -116,7 +118,8 @@ export function watchHealth(
   const compared = (reference: ReferenceLook) => {
     health = { ...health, reference };
   };
-  return { current: () => health, look, looked, compared, done };
+  const ranMs = () => clock.monotonicMs() - eventLoop.lateMs();
+  return { current: () => health, look, ranMs, looked, compared, done };
 }
 
 /** While this process stood still no block could be seen, and an answer that is read only now may be as old: the height's age is without it. */

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { replaceFile } from "#daemon/atomic-file.ts";
 import { nodeCliProgram, nodeProgram, opsProgram } from "./fake-node-programs.ts";
 import { testProfile } from "./node-profile.ts";
 import { until } from "./until.ts";
@@ -20,6 +21,8 @@ export type FakeNode = AsyncDisposable &
     httpUrl: string;
     /** What node.conf holds now. */
     config: () => Promise<string>;
+    /** Replaces node.conf at once, so that nobody sees half of it or nothing in it. */
+    save: (text: string) => Promise<void>;
     /** The node.conf that the running node has read. */
     running: () => Promise<string>;
     /** Keeps the running node at its height until it is started again. */
@@ -79,6 +82,7 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
     configPath,
     httpUrl: `http://127.0.0.1:${port}`,
     config: () => readFile(configPath, "utf8"),
+    save: (text) => replaceFile(configPath, text),
     running: () => read("running.conf"),
     stall: () => writeFile(join(workspace, "stalled"), ""),
     opensAfter: (ms) => writeFile(join(workspace, "opens-after"), String(ms)),

@@ -9,12 +9,12 @@ import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
  */
 export async function hung(
   memory: UpkeepMemory,
-  { settings, board, clock, health, driver, signal }: UpkeepParts,
+  { settings, board, health, driver, signal }: UpkeepParts,
 ): Promise<string | undefined> {
-  const silence = noteSilence(memory, { board, clock });
+  const silence = noteSilence(memory, { board, health });
   if (silence === undefined) return undefined;
   const { hungAfterMs } = settings.restart;
-  const silentForMs = clock.monotonicMs() - silence.sinceMs;
+  const silentForMs = health.ranMs() - silence.sinceMs;
   const { answeredAtMs } = health.current();
   if (hungAfterMs === 0 || silentForMs < hungAfterMs || answeredAtMs === undefined) return undefined;
   const startedAt = await startOf(driver, signal);

@@ -1,13 +1,14 @@
 import type { Logger } from "#daemon/log.ts";
 import { aborted } from "#daemon/stop-signal.ts";
 import { pause } from "../poll.ts";
+import { runningPause } from "../running-timeout.ts";
 import type { PassWatch } from "./pass-watch.ts";
 
 /** When the loop runs. */
 export type ReconcileLoopOptions = Readonly<{
   /** Longest time between two passes. */
   maxIdleMs: number;
-  /** Time from which a pass counts as hanging. */
+  /** Time from which a pass counts as hanging, of that in which this process ran. */
   deadlineMs: number;
   signal: AbortSignal;
 }>;
@@ -58,7 +59,7 @@ export function startReconcileLoop(
       wanted = new AbortController();
       const over = new AbortController();
       const made = attempt().finally(() => over.abort());
-      await pause(deadlineMs, AbortSignal.any([signal, over.signal]));
+      await runningPause(deadlineMs, AbortSignal.any([signal, over.signal]));
       if (!over.signal.aborted && !signal.aborted) watch.late(waitsFor());
       const waitMs = await Promise.race([made, stopPatience(signal, over.signal)]);
       await pause(waitMs, AbortSignal.any([signal, wanted.signal]));

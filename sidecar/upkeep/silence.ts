@@ -1,9 +1,9 @@
-import type { Clock } from "../clock.ts";
+import type { HealthWatch } from "../health/health-watch.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 
 /** A node's RPC that gives no answer. */
 export type Silence = Readonly<{
-  /** Since when (monotonic). */
+  /** Since when (`HealthWatch.ranMs`). */
   sinceMs: number;
   /** Whether its port was seen closed since: what runs now is not what answered before. */
   portWasClosed: boolean;
@@ -12,14 +12,14 @@ export type Silence = Readonly<{
 /** Notes whether the node is silent, and since when. */
 export function noteSilence(
   memory: { silence: Silence | undefined },
-  { board, clock }: Readonly<{ board: ConditionBoard; clock: Clock }>,
+  { board, health }: Readonly<{ board: ConditionBoard; health: Pick<HealthWatch, "ranMs"> }>,
 ): Silence | undefined {
   const answering = board.get("RpcAnswering");
   if (answering?.status !== "False") {
     memory.silence = undefined;
     return undefined;
   }
-  const { sinceMs = clock.monotonicMs(), portWasClosed = false } = memory.silence ?? {};
+  const { sinceMs = health.ranMs(), portWasClosed = false } = memory.silence ?? {};
   memory.silence = { sinceMs, portWasClosed: portWasClosed || answering.reason === "Refused" };
   return memory.silence;
 }

@@ -11,7 +11,7 @@ export async function startingUntil(
   memory: UpkeepMemory,
   { settings, board, clock, health, driver, signal }: UpkeepParts,
 ): Promise<number | undefined> {
-  const silence = noteSilence(memory, { board, clock });
+  const silence = noteSilence(memory, { board, health });
   const runs = settings.lag.restart && ((await driver?.processes?.()) ?? []).length > 0;
   const { answeredAtMs } = health.current();
   if (silence === undefined) {
@@ -22,7 +22,7 @@ export async function startingUntil(
   const { answersWithinMs } = settings.restart;
   const startedAtMs = await startOf(driver, signal);
   if (startedAtMs === "not-running") return undefined;
-  const silentSinceMs = clock.wallMs() - (clock.monotonicMs() - silence.sinceMs);
+  const silentSinceMs = clock.wallMs() - (health.ranMs() - silence.sinceMs);
   const untilMs = (startedAtMs === "unknown" ? silentSinceMs : startedAtMs) + answersWithinMs;
   const hasAnswered =
     answeredAtMs !== undefined &&

@@ -12,7 +12,7 @@ const mendedByRestart: readonly ConditionType[] = [
 
 /** Why the node is to be restarted for its health, if that is allowed and it has been unwell for long enough. */
 export async function unwell(memory: UpkeepMemory, parts: UpkeepParts): Promise<string | undefined> {
-  const { settings, board, clock } = parts;
+  const { settings, board, health } = parts;
   const wasStarting = memory.startingUntilMs !== undefined;
   memory.startingUntilMs = await startingUntil(memory, parts);
   // It has not been well or unwell before it answers.
@@ -26,8 +26,8 @@ export async function unwell(memory: UpkeepMemory, parts: UpkeepParts): Promise<
     memory.unwellSinceMs = undefined;
     return undefined;
   }
-  memory.unwellSinceMs ??= clock.monotonicMs();
-  const unwellForMs = clock.monotonicMs() - memory.unwellSinceMs;
+  memory.unwellSinceMs ??= health.ranMs();
+  const unwellForMs = health.ranMs() - memory.unwellSinceMs;
   if (!settings.lag.restart || unwellForMs < settings.lag.restartAfterMs) return undefined;
   if (memory.startingUntilMs !== undefined) return undefined;
   return `the node has been unwell for ${Math.round(unwellForMs / 1_000)} s: ${first.reason}, ${first.message.replace(/\.$/, "")}`;

@@ -102,7 +102,7 @@ export type UpkeepMemory = {
   checked: Readonly<{ contentHash: string; refusal: string | undefined }> | undefined;
   /** PruneInfo on which auto-pruning was last switched on, so that each is acted on once. */
   prunedOn: PruneInfo | undefined;
-  /** Since when the node has been unwell (monotonic). */
+  /** Since when the node has been unwell (`HealthWatch.ranMs`). */
   unwellSinceMs: number | undefined;
   /** That the node has not answered. */
   silence: Silence | undefined;

@@ -1,4 +1,5 @@
 import type { WebSocket } from "ws";
+import { runningPause } from "../../running-timeout.ts";
 import { callText } from "../envelope/answer-text.ts";
 import type { NodeAnswer } from "../envelope/read-answer.ts";
 
@@ -27,13 +28,16 @@ export function makeLinkCalls(timeoutMs: number): LinkCalls {
       const id = String(lastId);
       socket.send(Buffer.from(callText(id, method, params), "latin1"), { binary: false });
       return new Promise((resolve) => {
-        const late = setTimeout(() => {
+        const over = new AbortController();
+        waiting.set(id, (answer) => {
+          over.abort();
+          resolve(answer);
+        });
+        // What the node answered while this process stood still is read before the time is over.
+        void runningPause(timeoutMs, over.signal).then(() => {
+          if (over.signal.aborted) return;
           waiting.delete(id);
           resolve(unanswered);
-        }, timeoutMs);
-        waiting.set(id, (answer) => {
-          clearTimeout(late);
-          resolve(answer);
         });
       });
     },

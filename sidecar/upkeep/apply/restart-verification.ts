@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { pause } from "../../poll.ts";
+import { runningTimeout } from "../../running-timeout.ts";
 import type { NodeHealth } from "../../health/node-health.ts";
 import type { RestartReport } from "../drivers/driver.ts";
 import type { PushLook } from "../observe/push-watch.ts";
@@ -153,7 +154,7 @@ async function pushIsMissing(
   lastPush: (signal: AbortSignal) => Promise<PushLook>,
   options: VerificationOptions,
 ): Promise<boolean> {
-  const deadline = AbortSignal.any([options.signal, AbortSignal.timeout(options.metricsWithinMs)]);
+  const deadline = AbortSignal.any([options.signal, runningTimeout(options.metricsWithinMs)]);
   const beforeSeconds = before?.state === "pushed" ? before.lastPushSeconds : undefined;
   let isMissing = false;
   while (!deadline.aborted) {

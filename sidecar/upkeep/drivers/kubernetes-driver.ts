@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { pause } from "../../poll.ts";
+import { runningTimeout } from "../../running-timeout.ts";
 import { DriverError, type NodeDriver, type NodeStart } from "./driver.ts";
 import { kubernetesMessage, type KubernetesApi } from "./kubernetes-api.ts";
 
@@ -43,7 +44,7 @@ export function kubernetesDriver(options: KubernetesDriverOptions, api: Kubernet
           `pod ${options.pod} was not deleted: ${kubernetesMessage(response)}; grant delete on it.`,
         );
       }
-      const deadline = AbortSignal.any([signal, stopping, AbortSignal.timeout(options.timeoutMs)]);
+      const deadline = AbortSignal.any([signal, stopping, runningTimeout(options.timeoutMs)]);
       while (!deadline.aborted) {
         const now = await look(signal);
         const isAnother = now !== undefined && now.metadata.uid !== before?.metadata.uid;
