@@ -90,17 +90,10 @@ export function watchHealth(
       return failed(health, { reason: error.code, message: error.message, isPortClosed: error.isPortClosed });
     }
   };
-  /** A question that failed while this process stood still for a good part of its time is asked again: the fault may have been ours. */
   const look = async (signal: AbortSignal): Promise<NodeHealth> => {
-    for (let asked = 1; ; asked += 1) {
-      const lateMs = eventLoop.lateMs();
-      const found = await ask(signal);
-      if (signal.aborted) return health;
-      const stoodStill = eventLoop.lateMs() - lateMs > options.timeoutMs * stoodStillShare;
-      if (found.failure !== undefined && stoodStill && asked < mostAsked) continue;
-      health = withoutStandstill(found);
-      break;
-    }
+    const found = await askAwake(() => ask(signal), options, eventLoop);
+    if (signal.aborted) return health;
+    health = withoutStandstill(found);
     const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
     for (const condition of healthConditions(health, options, now)) board.set(condition);
     metrics.observe(health, clock.monotonicMs());
@@ -115,11 +108,30 @@ export function watchHealth(
     },
     dependencies,
   );
-  const compared = (reference: ReferenceLook) => {
-    health = { ...health, reference };
+  return {
+    current: () => health,
+    look,
+    compared: (reference) => {
+      health = { ...health, reference };
+    },
+    ranMs: () => clock.monotonicMs() - eventLoop.lateMs(),
+    looked,
+    done,
   };
-  const ranMs = () => clock.monotonicMs() - eventLoop.lateMs();
-  return { current: () => health, look, ranMs, looked, compared, done };
+}
+
+/** A question that failed while this process stood still for a good part of its time is asked again: the fault may have been ours. */
+async function askAwake(
+  ask: () => Promise<NodeHealth>,
+  { timeoutMs }: Pick<HealthWatchOptions, "timeoutMs">,
+  eventLoop: EventLoopWatch,
+): Promise<NodeHealth> {
+  for (let asked = 1; ; asked += 1) {
+    const lateMs = eventLoop.lateMs();
+    const found = await ask();
+    const stoodStill = eventLoop.lateMs() - lateMs > timeoutMs * stoodStillShare;
+    if (found.failure === undefined || !stoodStill || asked >= mostAsked) return found;
+  }
 }
 
 /** While this process stood still no block could be seen, and an answer that is read only now may be as old: the height's age is without it. */

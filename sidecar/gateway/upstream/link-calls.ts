@@ -27,18 +27,17 @@ export function makeLinkCalls(timeoutMs: number): LinkCalls {
       lastId += 1;
       const id = String(lastId);
       socket.send(Buffer.from(callText(id, method, params), "latin1"), { binary: false });
-      return new Promise((resolve) => {
-        const over = new AbortController();
-        waiting.set(id, (answer) => {
-          over.abort();
-          resolve(answer);
-        });
-        // What the node answered while this process stood still is read before the time is over.
-        void runningPause(timeoutMs, over.signal).then(() => {
-          if (over.signal.aborted) return;
-          waiting.delete(id);
-          resolve(unanswered);
-        });
+      const over = new AbortController();
+      const { promise, resolve } = Promise.withResolvers<NodeAnswer>();
+      waiting.set(id, (answer) => {
+        over.abort();
+        resolve(answer);
+      });
+      // What the node answered while this process stood still is read before the time is over.
+      return runningPause(timeoutMs, over.signal).then(() => {
+        if (over.signal.aborted) return promise;
+        waiting.delete(id);
+        return unanswered;
       });
     },
     settle: (message) => {

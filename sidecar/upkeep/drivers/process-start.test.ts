@@ -14,11 +14,9 @@ test("a process is never taken for younger than it is, however long this one sta
   try {
     await new Promise((resolve) => child.once("spawn", resolve));
     const begun = { wallMs: Date.now(), monotonicMs: performance.now() };
-    let isTold = false;
-    const asked = processStart(child.pid ?? 0, systemClock).finally(() => {
-      isTold = true;
-    });
-    while (!isTold) {
+    const told = new AbortController();
+    const asked = processStart(child.pid ?? 0, systemClock).finally(() => told.abort());
+    while (!told.signal.aborted) {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, stallMs);
       await new Promise((resolve) => setImmediate(resolve));
     }
