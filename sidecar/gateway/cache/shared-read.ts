@@ -1,10 +1,10 @@
 import type { AnswerFlow, AnswerSource } from "../dispatch/answer-sink.ts";
-import { CollectedAnswer, type CollectedTaker } from "../dispatch/collected-answer.ts";
+import { CollectedAnswer } from "../dispatch/collected-answer.ts";
 import type { NodeRead } from "../dispatch/node-read.ts";
 import { PassThrough } from "../dispatch/pass-through.ts";
 import type { NodeOutcome, Reader } from "../dispatch/reader.ts";
 import { callText, errorText, resultText } from "../envelope/answer-text.ts";
-import { readAnswer, type NodeAnswer } from "../envelope/read-answer.ts";
+import { ownText, readAnswer, type NodeAnswer } from "../envelope/read-answer.ts";
 import { failureError } from "../upstream/failure-error.ts";
 import type { NodeFailure, NodeFlow, NodeSink } from "../upstream/node-call.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
@@ -41,7 +41,7 @@ export type SharedReadOwner = Readonly<{
  * are, and streamed when they are more than can be shared. The call ends when its last reader goes. It is the flow of its first
  * reader's answer.
  */
-export class SharedRead implements AnswerFlow, CollectedTaker {
+export class SharedRead implements AnswerFlow, NodeSink {
   readonly read: NodeRead;
   readonly moment: ReadMoment;
   readonly #first: Reader;
@@ -51,6 +51,8 @@ export class SharedRead implements AnswerFlow, CollectedTaker {
   /** Made with the first that joins: most reads have one reader. */
   #joined: Set<JoinedReader> | undefined;
   #flow: NodeFlow | undefined;
+  /** Made for an answer that comes in parts: most come whole. */
+  #collected: CollectedAnswer | undefined;
 
   constructor(
     read: NodeRead,
@@ -65,7 +67,7 @@ export class SharedRead implements AnswerFlow, CollectedTaker {
 
   /** Asks the node; to be called once, when others may join. */
   start(): void {
-    const { pool, limitBytes } = this.#owner;
+    const { pool } = this.#owner;
     const { method, caller, memory, params, traceContext, sender = pool } = this.read;
     this.#flow = sender.send({
       caller,
@@ -75,7 +77,7 @@ export class SharedRead implements AnswerFlow, CollectedTaker {
       timeoutMs: method.timeoutMs,
       repeatable: true,
       traceContext,
-      sink: new CollectedAnswer(limitBytes, this),
+      sink: this,
     });
   }
 
@@ -100,22 +102,56 @@ export class SharedRead implements AnswerFlow, CollectedTaker {
 
   /** An answer that nobody else wants is not read at all. */
   whole(body: Buffer): void {
-    const isRead = this.moment.isKept || (this.#joined?.size ?? 0) > 0;
-    const answer = isRead ? readAnswer(body.toString("latin1"), this.#first.id) : undefined;
+    const answer = this.#isRead ? readAnswer(body.toString("latin1"), this.#first.id) : undefined;
     if (this.moment.isKept && answer?.kind === "result") this.#owner.result(this, answer.json);
     const { first, joined } = this.#close();
     first?.done("answered");
     first?.sink.bytes(body, "node");
-    for (const { reader } of joined) tell(reader, retold(answer, reader.id), "coalesced", "coalesced");
+    retell(answer, joined);
+  }
+
+  text(text: string): void {
+    const answer = this.#isRead ? readAnswer(text, this.#first.id) : undefined;
+    if (this.moment.isKept && answer?.kind === "result") this.#owner.result(this, ownText(answer.json));
+    const { first, joined } = this.#close();
+    first?.done("answered");
+    first?.sink.text(text, "node");
+    retell(answer, joined);
+  }
+
+  begin(lengthBytes: number | undefined): void {
+    this.#collected = new CollectedAnswer(this.#owner.limitBytes, {
+      whole: (body) => this.whole(body),
+      fail: (failure) => this.#failed(failure),
+      tooLong: (sofar, length) => this.#tooLong(sofar, length),
+    });
+    this.#collected.begin(lengthBytes);
+  }
+
+  chunk(bytes: Buffer): boolean {
+    return this.#collected?.chunk(bytes) ?? true;
+  }
+
+  end(): void {
+    this.#collected?.end();
   }
 
   fail(failure: NodeFailure): void {
+    if (this.#collected === undefined) this.#failed(failure);
+    else this.#collected.fail(failure);
+  }
+
+  get #isRead(): boolean {
+    return this.moment.isKept || (this.#joined?.size ?? 0) > 0;
+  }
+
+  #failed(failure: NodeFailure): void {
     const { first, joined } = this.#close();
     if (first !== undefined) tellFailure(first, failure);
     for (const { reader } of joined) tellFailure(reader, failure);
   }
 
-  tooLong(sofar: readonly Buffer[], lengthBytes: number | undefined): NodeSink | undefined {
+  #tooLong(sofar: readonly Buffer[], lengthBytes: number | undefined): NodeSink | undefined {
     const { first, joined } = this.#close();
     for (const left of joined) left.own = this.#owner.alone({ ...this.read, sender: undefined }, left.reader);
     if (first === undefined) {
@@ -169,6 +205,11 @@ class JoinedReader implements AnswerFlow {
     if (this.own === undefined) this.#leave(this);
     else this.own.cancel();
   }
+}
+
+/** Tells those that share an answer, each under its own id. */
+function retell(answer: NodeAnswer | undefined, joined: Iterable<JoinedReader>): void {
+  for (const { reader } of joined) tell(reader, retold(answer, reader.id), "coalesced", "coalesced");
 }
 
 function tell(reader: Reader, text: string, outcome: NodeOutcome, source: AnswerSource): void {

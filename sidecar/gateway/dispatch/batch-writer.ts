@@ -3,9 +3,8 @@ import { sourceWith, type AnswerSink, type AnswerSource } from "./answer-sink.ts
 
 /** Bytes of finished answers from which a batch's reply begins to be sent before all of it is there. */
 const streamFromBytes = 65_536;
-
-/** What stands at a place of the reply, empty for nothing, and what stands there when no room is left. */
-export type BatchEntry = Readonly<{ text: string; noRoom: string; source: AnswerSource }>;
+/** Most bytes of a reply that are not counted as held yet: to count each entry by itself costs more than to write it. */
+const uncountedBytes = 4_096;
 
 /** Writes a batch's entries in their order. */
 export type BatchWriter = Readonly<{
@@ -13,23 +12,30 @@ export type BatchWriter = Readonly<{
   turn: () => number;
   /** Bytes of the entries written. */
   bytes: () => number;
-  /** Sets the entry of a place. */
-  put: (place: number, entry: BatchEntry) => void;
-  /** Writes what is in turn. False when the reader has asked to wait. */
+  /** Sets the entry of a place, empty for nothing, and where it came from. */
+  put: (place: number, text: string, source: AnswerSource) => void;
+  /** Sends what is to be sent. False when the reader has asked to wait. */
   flush: () => boolean;
   resume: () => void;
 }>;
 
-/**
- * Makes a writer of `total` entries in `limitBytes`: short replies go out whole, long ones as they come. Entries are held in `memory` until
- * they are written.
- */
+/** What a writer is made with. */
+export type BatchWriterDependencies = Readonly<{
+  sink: AnswerSink;
+  /** Entries are held in it until they are sent. */
+  memory: HeldBytes;
+  /** What stands at a place when no room is left for its entry. */
+  noRoom: (place: number) => string;
+}>;
+
+/** Makes a writer of `total` entries in `limitBytes`: short replies go out whole, long ones as they come. */
 export function makeBatchWriter(
   total: number,
   limitBytes: number,
-  { sink, memory }: Readonly<{ sink: AnswerSink; memory: HeldBytes }>,
+  { sink, memory, noRoom }: BatchWriterDependencies,
 ): BatchWriter {
-  const ready = new Map<number, BatchEntry>();
+  /** Entries that came before their turn. */
+  const ready = new Map<number, Readonly<{ text: string; source: AnswerSource }>>();
   let source: AnswerSource | undefined;
   let turn = 0;
   let bytes = 0;
@@ -40,27 +46,21 @@ export function makeBatchWriter(
   /** Of what is unsent. */
   let held = 0;
 
-  const takeTurns = () => {
-    for (let own = ready.get(turn); own !== undefined; own = ready.get(turn)) {
-      const hasRoom = bytes + own.text.length <= limitBytes;
-      const entry = hasRoom ? own.text : own.noRoom;
-      ready.delete(turn);
-      turn += 1;
-      memory.give(own.text.length);
-      if (entry === "") continue;
-      unsent += bytes === 0 ? `[${entry}` : `,${entry}`;
-      memory.hold(entry.length);
-      held += entry.length;
-      bytes += entry.length;
-      source = sourceWith(source, hasRoom ? own.source : "gateway");
-    }
-  };
-  const letGo = () => {
-    memory.give(held);
-    held = 0;
+  const write = (own: string, from: AnswerSource) => {
+    const hasRoom = bytes + own.length <= limitBytes;
+    const entry = hasRoom || own === "" ? own : noRoom(turn);
+    turn += 1;
+    if (entry === "") return;
+    unsent += bytes === 0 ? `[${entry}` : `,${entry}`;
+    bytes += entry.length;
+    source = sourceWith(source, hasRoom ? from : "gateway");
+    if (unsent.length - held < uncountedBytes) return;
+    memory.hold(unsent.length - held);
+    held = unsent.length;
   };
   const sendPart = (text: string) => {
-    letGo();
+    memory.give(held);
+    held = 0;
     if (!hasBegun) sink.begin(undefined, isOver && source !== undefined ? source : "mixed");
     hasBegun = true;
     isHeld = !sink.chunk(Buffer.from(text, "latin1"));
@@ -69,19 +69,28 @@ export function makeBatchWriter(
   return {
     turn: () => turn,
     bytes: () => bytes,
-    put: (place, entry) => {
-      memory.hold(entry.text.length);
-      ready.set(place, entry);
+    put: (place, text, from) => {
+      if (place !== turn) {
+        memory.hold(text.length);
+        ready.set(place, { text, source: from });
+        return;
+      }
+      write(text, from);
+      if (ready.size === 0) return;
+      for (let next = ready.get(turn); next !== undefined; next = ready.get(turn)) {
+        ready.delete(turn);
+        memory.give(next.text.length);
+        write(next.text, next.source);
+      }
     },
     resume: () => {
       isHeld = false;
     },
     flush: () => {
       if (isOver) return true;
-      takeTurns();
       isOver = turn === total;
       if (isOver && !hasBegun) {
-        letGo();
+        memory.give(held);
         sink.text(bytes === 0 ? "" : `${unsent}]`, source ?? "gateway");
       } else if (isOver) {
         sendPart(`${unsent}]`);

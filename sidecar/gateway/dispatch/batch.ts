@@ -4,10 +4,10 @@ import { rpcErrors } from "../envelope/rpc-error.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import { HeldScope } from "../memory/held-scope.ts";
 import type { AnswerFlow, AnswerSink } from "./answer-sink.ts";
-import { makeBatchWriter } from "./batch-writer.ts";
+import { makeBatchWriter, type BatchWriter } from "./batch-writer.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { Turns } from "./turns.ts";
-import { textSink, type NoText, type TextAnswer } from "./text-sink.ts";
+import { TextSink, type NoText, type TextAnswer, type TextTaker } from "./text-sink.ts";
 
 /** What the shortest call of a batch counts for in a turn of the event loop. */
 const callBytes = 128;
@@ -40,73 +40,109 @@ export type BatchDependencies = Readonly<{
 export function runBatch(
   calls: readonly (Call | BadCall)[],
   limits: BatchLimits,
-  { handle, sink, memory, turns, toNode }: BatchDependencies,
+  dependencies: BatchDependencies,
 ): AnswerFlow {
-  const held = new HeldScope(memory);
-  const writer = makeBatchWriter(calls.length, limits.responseBytes, { sink, memory: held });
-  const flows = new Map<number, AnswerFlow>();
-  const settled = new Set<number>();
-  const state = { next: 0, firstAfterTurn: 0, isCancelled: false, isRunning: false };
+  const run = new BatchRun(calls, limits, dependencies);
+  run.goOn();
+  return run;
+}
 
-  const settle = (place: number, { id }: Call | BadCall, answer: TextAnswer | NoText) => {
-    flows.delete(place);
-    settled.add(place);
-    const source = typeof answer === "string" ? "gateway" : answer.source;
-    writer.put(place, { text: entryText(id, answer), noRoom: entryText(id, "tooLong"), source });
-    run();
-  };
-  const start = (place: number, call: Call | BadCall) => {
-    if (writer.bytes() >= limits.responseBytes) settle(place, call, "tooLong");
-    else {
-      const itemSink = textSink(limits.responseBytes, held, (answer) => settle(place, call, answer));
-      const flow = handle(call, itemSink);
-      if (state.isCancelled) flow.cancel();
-      else if (!settled.has(place)) flows.set(place, flow);
+/** A batch under way. It takes the answers of its calls, each with the call's place. */
+class BatchRun implements AnswerFlow, TextTaker<number> {
+  readonly limitBytes: number;
+  readonly memory: HeldScope;
+  readonly #calls: readonly (Call | BadCall)[];
+  readonly #limits: BatchLimits;
+  readonly #dependencies: BatchDependencies;
+  readonly #writer: BatchWriter;
+  /** Of the calls under way, by their places. */
+  readonly #flows: (AnswerFlow | undefined)[] = [];
+  readonly #settled: Uint8Array;
+  #next = 0;
+  #firstAfterTurn = 0;
+  #isCancelled = false;
+  #isRunning = false;
+
+  constructor(calls: readonly (Call | BadCall)[], limits: BatchLimits, dependencies: BatchDependencies) {
+    const { sink, memory } = dependencies;
+    this.limitBytes = limits.responseBytes;
+    this.memory = new HeldScope(memory);
+    this.#calls = calls;
+    this.#limits = limits;
+    this.#dependencies = dependencies;
+    this.#settled = new Uint8Array(calls.length);
+    const noRoom = (place: number) => entryText(calls[place]?.id, "tooLong");
+    this.#writer = makeBatchWriter(calls.length, limits.responseBytes, { sink, memory: this.memory, noRoom });
+  }
+
+  /** Starts what may start, and sends what is in its turn. */
+  goOn(): void {
+    // An answer that comes at once, or before a later turn, calls back into here; the steps see what it changed.
+    if (this.#isRunning || this.#isCancelled) return;
+    if (this.#next === this.#calls.length) {
+      this.#writer.flush();
+      return;
     }
-  };
-  const mayStart = (call: Call | BadCall) => {
-    const turn = writer.turn();
-    if (turn < state.firstAfterTurn) return false;
-    const ahead = limits.ahead(call);
-    if (ahead !== "inTurn") return state.next < turn + ahead;
-    if (state.next !== turn) return false;
-    state.firstAfterTurn = turn + 1;
-    return true;
-  };
-  const step = () => {
-    const call = writer.flush() ? calls[state.next] : undefined;
-    state.isRunning = call !== undefined && mayStart(call);
-    if (call === undefined || !state.isRunning) {
-      state.isRunning = false;
-      toNode.release();
+    const { toNode, turns } = this.#dependencies;
+    this.#isRunning = true;
+    toNode.gather();
+    turns.run(
+      () => this.#step(),
+      () => this.#isCancelled,
+    );
+  }
+
+  take(answer: TextAnswer | NoText, place: number): void {
+    this.#flows[place] = undefined;
+    this.#settled[place] = 1;
+    const source = typeof answer === "string" ? "gateway" : answer.source;
+    this.#writer.put(place, entryText(this.#calls[place]?.id, answer), source);
+    this.goOn();
+  }
+
+  resume(): void {
+    this.#writer.resume();
+    this.goOn();
+  }
+
+  cancel(): void {
+    this.#isCancelled = true;
+    this.memory[Symbol.dispose]();
+    for (const flow of this.#flows.splice(0)) flow?.cancel();
+    // Another caller may wait for a call that it shares with this batch.
+    this.#dependencies.toNode.release();
+  }
+
+  #step(): number {
+    const call = this.#writer.flush() ? this.#calls[this.#next] : undefined;
+    this.#isRunning = call !== undefined && this.#mayStart(call);
+    if (call === undefined || !this.#isRunning) {
+      this.#dependencies.toNode.release();
       return 0;
     }
-    state.next += 1;
-    start(state.next - 1, call);
+    this.#next += 1;
+    this.#start(this.#next - 1, call);
     return Math.max(callBytes, isBad(call) ? 0 : (call.params?.length ?? 0));
-  };
-  const run = () => {
-    // An answer that comes at once, or before a later turn, calls back into here; the steps see what it changed.
-    if (state.isRunning || state.isCancelled) return;
-    state.isRunning = true;
-    toNode.gather();
-    turns.run(step, () => state.isCancelled);
-  };
-  run();
-  return {
-    resume: () => {
-      writer.resume();
-      run();
-    },
-    cancel: () => {
-      state.isCancelled = true;
-      held[Symbol.dispose]();
-      for (const flow of flows.values()) flow.cancel();
-      flows.clear();
-      // Another caller may wait for a call that it shares with this batch.
-      toNode.release();
-    },
-  };
+  }
+
+  #mayStart(call: Call | BadCall): boolean {
+    const turn = this.#writer.turn();
+    if (turn < this.#firstAfterTurn) return false;
+    const ahead = this.#limits.ahead(call);
+    if (ahead !== "inTurn") return this.#next < turn + ahead;
+    if (this.#next !== turn) return false;
+    this.#firstAfterTurn = turn + 1;
+    return true;
+  }
+
+  #start(place: number, call: Call | BadCall): void {
+    if (this.#writer.bytes() >= this.limitBytes) this.take("tooLong", place);
+    else {
+      const flow = this.#dependencies.handle(call, new TextSink(this, place));
+      if (this.#isCancelled) flow.cancel();
+      else if (this.#settled[place] === 0) this.#flows[place] = flow;
+    }
+  }
 }
 
 /** The entry of an answer; a notification has none. */

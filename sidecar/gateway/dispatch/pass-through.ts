@@ -17,6 +17,11 @@ export class PassThrough implements NodeSink {
     this.#reader.sink.bytes(body, "node");
   }
 
+  text(answer: string): void {
+    this.#reader.done("answered");
+    this.#reader.sink.text(answer, "node");
+  }
+
   begin(lengthBytes: number | undefined): void {
     this.#hasBegun = true;
     this.#reader.sink.begin(lengthBytes, "node");

@@ -8,56 +8,94 @@ export type TextAnswer = Readonly<{ text: string; source: AnswerSource; retryAft
 /** Why there is no whole answer: cut short, longer than it may be, or more than may be held now. */
 export type NoText = "broken" | "tooLong" | "tooMuchHeld";
 
-/**
- * Makes a sink that collects an answer of at most `limitBytes` and hands it to `take` once, whole. What is collected is held in `memory`
- * until then.
- */
+/** Who takes the answers of one or more sinks, each with what it is the answer to. */
+export type TextTaker<Asked> = Readonly<{
+  /** Longest answer. */
+  limitBytes: number;
+  /** What is collected is held in it until it is taken. */
+  memory: HeldBytes;
+  take: (answer: TextAnswer | NoText, asked: Asked) => void;
+}>;
+
+/** A sink that collects an answer and hands it to its taker once, whole. A batch has one for each call: it is one small object. */
+export class TextSink<Asked> implements AnswerSink {
+  readonly #taker: TextTaker<Asked>;
+  readonly #asked: Asked;
+  /** Made when an answer begins that comes in parts: most come whole. */
+  #collected: CollectedText | undefined;
+
+  constructor(taker: TextTaker<Asked>, asked: Asked) {
+    this.#taker = taker;
+    this.#asked = asked;
+  }
+
+  text(json: string, source: AnswerSource): void {
+    this.#whole(json, source, undefined);
+  }
+
+  bytes(body: Buffer, source: AnswerSource): void {
+    this.#whole(body.toString("latin1"), source, undefined);
+  }
+
+  refused(json: string, retryAfterSeconds: number): void {
+    this.#whole(json, "gateway", retryAfterSeconds);
+  }
+
+  begin(_lengthBytes: number | undefined, source: AnswerSource): void {
+    this.#collected = { parts: [], bytes: 0, refusal: undefined, source };
+  }
+
+  chunk(bytes: Buffer): boolean {
+    const collected = this.#collected;
+    if (collected === undefined || collected.refusal !== undefined) return true;
+    const { limitBytes, memory } = this.#taker;
+    if (collected.bytes + bytes.length > limitBytes) collected.refusal = "tooLong";
+    else if (!memory.take(bytes.length)) collected.refusal = "tooMuchHeld";
+    if (collected.refusal !== undefined) {
+      this.#letGo(collected);
+      return true;
+    }
+    collected.parts.push(ownBytes(bytes));
+    collected.bytes += bytes.length;
+    return true;
+  }
+
+  end(): void {
+    const collected = this.#collected;
+    if (collected === undefined) return;
+    const text = collected.parts.map((part) => part.toString("latin1")).join("");
+    this.#letGo(collected);
+    if (collected.refusal === undefined) this.#whole(text, collected.source, undefined);
+    else this.#taker.take(collected.refusal, this.#asked);
+  }
+
+  broken(): void {
+    if (this.#collected !== undefined) this.#letGo(this.#collected);
+    this.#taker.take("broken", this.#asked);
+  }
+
+  #whole(text: string, source: AnswerSource, retryAfterSeconds: number | undefined): void {
+    const isTooLong = text.length > this.#taker.limitBytes;
+    this.#taker.take(isTooLong ? "tooLong" : { text, source, retryAfterSeconds }, this.#asked);
+  }
+
+  #letGo(collected: CollectedText): void {
+    this.#taker.memory.give(collected.bytes);
+    collected.parts = [];
+    collected.bytes = 0;
+  }
+}
+
+/** An answer that comes in parts: bytes, and not text, because these are not in the heap, which is the smaller part of a process's memory. */
+type CollectedText = { parts: Buffer[]; bytes: number; refusal: "tooLong" | "tooMuchHeld" | undefined } & Readonly<{
+  source: AnswerSource;
+}>;
+
+/** Makes a sink of one answer of at most `limitBytes`. What is collected is held in `memory` until it is taken. */
 export function textSink(
   limitBytes: number,
   memory: HeldBytes,
   take: (answer: TextAnswer | NoText) => void,
 ): AnswerSink {
-  /** Bytes, and not text, because these are not in the heap, which is the smaller part of a process's memory. */
-  let parts: Buffer[] = [];
-  let collectedBytes = 0;
-  let refusal: NoText | undefined;
-  let streamSource: AnswerSource = "node";
-  const whole = (text: string, source: AnswerSource, retryAfterSeconds?: number) => {
-    take(text.length > limitBytes ? "tooLong" : { text, source, retryAfterSeconds });
-  };
-  const letGo = () => {
-    memory.give(collectedBytes);
-    parts = [];
-    collectedBytes = 0;
-  };
-  return {
-    text: whole,
-    bytes: (body, source) => whole(body.toString("latin1"), source),
-    refused: (json, retryAfterSeconds) => whole(json, "gateway", retryAfterSeconds),
-    begin: (_lengthBytes, source) => {
-      streamSource = source;
-    },
-    chunk: (bytes) => {
-      if (refusal !== undefined) return true;
-      if (collectedBytes + bytes.length > limitBytes) refusal = "tooLong";
-      else if (!memory.take(bytes.length)) refusal = "tooMuchHeld";
-      if (refusal !== undefined) {
-        letGo();
-        return true;
-      }
-      parts.push(ownBytes(bytes));
-      collectedBytes += bytes.length;
-      return true;
-    },
-    end: () => {
-      const text = parts.map((part) => part.toString("latin1")).join("");
-      letGo();
-      if (refusal === undefined) whole(text, streamSource);
-      else take(refusal);
-    },
-    broken: () => {
-      letGo();
-      take("broken");
-    },
-  };
+  return new TextSink({ limitBytes, memory, take }, undefined);
 }

@@ -20,6 +20,11 @@ export function readAnswer(text: string, id: string): NodeAnswer | undefined {
   return result === undefined ? undefined : { kind: "result", json: result };
 }
 
+/** A binary string in memory of its own: a part of a longer one would keep all of that alive. */
+export function ownText(text: string): string {
+  return Buffer.from(text, "latin1").toString("latin1");
+}
+
 const nothing = /^\s*(?:null|\[\s*\]|\{\s*\}|"(?:0x)?")\s*$/;
 
 /** Whether a result says that there is nothing: what may be there a moment later must not be remembered. */

@@ -1,6 +1,6 @@
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { NodeCall, NodeFailure, NodeFlow, NodeSender, NodeSink } from "./node-call.ts";
-import { isBatchError, readBatchAnswer } from "./read-batch-answer.ts";
+import { ofTheBatch, readBatchAnswer } from "./read-batch-answer.ts";
 
 /** Most bytes of one batch's body; geth takes 5 MiB. */
 const bodyBytes = 1_048_576;
@@ -25,9 +25,11 @@ export type BatchPieceDependencies = Readonly<{
 export class BatchPiece implements NodeSink {
   readonly #options: BatchPieceOptions;
   readonly #dependencies: BatchPieceDependencies;
-  readonly #entries = new Map<string, PieceEntry>();
-  /** Ids that the node was asked for, also of calls that were given up since. */
-  #asked: ReadonlySet<string> = new Set();
+  /** In the order of the calls; also those that were given up since. */
+  readonly #entries: PieceEntry[] = [];
+  readonly #ids = new Set<string>();
+  /** Calls that wait for an answer. */
+  #waiting = 0;
   #sizeBytes = 0;
   #flow: NodeFlow | undefined;
   #parts: Buffer[] = [];
@@ -41,37 +43,47 @@ export class BatchPiece implements NodeSink {
 
   /** Whether a call fits in. An id stands in a batch once: its answer is known by nothing else. */
   hasRoomFor({ id, body }: NodeCall): boolean {
-    const isSmall = this.#sizeBytes + body.length <= bodyBytes || this.#entries.size === 0;
-    return this.#entries.size < this.#options.items && isSmall && !this.#entries.has(id);
+    const isSmall = this.#sizeBytes + body.length <= bodyBytes || this.#entries.length === 0;
+    return this.#entries.length < this.#options.items && isSmall && !this.#ids.has(id);
   }
 
   add(call: NodeCall): NodeFlow {
-    const entry = new PieceEntry(call, () => this.#leave(entry));
-    this.#entries.set(call.id, entry);
+    const entry = new PieceEntry(call, this);
+    this.#entries.push(entry);
+    this.#ids.add(call.id);
+    this.#waiting += 1;
     this.#sizeBytes += call.body.length;
     return entry;
   }
 
   /** Asks the node; to be called once, when no more calls come. */
   send(): void {
-    const entries = [...this.#entries.values()];
-    const [first] = entries;
+    const left = this.#entries.filter(({ isOver }) => !isOver);
+    this.#entries.splice(0, this.#entries.length, ...left);
+    const [first] = left;
     if (first === undefined) return;
-    if (entries.length === 1) this.#askAlone();
-    else {
-      this.#memory = first.call.memory;
-      this.#asked = new Set(this.#entries.keys());
-      this.#flow = this.#dependencies.pool.send({
-        caller: first.call.caller,
-        memory: first.call.memory,
-        id: "null",
-        body: `[${entries.map(({ call }) => call.body).join(",")}]`,
-        timeoutMs: Math.max(...entries.map(({ call }) => call.timeoutMs)),
-        repeatable: true,
-        traceContext: first.call.traceContext,
-        sink: this,
-      });
+    if (left.length === 1) {
+      this.#askAlone();
+      return;
     }
+    const { caller, memory, traceContext } = first.call;
+    this.#memory = memory;
+    this.#flow = this.#dependencies.pool.send({
+      caller,
+      memory,
+      id: "null",
+      body: `[${left.map(({ call }) => call.body).join(",")}]`,
+      timeoutMs: left.reduce((longest, { call }) => Math.max(longest, call.timeoutMs), 0),
+      repeatable: true,
+      traceContext,
+      sink: this,
+    });
+  }
+
+  /** A call was given up. When all were, the node need not answer. */
+  left(): void {
+    this.#waiting -= 1;
+    if (this.#waiting === 0) this.#flow?.cancel();
   }
 
   whole(body: Buffer): void {
@@ -101,7 +113,7 @@ export class BatchPiece implements NodeSink {
     else if (failure === "tooLarge") this.#askAlone();
     else {
       if (failure === "timeout") this.#dependencies.refused("a batch took longer than a call may");
-      for (const entry of this.#taken()) entry.call.sink.fail(failure);
+      for (const entry of this.#taken()) entry.fail(failure);
     }
   }
 
@@ -120,19 +132,20 @@ export class BatchPiece implements NodeSink {
   #take(body: Buffer, why?: "tooLong" | "tooMuchHeld"): void {
     this.#letGo();
     const cut = why !== undefined;
-    const answers = readBatchAnswer(body, this.#asked, { cut });
+    const ids = this.#entries.map(({ call }) => call.id);
+    const answers = readBatchAnswer(body, ids, { cut });
     if (answers === undefined && !cut) {
       this.#refuse("it answers a batch with something other than an answer to each call");
       return;
     }
     // What one caller may hold says nothing of the node, whose batches are everybody's.
-    if (why === "tooLong") this.#dependencies.cutAfter(answers?.size ?? 0);
+    if (why === "tooLong") this.#dependencies.cutAfter(answers?.filter((answer) => answer !== undefined).length ?? 0);
     let isLacking = false;
-    for (const entry of this.#taken()) {
-      const answer = answers?.get(entry.call.id);
-      if (answer !== undefined && !isBatchError(answer)) entry.call.sink.whole(answer);
+    for (const [place, entry] of this.#taken().entries()) {
+      const answer = answers?.[place];
+      if (answer !== undefined && answer !== ofTheBatch) entry.answer(answer);
       else {
-        isLacking ||= answer === undefined && !cut;
+        isLacking ||= answer === undefined && !cut && !entry.isOver;
         entry.askAlone(this.#dependencies.pool);
       }
     }
@@ -148,34 +161,41 @@ export class BatchPiece implements NodeSink {
     for (const entry of this.#taken()) entry.askAlone(this.#dependencies.pool);
   }
 
-  /** The calls that still wait for an answer, out of this piece's hands. */
+  /** The calls, out of this piece's hands. */
   #taken(): readonly PieceEntry[] {
-    const entries = [...this.#entries.values()];
-    this.#entries.clear();
-    return entries;
-  }
-
-  #leave(entry: PieceEntry): void {
-    if (this.#entries.get(entry.call.id) !== entry) return;
-    this.#entries.delete(entry.call.id);
-    if (this.#entries.size === 0) this.#flow?.cancel();
+    return this.#entries.splice(0);
   }
 }
 
 /** One call in a piece; when it is asked again alone, it steers that. */
 class PieceEntry implements NodeFlow {
   readonly call: NodeCall;
-  readonly #leave: () => void;
-  #isGone = false;
+  readonly #piece: BatchPiece;
   #own: NodeFlow | undefined;
+  /** Whether it was given up, or has its answer. */
+  isOver = false;
 
-  constructor(call: NodeCall, leave: () => void) {
+  constructor(call: NodeCall, piece: BatchPiece) {
     this.call = call;
-    this.#leave = leave;
+    this.#piece = piece;
+  }
+
+  answer(text: string): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    const { sink } = this.call;
+    if (sink.text === undefined) sink.whole(Buffer.from(text, "latin1"));
+    else sink.text(text);
+  }
+
+  fail(failure: NodeFailure): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.call.sink.fail(failure);
   }
 
   askAlone(pool: NodeSender): void {
-    if (!this.#isGone) this.#own = pool.send(this.call);
+    if (!this.isOver) this.#own = pool.send(this.call);
   }
 
   resume(): void {
@@ -183,8 +203,8 @@ class PieceEntry implements NodeFlow {
   }
 
   cancel(): void {
-    this.#isGone = true;
-    this.#leave();
-    this.#own?.cancel();
+    if (this.#own !== undefined) this.#own.cancel();
+    else if (!this.isOver) this.#piece.left();
+    this.isOver = true;
   }
 }

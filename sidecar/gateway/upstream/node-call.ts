@@ -8,6 +8,11 @@ export type NodeFailure = "unavailable" | "timeout" | "tooLarge" | "badAnswer" |
 export type NodeSink = Readonly<{
   /** The bytes hold until this returns: what is to stay is copied. Those of a `chunk` are the sink's to keep. */
   whole: (body: Buffer) => void;
+  /**
+   * A whole answer that came among those of a batch, as a binary string; without it they come as `whole`. It is a part of the batch's text:
+   * what is to stay for long is copied, or all of that stays.
+   */
+  text?: ((answer: string) => void) | undefined;
   begin: (lengthBytes: number | undefined) => void;
   /** False asks to wait for `resume`. */
   chunk: (bytes: Buffer) => boolean;
