@@ -37,6 +37,7 @@ function perHead(head: KnownHead | undefined): CacheScope {
 
 /** The scope of what a block parameter, as JSON text, chooses. What is pending changes at any time. */
 function blockScope(block: string | undefined, head: KnownHead | undefined): CacheScope {
+  if (block === '"latest"') return perHead(head);
   if (block === '"pending"') return "none";
   if (block !== undefined && /^"0x[0-9a-fA-F]{64}"$/.test(block)) return "ever";
   if (block === undefined || !/^"0x[0-9a-fA-F]{1,16}"$/.test(block)) {

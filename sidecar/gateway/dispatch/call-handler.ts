@@ -23,8 +23,8 @@ export function makeCallHandler(dependencies: CallDependencies): CallHandler {
     const policy = dependencies.policy();
     const tier = policy.tiers.get(context.caller.tierName) ?? goneTier;
     const method = isBad(call) ? undefined : methodFor(policy, tier, call.method, context.caller);
-    const charge = { dependencies, policy, tier, context };
-    const work = { ...charge, call, id: call.id ?? "null", method, sink: chargedSink(sink, charge) };
+    const own = chargedSink(sink, { dependencies, policy, tier, context });
+    const work = { dependencies, policy, tier, call, id: call.id ?? "null", method, context, sink: own };
     const kib = context.hasPaidBytes === true ? 0 : (call.kib ?? 0);
     return charged(work, (method?.costUnits ?? 1) + kib * policy.settings.rateLimit.unitsPerKiB, admit);
   };

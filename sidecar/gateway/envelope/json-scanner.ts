@@ -136,23 +136,31 @@ export function skipKey(bytes: Uint8Array, at: number, budget: ScanBudget): numb
   return bytes[separator] === colon ? skipSpace(bytes, separator + 1) : notJson;
 }
 
+/** Deepest nesting that any setting allows. */
+const mostDepth = 10_000;
+
+/** What closes the containers that are open. One for all scans, of which none begins within another. */
+const closers = new Uint8Array(mostDepth);
+
 /**
  * Offset after the JSON value that starts at `at` (no white space before it), or {@link notJson}; also when arrays and objects
  * nest deeper than `maxDepth`, or the value is more than the budget allows.
  */
 export function skipValue(bytes: Uint8Array, at: number, maxDepth: number, budget: ScanBudget): number {
-  const closers: number[] = [];
+  const most = Math.min(maxDepth, mostDepth);
+  let open = 0;
   for (;;) {
     budget.values -= 1;
     if (at > budget.endsAt) budget.values = -1;
     if (budget.values < 0) return notJson;
     const code = bytes[at];
     if (code === openBrace || code === openBracket) {
-      if (closers.length >= maxDepth) return notJson;
+      if (open >= most) return notJson;
       const closer = code === openBrace ? closeBrace : closeBracket;
       at = skipSpace(bytes, at + 1);
       if (bytes[at] !== closer) {
-        closers.push(closer);
+        closers[open] = closer;
+        open += 1;
         if (closer === closeBrace) at = skipKey(bytes, at, budget);
         if (at === notJson) return notJson;
         continue;
@@ -162,25 +170,21 @@ export function skipValue(bytes: Uint8Array, at: number, maxDepth: number, budge
       at = skipScalar(bytes, at, budget);
       if (at === notJson) return notJson;
     }
-    at = skipClosers(bytes, at, closers, budget);
-    if (at === notJson || closers.length === 0) return at;
-  }
-}
-
-/** From the end of a value to the start of the next one in the innermost open container, closing those that end. */
-function skipClosers(bytes: Uint8Array, end: number, closers: number[], budget: ScanBudget): number {
-  let at = end;
-  while (closers.length > 0) {
-    const closer = closers.at(-1);
-    at = skipSpace(bytes, at);
-    const code = bytes[at];
-    if (code === comma) {
-      at = skipSpace(bytes, at + 1);
-      return closer === closeBrace ? skipKey(bytes, at, budget) : at;
+    // From the end of a value to the start of the next one in the innermost open container, closing those that end.
+    for (let isMore = false; open > 0 && !isMore;) {
+      const closer = closers[open - 1];
+      at = skipSpace(bytes, at);
+      if (bytes[at] === comma) {
+        isMore = true;
+        at = skipSpace(bytes, at + 1);
+        if (closer === closeBrace) at = skipKey(bytes, at, budget);
+        if (at === notJson) return notJson;
+      } else {
+        if (bytes[at] !== closer) return notJson;
+        open -= 1;
+        at += 1;
+      }
     }
-    if (code !== closer) return notJson;
-    closers.pop();
-    at += 1;
+    if (open === 0) return at;
   }
-  return at;
 }

@@ -1,5 +1,13 @@
 import { amplyBudgeted, notJson, skipKey, skipSpace, skipString, skipValue } from "./json-scanner.ts";
 
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
 /** Deepest nesting that is read in what the node sends. */
 const depth = 512;
 
@@ -32,20 +40,38 @@ export function readObject(
   }
 }
 
-/** The element at `index` of a JSON array that the scanner has accepted, as a slice of its text; undefined beyond its end. */
+/**
+ * The element at `index` of a JSON array that the scanner has accepted, as a slice of its text; undefined beyond its end. What was accepted
+ * is only walked over.
+ */
 export function elementAt(array: string, index: number): string | undefined {
-  const bytes = Buffer.from(array, "latin1");
-  const budget = amplyBudgeted();
-  let at = skipSpace(bytes, 1);
-  if (bytes[at] === 0x5d) return undefined;
-  for (let place = 0; ; place += 1) {
-    const end = skipValue(bytes, at, depth, budget);
-    if (end === notJson) return undefined;
-    if (place === index) return array.slice(at, end);
-    const next = skipSpace(bytes, end);
-    if (bytes[next] !== 0x2c) return undefined;
-    at = skipSpace(bytes, next + 1);
+  let place = 0;
+  let open = 0;
+  let start = array.indexOf("[") + 1;
+  for (let at = start; at < array.length; at += 1) {
+    const code = array.charCodeAt(at);
+    if (code === quote) at = closingQuote(array, at);
+    else if (code === openBracket || code === openBrace) open += 1;
+    else if (code === comma && open === 0) {
+      if (place === index) return array.slice(start, at).trim();
+      place += 1;
+      start = at + 1;
+    } else if (code === closeBracket || code === closeBrace) {
+      open -= 1;
+      if (open < 0) return place === index ? array.slice(start, at).trim() || undefined : undefined;
+    }
   }
+  return undefined;
+}
+
+/** Where the string ends that begins at `start`. */
+function closingQuote(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let before = end - 1;
+    while (text.charCodeAt(before) === backslash) before -= 1;
+    if ((end - before) % 2 === 1) return end;
+  }
+  return text.length;
 }
 
 /** The elements of a JSON array as slices of its text; none when the text, a binary string, is no JSON array. */
