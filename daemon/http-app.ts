@@ -65,9 +65,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
 }
 
 /** Answers 403 to a Host header that may not ask. */
-export function hostCheck(
-  isAllowedHost: (header: string | undefined) => boolean,
-): MiddlewareHandler<AppVariables, string> {
+function hostCheck(isAllowedHost: (header: string | undefined) => boolean): MiddlewareHandler<AppVariables, string> {
   return (c, next) => {
     const host = c.req.header("Host");
     if (isAllowedHost(host)) return next();

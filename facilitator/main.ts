@@ -1,8 +1,10 @@
-import { allowedHost } from "#daemon/allowed-host.ts";
 import { processConnections } from "#daemon/connections/process-connections.ts";
-import { createApp, hostCheck } from "#daemon/http-app.ts";
+import { createApp } from "#daemon/http-app.ts";
 import { listenHttp } from "#daemon/http-listener.ts";
-import { operationsPaths, operationsRoutes } from "#daemon/operations-routes.ts";
+import { listenForOperations } from "#daemon/operations-listener.ts";
+import { followPort } from "#daemon/port-state.ts";
+import { networkList } from "#daemon/proxies/network-list.ts";
+import { readinessOf } from "#daemon/readiness.ts";
 import type { Service } from "#daemon/service.ts";
 import { environmentName } from "#daemon/settings-leaf.ts";
 import { readApiKeys } from "./api-keys.ts";
@@ -11,23 +13,46 @@ import { facilitatorRoutes } from "./routes.ts";
 import { refuseServingAnybody } from "./served-callers.ts";
 import { facilitatorSettings } from "./settings.ts";
 
-/** The facilitator as a process: HTTP on `listen.port`, settlement in `ledger.path` and on the chain. */
+/** The facilitator as a process: HTTP on `listen.port`, health and metrics on `operations.port`, settlement in `ledger.path` and on the chain. */
 export const facilitator: Service<typeof facilitatorSettings.schema> = {
   definition: facilitatorSettings,
   start: async (settings, { log, metrics, mask, resources, signal }) => {
     refuseServingAnybody(settings);
     const { listen, apiKeys } = settings;
     const service = resources.use(await createFacilitator(settings, { log, metrics, clock: Date.now, signal }));
+    const port = followPort(signal);
+    const readiness = () => readinessOf({ ...service.readiness().checks, payments: port.check() });
+    const connections = resources.use(processConnections(listen, { metrics }));
+    // Before the port for payments, so that it outlives it: a stop is seen here while settlements under way are answered.
+    const operations = resources.use(
+      await listenForOperations(
+        {
+          ...settings.operations,
+          setting: settingName("operations"),
+          connections: connections.operators(),
+        },
+        { log, metrics, readiness, mask },
+      ),
+    );
     const app = createApp(listen, { log, metrics, mask });
-    // Payments come under whatever name a proxy before it has; what tells of the process is for its operator.
-    for (const path of operationsPaths) app.use(path, hostCheck(allowedHost(listen)));
-    operationsRoutes(app, { metrics, readiness: service.readiness });
     const keys = apiKeys && readApiKeys(apiKeys);
     facilitatorRoutes(app, { facilitator: service, apiKeys: keys, log });
-    const connections = resources.use(processConnections(listen, { metrics })).listener({ name: "facilitator" });
-    const setting = environmentName("facilitator", ["listen", "port"]);
-    const { url } = resources.use(await listenHttp(app, { ...listen, setting, connections, isProxy: () => false }));
+    const isProxy = networkList(listen.trustedProxies);
+    const { url } = resources.use(
+      await listenHttp(app, {
+        ...listen,
+        setting: settingName("listen"),
+        connections: connections.listener({ name: "facilitator" }),
+        isProxy,
+        ...(listen.proxyProtocol ? { isTrustedProxy: isProxy } : {}),
+      }),
+    );
+    port.opened();
     log.info({ signer: service.signer, network: service.network }, "settling payments");
-    return { urls: { facilitator: url } };
+    return { urls: { facilitator: url, "facilitator-operations": operations.url } };
   },
 };
+
+function settingName(section: "listen" | "operations"): string {
+  return environmentName("facilitator", [section, "port"]);
+}

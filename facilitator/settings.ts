@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { connectionSettings } from "#daemon/connections/settings.ts";
+import { operationsSettings } from "#daemon/operations-settings.ts";
 import { postgresSettings } from "#daemon/postgres-settings.ts";
+import { proxySettings } from "#daemon/proxies/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
   address,
-  allowedHosts,
   bytes,
   chainId,
   filePath,
@@ -30,10 +31,13 @@ const asset = z.strictObject({ address, name: z.string().min(1), version: z.stri
 const listen = section({
   host: host.default("127.0.0.1").describe("Address of the HTTP listener"),
   port: port.default(3_000).describe("Port of the HTTP listener"),
-  allowedHosts,
   bodyLimitBytes: bytes.default(65_536).describe("Largest request body; a larger one is answered 413"),
   requestTimeoutMs: milliseconds.default(10_000).describe("How long a client may take to send a request"),
   ...connectionSettings,
+  trustedProxies: proxySettings.trustedProxies.describe(
+    "Addresses of the proxies before the facilitator: their connections are many sellers', and not bounded by address",
+  ),
+  proxyProtocol: proxySettings.proxyProtocol,
 });
 
 const chain = section({
@@ -108,6 +112,7 @@ const settlement = section({
 /** What the facilitator can be told. The signing key and at least one asset are required; all else has a default. */
 export const facilitatorSettings = defineSettings("facilitator", {
   listen,
+  operations: operationsSettings({ port: 9_602, nothing: "settled" }),
   chain,
   signer: section({
     privateKey: secret(privateKey).describe("Key of the account that submits settlements and pays for their gas"),

@@ -2,8 +2,9 @@ import { processConnections } from "#daemon/connections/process-connections.ts";
 import { createApp } from "#daemon/http-app.ts";
 import { listenHttp } from "#daemon/http-listener.ts";
 import { listenForOperations } from "#daemon/operations-listener.ts";
+import { followPort } from "#daemon/port-state.ts";
 import { clientAddress, type ClientAddress } from "#daemon/proxies/client-address.ts";
-import { readinessOf, type ReadinessCheck } from "#daemon/readiness.ts";
+import { readinessOf } from "#daemon/readiness.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { environmentName } from "#daemon/settings-leaf.ts";
 import { openClaimLedger } from "./open-claim-ledger.ts";
@@ -28,11 +29,6 @@ export const resourceServer: Service<typeof resourceServerSettings.schema> = {
   start,
 };
 
-/** What `/readyz` says of the port that sells. While the process stops, purchases under way are finished and no new one is taken. */
-const notOpenYet: ReadinessCheck = { ok: false, message: "not open yet" };
-const open: ReadinessCheck = { ok: true, message: "open" };
-const stopping: ReadinessCheck = { ok: false, message: "stopping" };
-
 async function start(settings: ResourceServerSettings, context: ServiceContext) {
   const { log, metrics: registry, mask, resources } = context;
   const { fetch } = globalThis;
@@ -55,12 +51,12 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const owners = createPaymentOwners();
   const metrics = createPaymentMetrics({ ledger, owners, registry });
   const sale = { ledger, facilitation, owners, onSettled: metrics.charge };
-  let sales = notOpenYet;
+  const port = followPort(context.signal);
   const readiness = () =>
     readinessOf({
       facilitator: facilitation.readiness(),
       ledger: claims.readiness(),
-      sales: context.signal.aborted ? stopping : sales,
+      sales: port.check(),
     });
   const connections = resources.use(processConnections(settings.listen, { metrics: registry }));
   // Before the port that sells, so that it outlives it: a stop is seen here while purchases under way are finished.
@@ -100,7 +96,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
       { ...sale, log, clock },
     ),
   );
-  sales = open;
+  port.opened();
   return { urls: { "resource-server": listener.url, "resource-server-operations": operations.url } };
 }
 

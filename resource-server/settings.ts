@@ -1,11 +1,11 @@
 import { defineSettings, section } from "#daemon/settings.ts";
+import { operationsSettings } from "#daemon/operations-settings.ts";
 import { postgresSettings } from "#daemon/postgres-settings.ts";
 import { connectionSettings } from "#daemon/connections/settings.ts";
 import { proxySettings } from "#daemon/proxies/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
   address,
-  allowedHosts,
   bytes,
   chainId,
   filePath,
@@ -32,14 +32,7 @@ export const resourceServerSettings = defineSettings("resource-server", {
     ...connectionSettings,
     ...proxySettings,
   }),
-  operations: section({
-    host: host.default("127.0.0.1").describe("Address of the health and metrics listener; nothing is sold there"),
-    port: port.default(9601).describe("Port of the health and metrics listener: /livez, /readyz, /metrics"),
-    allowedHosts,
-    requestTimeoutMs: milliseconds
-      .default(5_000)
-      .describe("How long a client of that listener may take to send a request"),
-  }),
+  operations: operationsSettings({ port: 9601, nothing: "sold" }),
   publicUrl: httpUrl
     .optional()
     .describe(

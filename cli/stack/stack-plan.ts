@@ -67,8 +67,8 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
   const sidecarEnv = childEnvironment(sidecarEnvironment(directory, chain, url(pushgateway)), env);
   const sidecar = readSettings(sidecarSettings, { env: sidecarEnv });
   const facilitatorEnv = childEnvironment(facilitatorEnvironment(directory, chain, signerKeyFile), env);
-  const facilitator = readSettings(facilitatorSettings, { env: facilitatorEnv }).listen;
-  const seller = { payee: accounts.payee.address, facilitatorUrl: url(facilitator) };
+  const facilitator = readSettings(facilitatorSettings, { env: facilitatorEnv });
+  const seller = { payee: accounts.payee.address, facilitatorUrl: url(facilitator.listen) };
   const resourceServerEnv = childEnvironment(resourceServerEnvironment(directory, chain, seller), env);
   const resourceServer = readSettings(resourceServerSettings, { env: resourceServerEnv });
   return {
@@ -90,7 +90,8 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
       want("sample upstream", upstream, upstreamSettings),
       want("gateway", sidecar.gateway.public, sidecarSettings, ["gateway", "public", "port"]),
       want("sidecar", sidecar.listen, sidecarSettings),
-      want("facilitator", facilitator, facilitatorSettings),
+      want("facilitator", facilitator.listen, facilitatorSettings),
+      want("facilitator's metrics", facilitator.operations, facilitatorSettings, ["operations", "port"]),
       want("resource server", resourceServer.listen, resourceServerSettings),
       want("resource server's metrics", resourceServer.operations, resourceServerSettings, ["operations", "port"]),
     ],

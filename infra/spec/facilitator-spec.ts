@@ -28,6 +28,9 @@ export type FacilitatorArgs = CommonArgs &
 /** Port of the facilitator's HTTP listener (specification, Limits). */
 export const facilitatorPort = 3_000;
 
+/** Port of the facilitator's health and metrics. */
+const facilitatorOperationsPort = 9_602;
+
 /** What a person can do about a missing key in a stack's configuration, instead of in the service's own. */
 const missingKey: ConfigProblem = {
   key: "signerPrivateKey",
@@ -45,6 +48,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
       definition: facilitatorSettings,
       tree: {
         listen: { host: "0.0.0.0", port: facilitatorPort },
+        operations: { host: "0.0.0.0", port: facilitatorOperationsPort },
         chain: { id: args.chainId, rpcUrl: args.rpcUrl },
         signer: { privateKey: args.signerPrivateKey },
         assets: args.tokens,
@@ -52,11 +56,14 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
         ledger: ledger.settings,
         shutdown: { graceMs: 20_000 },
       },
-      ports: [{ name: "http", number: facilitatorPort, audience: "system" }],
+      ports: [
+        { name: "http", number: facilitatorPort, audience: "system" },
+        { name: "operations", number: facilitatorOperationsPort, audience: "system" },
+      ],
       volumes: ledger.volumes,
       edges: [{ to: "node", port: "http" }, ...ledger.edges],
       replicas: args.replicas,
-      health: daemonHealth,
+      health: { ...daemonHealth, port: "operations" },
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,
     },

@@ -133,6 +133,7 @@ describe.each([
     const environment = {
       GATEHOUSE_FACILITATOR_LOG_LEVEL: "trace",
       GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
+      GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "0",
       GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: withKeys("http", place()),
       GATEHOUSE_FACILITATOR_CHAIN_WEB_SOCKET_URL: withKeys("ws", place()),
       GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: signer,
@@ -146,9 +147,9 @@ describe.each([
     expect(refused.stderr).toContain("PostgreSQL at");
     const ledger = { GATEHOUSE_FACILITATOR_LEDGER_PATH: join(await mkdtemp(join(folder, "ledger-")), "ledger.sqlite") };
     await using facilitator = await startService("facilitator", { ...environment, ...ledger });
-    const { facilitator: url = "" } = facilitator.urls;
-    const paths = ["/livez", "/readyz", "/metrics", "/supported"];
-    const said = await answersOf(paths.map((path) => `${url}${path}`));
+    const { facilitator: url = "", "facilitator-operations": operations = "" } = facilitator.urls;
+    const operators = ["/livez", "/readyz", "/metrics"].map((path) => `${operations}${path}`);
+    const said = await answersOf([...operators, `${url}/supported`]);
     await facilitator.end("SIGTERM");
     const all = [refused.stdout, refused.stderr, said, facilitator.output()].join("\n");
     expect(shownIn(all)).toEqual([]);

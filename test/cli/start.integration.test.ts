@@ -66,6 +66,7 @@ function facilitatorEnv(ports: Readonly<{ node: number; postgres?: number }>): R
     GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: `http://127.0.0.1:${ports.node}`,
     GATEHOUSE_FACILITATOR_CHAIN_RPC_TIMEOUT_MS: ports.postgres === undefined ? "60000" : "100",
     GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
+    GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "0",
     ...(ports.postgres === undefined
       ? {}
       : {

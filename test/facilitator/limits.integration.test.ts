@@ -78,7 +78,7 @@ test("a chain that asks more for gas than allowed is an error of the operator, n
     status: 500,
     body: { error: expect.stringMatching(/asks .* gwei for gas, settlement\.maxFeePerGasGwei allows 0\.000001/) },
   });
-  expect(await (await fetch(`${facilitator.url}/readyz`)).json()).toMatchObject({
+  expect(await (await fetch(`${facilitator.operationsUrl}/readyz`)).json()).toMatchObject({
     status: "unready",
     checks: { chain: { ok: false, message: expect.stringContaining("gwei") } },
   });
@@ -88,9 +88,32 @@ test("connections that ask nothing give way to those that do", async () => {
   await using facilitator = await start("idle", { GATEHOUSE_FACILITATOR_LISTEN_CONNECTIONS: "4" });
   await using _ = await idleConnections(facilitator.url, 12);
   // They have a second to ask something.
-  await until("one gives way", 5_000, async () => (await fetch(`${facilitator.url}/livez`)).status === 200);
+  await until("one gives way", 5_000, async () => (await fetch(`${facilitator.url}/health`)).status === 200);
   expect((await facilitator.verify(await signPayment(chain.token))).body).toMatchObject({ isValid: true });
-  const metrics = await (await fetch(`${facilitator.url}/metrics`)).text();
+  const metrics = await (await fetch(`${facilitator.operationsUrl}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_connections_shed_total\{listener="facilitator"\} [1-9]/m);
   expect(metrics).toMatch(/^gatehouse_connections\{listener="facilitator"\} [1-4]$/m);
+});
+
+test("probes and metrics are answered while every connection is waiting for its settlement", async () => {
+  await using facilitator = await start("busy", {
+    GATEHOUSE_FACILITATOR_LISTEN_CONNECTIONS: "4",
+    GATEHOUSE_FACILITATOR_LISTEN_TRUSTED_PROXIES: "127.0.0.1",
+  });
+  const settling = [];
+  for (let count = 0; count < 4; count += 1) settling.push(facilitator.settle(await signPayment(chain.token)));
+  await poolHas(4);
+  // Of a proxy that is named as many as there may be are taken, and of nobody more.
+  expect((await fetch(`${facilitator.url}/health`)).status).toBe(503);
+  for (const path of ["/livez", "/readyz", "/metrics"]) {
+    expect([path, (await fetch(`${facilitator.operationsUrl}${path}`)).status]).toEqual([path, 200]);
+  }
+  expect((await fetch(`${facilitator.operationsUrl}/settle`, { method: "POST" })).status).toBe(404);
+  await chain.anvil.mine();
+  for (const settled of settling) expect((await settled).body).toMatchObject({ success: true });
+});
+
+test.each(["/livez", "/readyz", "/metrics"])("the port for payments does not serve %s", async (path) => {
+  await using facilitator = await start(`port-${path.slice(1)}`, {});
+  expect((await fetch(`${facilitator.url}${path}`)).status).toBe(404);
 });

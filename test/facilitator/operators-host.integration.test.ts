@@ -23,10 +23,10 @@ test("what tells operators of a facilitator on loopback is for names that lead t
     rpcUrl: "http://127.0.0.1:1",
     token: testAccount(3).address,
     ledgerPath: join(folder, "ledger.sqlite"),
-    env: { GATEHOUSE_FACILITATOR_LISTEN_ALLOWED_HOSTS: "pay.internal" },
+    env: { GATEHOUSE_FACILITATOR_OPERATIONS_ALLOWED_HOSTS: "pay.internal" },
   });
   for (const path of ["/livez", "/readyz", "/metrics"]) {
-    const { url } = facilitator;
+    const { operationsUrl: url } = facilitator;
     expect([path, await statusFor("attacker.example", `${url}${path}`)]).toEqual([path, 403]);
     for (const host of ["localhost", "127.0.0.1:3000", "pay.internal"]) {
       expect([path, host, await statusFor(host, `${url}${path}`)]).not.toEqual([path, host, 403]);

@@ -145,11 +145,11 @@ test("health, readiness and metrics tell how it is, and nothing prints a signatu
   await facilitator.settle(payment);
 
   expect(await (await fetch(`${facilitator.url}/health`)).json()).toEqual({ status: "ok" });
-  expect(await (await fetch(`${facilitator.url}/readyz`)).json()).toMatchObject({
+  expect(await (await fetch(`${facilitator.operationsUrl}/readyz`)).json()).toMatchObject({
     status: "ok",
     checks: { chain: { ok: true }, signer: { ok: true } },
   });
-  const metrics = await (await fetch(`${facilitator.url}/metrics`)).text();
+  const metrics = await (await fetch(`${facilitator.operationsUrl}/metrics`)).text();
   expect(metrics).toMatch(/gatehouse_facilitator_settle_duration_seconds_count\{outcome="settled"\} \d+/);
   expect(metrics).toMatch(/gatehouse_facilitator_settlements_pending 0/);
   expect(metrics).toMatch(/gatehouse_facilitator_signer_balance_native [1-9]\d+/);

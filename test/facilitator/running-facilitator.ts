@@ -15,6 +15,8 @@ type Answer<Body> = Readonly<{ status: number; body: Body & Readonly<{ error?: s
 export type RunningFacilitator = AsyncDisposable &
   Readonly<{
     url: string;
+    /** Where it tells how it is. */
+    operationsUrl: string;
     process: ServiceProcess;
     post: (path: string, body: string, headers?: Headers) => Promise<Answer<Record<string, unknown>>>;
     verify: (body: unknown) => Promise<Answer<VerifyResponse>>;
@@ -36,6 +38,7 @@ export type FacilitatorPlace = Readonly<{
 export function facilitatorEnvironment({ rpcUrl, token, ledgerPath, env }: FacilitatorPlace): Record<string, string> {
   return {
     GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
+    GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "0",
     GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: rpcUrl,
     GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(0).privateKey,
     GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: token, name: "USDC", version: "2" }]),
@@ -49,6 +52,7 @@ export function facilitatorEnvironment({ rpcUrl, token, ledgerPath, env }: Facil
 export async function startFacilitator(place: FacilitatorPlace): Promise<RunningFacilitator> {
   const process = await startService("facilitator", facilitatorEnvironment(place));
   const url = process.urls["facilitator"] ?? "";
+  const operationsUrl = process.urls["facilitator-operations"] ?? "";
   const post: RunningFacilitator["post"] = async (path, body, headers = {}) => {
     const sent = { "Content-Type": "application/json", ...headers };
     const response = await fetch(url + path, { method: "POST", headers: sent, body });
@@ -64,6 +68,7 @@ export async function startFacilitator(place: FacilitatorPlace): Promise<Running
   };
   return {
     url,
+    operationsUrl,
     process,
     post,
     ...as({}),

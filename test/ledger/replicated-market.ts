@@ -50,6 +50,7 @@ export async function openReplicatedMarket(): Promise<ReplicatedMarket> {
     ports.slice(0, 2).map((port, index) =>
       replica(`facilitator ${index}`, "facilitator", port, {
         GATEHOUSE_FACILITATOR_LISTEN_PORT: String(port),
+        GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "0",
         GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: chain.url,
         GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(0).privateKey,
         GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: chain.token, name: "USDC", version: "2" }]),

@@ -32,6 +32,7 @@ export async function openMarket(): Promise<Market> {
   const real = resources.use(
     await startService("facilitator", {
       GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
+      GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "0",
       GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: chain.url,
       GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(0).privateKey,
       GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: chain.token, name: "USDC", version: "2" }]),

@@ -15,6 +15,7 @@ export type StackPorts = Readonly<
     | "sidecar"
     | "gateway"
     | "facilitator"
+    | "facilitatorOperations"
     | "resourceServer"
     | "resourceServerOperations"
     | "upstream",
@@ -41,10 +42,10 @@ const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 
 /** Ports that are free now, as the environment variables that the stack's services read. */
 export async function stackPorts(): Promise<Readonly<{ ports: StackPorts; env: Record<string, string> }>> {
-  const free = await freePorts(9);
+  const free = await freePorts(10);
   const [node = 0, nodeWebSocket = 0, pushgateway = 0, sidecar = 0, gateway = 0, facilitator = 0] = free;
-  const [resourceServer = 0, resourceServerOperations = 0, upstream = 0] = free.slice(6);
-  const sellers = { facilitator, resourceServer, resourceServerOperations, upstream };
+  const [resourceServer = 0, resourceServerOperations = 0, upstream = 0, facilitatorOperations = 0] = free.slice(6);
+  const sellers = { facilitator, facilitatorOperations, resourceServer, resourceServerOperations, upstream };
   return {
     ports: { node, nodeWebSocket, pushgateway, sidecar, gateway, ...sellers },
     env: {
@@ -54,6 +55,7 @@ export async function stackPorts(): Promise<Readonly<{ ports: StackPorts; env: R
       GATEHOUSE_SIDECAR_LISTEN_PORT: String(sidecar),
       GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: String(gateway),
       GATEHOUSE_FACILITATOR_LISTEN_PORT: String(facilitator),
+      GATEHOUSE_FACILITATOR_OPERATIONS_PORT: String(facilitatorOperations),
       GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: String(resourceServer),
       GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: String(resourceServerOperations),
       GATEHOUSE_UPSTREAM_LISTEN_PORT: String(upstream),
