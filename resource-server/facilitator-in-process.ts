@@ -1,8 +1,10 @@
 import type { Registry } from "prom-client";
-import { createFacilitator, type FacilitatorOptions } from "#facilitator/facilitator.ts";
+import { createFacilitator, type Facilitator, type FacilitatorOptions } from "#facilitator/facilitator.ts";
 import type { Logger } from "#daemon/log.ts";
+import type { ReadinessCheck } from "#daemon/readiness.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { FacilitationError, type Facilitation } from "./facilitation.ts";
+import { onceFit } from "./once-fit.ts";
 import type { ResourceServerSettings } from "./settings.ts";
 
 /** What settling in this process needs above what selling does. */
@@ -58,17 +60,23 @@ export async function facilitatorInProcess(
     },
     dependencies,
   );
+  const followed = onceFit();
+  const readiness = () => followed(wholeCheck(facilitator));
+  // Whoever asks first may do so when the node it was started with is down already.
+  readiness();
   return {
     verify: (payload, requirements) => judged(facilitator.verify(payload, requirements, {})),
     settle: (payload, requirements, idempotencyKey) =>
       judged(facilitator.settle(payload, requirements, { idempotencyKey })),
-    readiness: () => {
-      const { ready, checks } = facilitator.readiness();
-      const problems = Object.values(checks).filter((check) => !check.ok);
-      return { ok: ready, message: ready ? "in this process" : problems.map(({ message }) => message).join("; ") };
-    },
+    readiness,
     [Symbol.asyncDispose]: () => facilitator[Symbol.asyncDispose](),
   };
+}
+
+function wholeCheck(facilitator: Pick<Facilitator, "readiness">): ReadinessCheck {
+  const { ready, checks } = facilitator.readiness();
+  const problems = Object.values(checks).filter((check) => !check.ok);
+  return { ok: ready, message: ready ? "in this process" : problems.map(({ message }) => message).join("; ") };
 }
 
 async function judged<T>(answer: Promise<T>): Promise<T> {

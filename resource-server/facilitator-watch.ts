@@ -1,6 +1,7 @@
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/readiness.ts";
 import type { SupportedKinds } from "./facilitator-answer.ts";
+import { onceFit } from "./once-fit.ts";
 import { pause } from "./pause.ts";
 
 /** Pause between two looks while the facilitator is fit, and while it is not. */
@@ -10,13 +11,17 @@ const unfitPauseMs = 500;
 /** Knows whether a facilitator can be used, without asking it. */
 export type FacilitatorWatch = AsyncDisposable & Readonly<{ readiness: () => ReadinessCheck }>;
 
-/** Looks from time to time whether a facilitator answers `/supported` with scheme `exact` on the network; logs each change. */
+/**
+ * Looks from time to time whether a facilitator answers `/supported` with scheme `exact` on the network; logs each change. Once it was fit, a
+ * failure is tolerated ({@link onceFit}).
+ */
 export function watchFacilitator(
   { network }: Readonly<{ network: string }>,
   { log, supported }: Readonly<{ log: Logger; supported: () => Promise<SupportedKinds> }>,
 ): FacilitatorWatch {
   const stop = new AbortController();
   let state: ReadinessCheck = { ok: false, message: "not asked yet" };
+  const followed = onceFit();
 
   async function look(): Promise<ReadinessCheck> {
     try {
@@ -37,7 +42,7 @@ export function watchFacilitator(
           next.ok ? "facilitator is fit" : "facilitator is unfit",
         );
       }
-      state = next;
+      state = followed(next);
       await pause(state.ok ? fitPauseMs : unfitPauseMs, stop.signal);
     }
   }

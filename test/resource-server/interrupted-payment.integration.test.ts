@@ -169,6 +169,7 @@ describe("a facilitator that is not what it should be", () => {
       '{"error":"payments can\'t be checked now; you were not charged, send the same payment again."}',
     ]);
     expect(market.upstream.hits()).toBe(0);
+    // It has never been fit: a rollout with a wrong URL is not to go on.
     await until("it is unready", 5_000, async () => (await fetch(`${operationsUrlOf(shop)}/readyz`)).status === 503);
   });
 

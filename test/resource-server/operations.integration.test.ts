@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { idleConnections } from "../support/idle-connections.ts";
 import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
+import { startFacilitatorProxy } from "./facilitator-proxy.ts";
 import { openMarket, operationsUrlOf, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
 
 let market: Market;
@@ -92,4 +93,28 @@ it("connections that ask nothing give way to those that do, and the operations p
   const metrics = await (await fetch(`${operationsUrlOf(own)}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_connections_shed_total\{listener="resource-server"\} [1-9]/m);
   expect(metrics).toMatch(/^gatehouse_connections\{listener="resource-server"\} [1-4]$/m);
+});
+
+it("without its facilitator it stays in the load balancer, tells so, names prices, and asks for the same payment later", async () => {
+  await using state = await temporaryFolder();
+  await using passing = await startFacilitatorProxy(market.facilitator.url);
+  await using own = await market.openShop(state.path, { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: passing.url });
+  const readyz = async () => {
+    const answer = await fetch(`${operationsUrlOf(own)}/readyz`);
+    return [answer.status, ((await answer.json()) as { status: string }).status];
+  };
+  await until("it is ready", 5_000, async () => (await readyz())[0] === 200);
+  const payment = await paymentFor(`${urlOf(own)}/data`);
+  await passing[Symbol.asyncDispose]();
+  await until("it is degraded", 15_000, async () => {
+    const [status, word] = await readyz();
+    expect(status).toBe(200);
+    return word === "degraded";
+  });
+  expect((await fetch(`${urlOf(own)}/data`)).status).toBe(402);
+  const paid = await fetch(`${urlOf(own)}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
+  expect([paid.status, paid.headers.get("Retry-After")]).toEqual([503, "3"]);
+  const metrics = await (await fetch(`${operationsUrlOf(own)}/metrics`)).text();
+  expect(metrics).toMatch(/^gatehouse_ready_check\{check="facilitator"\} 0$/m);
+  expect(metrics).toMatch(/^gatehouse_ready_check\{check="ledger"\} 1$/m);
 });

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { readinessOf } from "#daemon/readiness.ts";
+import { onceFit } from "./once-fit.ts";
+
+test("a failure is tolerated from the first time on that payments could be judged", () => {
+  const followed = onceFit();
+  const ready = (ok: boolean) => {
+    const check = followed({ ok, message: "m" });
+    return [check.ok, readinessOf({ check }).ready];
+  };
+  expect(ready(false)).toEqual([false, false]);
+  expect(ready(true)).toEqual([true, true]);
+  expect(ready(false)).toEqual([false, true]);
+});
