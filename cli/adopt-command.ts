@@ -1,12 +1,13 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { Command } from "@commander-js/extra-typings";
+import type { Mask } from "#daemon/mask.ts";
 import { addControlOptions } from "./control-options.ts";
 import { controlTarget } from "./control-target.ts";
 import { terminalOutput } from "./terminal-output.ts";
 
 /** Makes `gatehouse adopt`: shows what a sidecar would change at a node that it meets for the first time, and lets it. */
-export function adoptCommand() {
+export function adoptCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("adopt")
     .summary("Show what the sidecar would change at a node that is new to it, and let it act")
     .description(
@@ -15,11 +16,11 @@ export function adoptCommand() {
   return addControlOptions(command)
     .option("--yes", "agree without being asked", false)
     .action(async ({ yes, ...options }) => {
-      const target = controlTarget("adopt", options);
+      const target = controlTarget("adopt", options, { mask });
       if (target === undefined) return;
       const { adoptCommand: run } = await import("#sidecar/upkeep/adopt-command.ts");
       const confirm = process.stdin.isTTY ? confirmed : undefined;
-      process.exitCode = await run(target, { yes, confirm }, terminalOutput());
+      process.exitCode = await run(target, { yes, confirm }, terminalOutput({ mask }));
     });
 }
 

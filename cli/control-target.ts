@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Mask } from "#daemon/mask.ts";
+import { Secret } from "#daemon/secret.ts";
 import { userStateDirectory } from "#daemon/user-state-directory.ts";
 import { controlPlaces } from "#sidecar/upkeep/control-places.ts";
 import { commandSidecarSettings } from "./sidecar-settings.ts";
@@ -19,15 +21,20 @@ const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
  * Tells where the sidecar is asked that a command is for: at its URL, in the state directory that is named, or where the settings have it.
  * What is wrong is printed and sets the exit status 1; the result is undefined then.
  */
-export function controlTarget(command: string, { settings: file, stateDirectory, url, tokenFile }: ControlOptions) {
+export function controlTarget(
+  command: string,
+  { settings: file, stateDirectory, url, tokenFile }: ControlOptions,
+  { mask }: Readonly<{ mask: Mask }>,
+) {
   if (url !== undefined) {
     const token = tokenFile === undefined ? process.env[tokenVariable] : readToken(command, tokenFile);
+    if (token !== undefined) mask.hide(new Secret(token));
     if (token !== undefined && token !== "") return { kind: "url", url, token } as const;
     if (process.exitCode === undefined) fail(`${command}: --url needs the token: --token-file, or ${tokenVariable}.`);
     return undefined;
   }
   if (stateDirectory !== undefined) return { kind: "socket", stateDirectories: [resolve(stateDirectory)] } as const;
-  const settings = commandSidecarSettings(file);
+  const settings = commandSidecarSettings(file, { mask });
   if (settings === undefined) return undefined;
   const places = controlPlaces(settings, userStateDirectory(process.env));
   if (places !== undefined) return { kind: "socket", stateDirectories: places } as const;

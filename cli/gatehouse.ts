@@ -1,4 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
+import { maskLastWords } from "#daemon/last-words.ts";
+import { createMask } from "#daemon/mask.ts";
 import { version } from "#daemon/version.ts";
 import { adoptCommand } from "./adopt-command.ts";
 import { lintCommand } from "./lint-command.ts";
@@ -10,6 +12,10 @@ import { addServiceCommand } from "./service-command.ts";
 import { volumeSnapshotCommand } from "./volume-snapshot-command.ts";
 import { stackCommand } from "./stack-command.ts";
 
+/** What this process may not show, whichever command it is. */
+const mask = createMask();
+maskLastWords(mask);
+
 const program = new Command("gatehouse")
   .description("Runs, guards and charges for an EVM node.")
   .version(version)
@@ -20,53 +26,85 @@ const program = new Command("gatehouse")
   );
 
 program.addCommand(stackCommand());
-addServiceCommand(program, {
-  name: "sidecar",
-  summary: "Keep one node right and guard its RPC: configuration, pruning, restarts, health, gateway",
-  load: async () => (await import("#sidecar/main.ts")).sidecar,
-});
-addServiceCommand(program, {
-  name: "gateway",
-  summary: "Guard the RPC of any EVM node: methods, limits, cache, WebSocket, health; nothing of the node is touched",
-  load: async () => (await import("#sidecar/gateway-alone/main.ts")).gateway,
-});
-addServiceCommand(program, {
-  name: "facilitator",
-  summary: "Verify and settle x402 payments on-chain",
-  load: async () => (await import("#facilitator/main.ts")).facilitator,
-});
-addServiceCommand(program, {
-  name: "resource-server",
-  summary: "Sell HTTP routes by x402 and forward them to their upstream once paid",
-  load: async () => (await import("#resource-server/main.ts")).resourceServer,
-});
-program.addCommand(payCommand());
-program.addCommand(planCommand());
-program.addCommand(lintCommand());
-program.addCommand(adoptCommand());
-program.addCommand(resumeCommand());
-program.addCommand(restoreCommand());
-program.addCommand(volumeSnapshotCommand());
-addServiceCommand(program, {
-  name: "engine-proxy",
-  summary:
-    "Hold the Docker Engine's socket for a sidecar: inspect, restart and node_cli of one container, nothing else",
-  load: async () => (await import("#sidecar/engine-proxy/main.ts")).engineProxy,
-});
-addServiceCommand(program, {
-  name: "devnet",
-  summary: "Run a node to develop against: the whole JSON-RPC interface over a local chain",
-  load: async () => (await import("#devnet/main.ts")).devnet,
-});
-addServiceCommand(program, {
-  name: "pushgateway",
-  summary: "Run Prometheus' Pushgateway where it is on PATH, otherwise a stand-in for development",
-  load: async () => (await import("#devnet/pushgateway/main.ts")).pushgateway,
-});
-addServiceCommand(program, {
-  name: "upstream",
-  summary: "Run a sample upstream with something to sell",
-  load: async () => (await import("#devnet/upstream/main.ts")).upstream,
-});
+addServiceCommand(
+  program,
+  {
+    name: "sidecar",
+    summary: "Keep one node right and guard its RPC: configuration, pruning, restarts, health, gateway",
+    load: async () => (await import("#sidecar/main.ts")).sidecar,
+  },
+  { mask },
+);
+addServiceCommand(
+  program,
+  {
+    name: "gateway",
+    summary: "Guard the RPC of any EVM node: methods, limits, cache, WebSocket, health; nothing of the node is touched",
+    load: async () => (await import("#sidecar/gateway-alone/main.ts")).gateway,
+  },
+  { mask },
+);
+addServiceCommand(
+  program,
+  {
+    name: "facilitator",
+    summary: "Verify and settle x402 payments on-chain",
+    load: async () => (await import("#facilitator/main.ts")).facilitator,
+  },
+  { mask },
+);
+addServiceCommand(
+  program,
+  {
+    name: "resource-server",
+    summary: "Sell HTTP routes by x402 and forward them to their upstream once paid",
+    load: async () => (await import("#resource-server/main.ts")).resourceServer,
+  },
+  { mask },
+);
+program.addCommand(payCommand({ mask }));
+program.addCommand(planCommand({ mask }));
+program.addCommand(lintCommand({ mask }));
+program.addCommand(adoptCommand({ mask }));
+program.addCommand(resumeCommand({ mask }));
+program.addCommand(restoreCommand({ mask }));
+program.addCommand(volumeSnapshotCommand({ mask }));
+addServiceCommand(
+  program,
+  {
+    name: "engine-proxy",
+    summary:
+      "Hold the Docker Engine's socket for a sidecar: inspect, restart and node_cli of one container, nothing else",
+    load: async () => (await import("#sidecar/engine-proxy/main.ts")).engineProxy,
+  },
+  { mask },
+);
+addServiceCommand(
+  program,
+  {
+    name: "devnet",
+    summary: "Run a node to develop against: the whole JSON-RPC interface over a local chain",
+    load: async () => (await import("#devnet/main.ts")).devnet,
+  },
+  { mask },
+);
+addServiceCommand(
+  program,
+  {
+    name: "pushgateway",
+    summary: "Run Prometheus' Pushgateway where it is on PATH, otherwise a stand-in for development",
+    load: async () => (await import("#devnet/pushgateway/main.ts")).pushgateway,
+  },
+  { mask },
+);
+addServiceCommand(
+  program,
+  {
+    name: "upstream",
+    summary: "Run a sample upstream with something to sell",
+    load: async () => (await import("#devnet/upstream/main.ts")).upstream,
+  },
+  { mask },
+);
 
 await program.parseAsync();

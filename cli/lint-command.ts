@@ -1,8 +1,9 @@
 import { Command } from "@commander-js/extra-typings";
+import type { Mask } from "#daemon/mask.ts";
 import { terminalOutput } from "./terminal-output.ts";
 
 /** Makes `gatehouse lint`: judges a node.conf with no node at all. */
-export function lintCommand() {
+export function lintCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("lint")
     .summary("Judge a node.conf with no node at all")
     .description(
@@ -13,6 +14,6 @@ export function lintCommand() {
     .option("--json", "print JSON for machines", false)
     .action(async (configPath, { nodeVersion, json }) => {
       const { lintCommand: run } = await import("#sidecar/upkeep/lint-command.ts");
-      process.exitCode = await run({ configPath, nodeVersion, json }, terminalOutput());
+      process.exitCode = await run({ configPath, nodeVersion, json }, terminalOutput({ mask }));
     });
 }

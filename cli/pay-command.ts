@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { z } from "zod";
 import { exitStatus, exitStatusHelp } from "#client/exit-status.ts";
-import { secret } from "#daemon/secret.ts";
+import { httpEndpoint } from "#daemon/http-endpoint.ts";
+import type { Mask } from "#daemon/mask.ts";
+import { Secret, secret } from "#daemon/secret.ts";
 import { httpUrl, privateKey } from "#daemon/setting-types.ts";
 import { defineSettings, readSettings, section } from "#daemon/settings.ts";
 import { SettingsError } from "#daemon/settings-problem.ts";
@@ -18,7 +20,7 @@ const keyVariable = "GATEHOUSE_PAY_SIGNER_PRIVATE_KEY";
 const collect = (value: string, before: readonly string[]) => [...before, value];
 
 /** Makes `gatehouse pay <url>`. */
-export function payCommand() {
+export function payCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("pay")
     .summary("Buy one HTTP resource by x402, within a spending cap; without a cap, show what it costs")
     .description(
@@ -56,8 +58,10 @@ export function payCommand() {
         "  gatehouse pay https://shop.example/data --max-amount 0.05 --asset 0x… --rpc-url https://rpc.example --key-file key -o data.json",
     )
     .action(async (url, { header: headers, data, asset, keyFile, ...options }) => {
+      mask.hide(url);
+      mask.hide(options.rpcUrl);
       const isPurchase = options.dryRun !== true && options.maxAmount !== undefined && asset.length > 0;
-      const environment = readEnvironment(keyFile, isPurchase);
+      const environment = readEnvironment(keyFile, { needsKey: isPurchase, mask });
       if (environment === undefined) return;
       const { pay } = await import("#client/pay.ts");
       // A reader that has enough (head) closes the pipe; what was bought is bought.
@@ -66,8 +70,14 @@ export function payCommand() {
       });
       const stop = interruption();
       const status = await pay(
-        { ...environment, ...options, url, headers, assets: asset, ...(data === undefined ? {} : { body: data }) },
-        { stdout: process.stdout, stderr: process.stderr, signal: stop.signal },
+        {
+          ...environment,
+          ...options,
+          ...addressed(url, headers),
+          assets: asset,
+          ...(data === undefined ? {} : { body: data }),
+        },
+        { stdout: process.stdout, stderr: process.stderr, mask: mask.text, signal: stop.signal },
       );
       process.exitCode = status === exitStatus["not-delivered"] ? (stop.status() ?? status) : status;
     });
@@ -89,11 +99,21 @@ function interruption() {
   return { signal: controller.signal, status: () => status };
 }
 
+/** Where to buy, and as whom: `fetch` takes no URL with credentials, which are sent as a header instead, unless one says otherwise. */
+function addressed(url: string, headers: Readonly<Record<string, string>>) {
+  if (!URL.canParse(url)) return { url, headers };
+  const endpoint = httpEndpoint(url);
+  const isAuthorized = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  return { url: endpoint.url, headers: isAuthorized ? headers : { ...endpoint.headers, ...headers } };
+}
+
 /** The key, where one is given or needed, and the chain's endpoint. Tells what is wrong, and gives nothing then. */
-function readEnvironment(keyFile: string | undefined, needsKey: boolean) {
+function readEnvironment(keyFile: string | undefined, { needsKey, mask }: Readonly<{ needsKey: boolean; mask: Mask }>) {
   try {
     const { signer, chain } = readSettings(paySettings, { env: process.env });
+    mask.hide(chain);
     const key = keyFile === undefined ? signer.privateKey?.reveal() : readFileSync(keyFile, "utf8").trim();
+    if (key !== undefined) mask.hide(new Secret(key));
     if (key === undefined && needsKey)
       return refuse(`pay: no key to pay with; name its file with --key-file or ${keyVariable}_FILE.`);
     const { rpcUrl } = chain;

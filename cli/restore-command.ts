@@ -1,11 +1,12 @@
 import { Command } from "@commander-js/extra-typings";
+import type { Mask } from "#daemon/mask.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
 import { settingsHelp } from "./settings-help.ts";
 import { terminalOutput } from "./terminal-output.ts";
 
 /** Makes `gatehouse restore`: fills an empty data directory from a snapshot, before a node's first start. */
-export function restoreCommand() {
+export function restoreCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("restore")
     .summary("Fill a node's empty data directory from a snapshot, before its first start")
     .description(
@@ -16,8 +17,8 @@ export function restoreCommand() {
     .action(async ({ settings }) => {
       const { restoreCommand: run } = await import("#sidecar/restore/restore-command.ts");
       const signal = stopSignal();
-      const { error } = terminalOutput();
+      const { error } = terminalOutput({ mask });
       // A download that was given up may still hold a connection open.
-      process.exit(await run({ env: process.env, settingsFile: settings }, { signal, error }));
+      process.exit(await run({ env: process.env, settingsFile: settings }, { signal, error, mask }));
     });
 }

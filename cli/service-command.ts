@@ -1,5 +1,6 @@
 import type { Command } from "@commander-js/extra-typings";
 import type { z } from "zod";
+import type { Mask } from "#daemon/mask.ts";
 import { runService, type Service } from "#daemon/service.ts";
 import { settingsHelp } from "./settings-help.ts";
 
@@ -16,6 +17,7 @@ export type ServiceCommand<Schema extends z.ZodObject> = Readonly<{
 export function addServiceCommand<Schema extends z.ZodObject>(
   program: Command,
   { name, summary, load }: ServiceCommand<Schema>,
+  { mask }: Readonly<{ mask: Mask }>,
 ): void {
   const loaded: { service?: Service<Schema> } = {};
   const service = async () => (loaded.service ??= await load());
@@ -35,6 +37,6 @@ export function addServiceCommand<Schema extends z.ZodObject>(
     )
     .action(async ({ settings }) => {
       // Whatever a library still holds open, the process ends when its service has.
-      process.exit(await runService(await service(), { settingsFile: settings }));
+      process.exit(await runService(await service(), { settingsFile: settings }, { mask }));
     });
 }

@@ -1,3 +1,4 @@
+import type { Mask } from "#daemon/mask.ts";
 import { readSettings } from "#daemon/settings.ts";
 import { SettingsError } from "#daemon/settings-problem.ts";
 import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
@@ -6,9 +7,14 @@ import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
  * Reads the sidecar's settings for a command that works beside it. Problems are printed on standard error and set the exit
  * status 1; the result is undefined then.
  */
-export function commandSidecarSettings(file: string | undefined): SidecarSettings | undefined {
+export function commandSidecarSettings(
+  file: string | undefined,
+  { mask }: Readonly<{ mask: Mask }>,
+): SidecarSettings | undefined {
   try {
-    return readSettings(sidecarSettings, { env: process.env, file });
+    const settings = readSettings(sidecarSettings, { env: process.env, file });
+    mask.hide(settings);
+    return settings;
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -1,11 +1,12 @@
 import { Command } from "@commander-js/extra-typings";
+import type { Mask } from "#daemon/mask.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
 import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { settingsHelp } from "./settings-help.ts";
 import { terminalOutput } from "./terminal-output.ts";
 
 /** Makes `gatehouse volume-snapshot`: what a CronJob runs in the cluster. */
-export function volumeSnapshotCommand() {
+export function volumeSnapshotCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("volume-snapshot")
     .summary("Take a snapshot of a node's volume on Kubernetes, and keep the last ones")
     .description(
@@ -15,7 +16,7 @@ export function volumeSnapshotCommand() {
     .addHelpText("after", () => settingsHelp(volumeSnapshotSettings))
     .action(async ({ settings }) => {
       const { volumeSnapshotCommand: run } = await import("#sidecar/volume-snapshot/volume-snapshot-command.ts");
-      const { error } = terminalOutput();
-      process.exitCode = await run({ env: process.env, settingsFile: settings }, { signal: stopSignal(), error });
+      const { error } = terminalOutput({ mask });
+      process.exitCode = await run({ env: process.env, settingsFile: settings }, { signal: stopSignal(), error, mask });
     });
 }

@@ -32,9 +32,9 @@ type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 /** Reports to `stderr`, and with `json` one document to `stdout`. */
 export function payReport(
   { url, json, file }: Readonly<{ url: string; json: boolean; file: string | undefined }>,
-  { stdout, stderr }: Readonly<{ stdout: Output; stderr: Output }>,
+  { stdout, stderr, mask }: Readonly<{ stdout: Output; stderr: Output; mask: (text: string) => string }>,
 ): PayReport {
-  const say = (text: string) => stderr.write(`${terminalText(text)}\n`);
+  const say = (text: string) => stderr.write(`${mask(terminalText(text))}\n`);
   let signed: SignedPayment | undefined;
   let settlement: SettleResponse | undefined;
   let repeats = 0;
@@ -44,8 +44,8 @@ export function payReport(
   const document = (end: PayEnd, message: string | undefined) => ({
     end,
     exitStatus: exitStatus[end],
-    message: message ?? null,
-    url,
+    message: message === undefined ? null : mask(message),
+    url: mask(url),
     offers: offered,
     payment: signed === undefined ? null : paymentDocument(signed),
     settlement: settlement ?? null,

@@ -18,6 +18,8 @@ export type PayDependencies = Readonly<{
   /** Takes each step and what went wrong; default: `stdout`. */
   stderr?: Output;
   fetch?: Fetch;
+  /** Takes out of a text what may not be shown; default: nothing. A resource is written as it came. */
+  mask?: (text: string) => string;
   /** Gives up; what was signed until then is told. */
   signal?: AbortSignal;
 }>;
@@ -28,9 +30,9 @@ export type PayDependencies = Readonly<{
  * `exit-status.ts`.
  */
 export async function pay(options: PayOptions, dependencies: PayDependencies): Promise<number> {
-  const { stdout, stderr = stdout, fetch = globalThis.fetch, signal } = dependencies;
+  const { stdout, stderr = stdout, fetch = globalThis.fetch, mask = (text) => text, signal } = dependencies;
   const { url, json = false, output, rpcUrl } = options;
-  const report = payReport({ url, json, file: output }, { stdout, stderr });
+  const report = payReport({ url, json, file: output }, { stdout, stderr, mask });
   const problem = payOptionProblem(options);
   if (problem !== undefined) return report.end("usage", problem);
   try {

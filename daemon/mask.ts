@@ -44,7 +44,8 @@ export function createMask(): Mask {
   const hide = (value: unknown): void => {
     if (value instanceof Secret) {
       const secret = value.reveal();
-      if (secret.length >= hiddenLength) add(secret);
+      // Libraries drop the 0x of a key, or put it before one.
+      if (secret.length >= hiddenLength) add(secret.replace(/^0x(?=[0-9a-f]{64}$)/i, ""));
       hideUrl(secret, add);
     } else if (typeof value === "string") hideUrl(value, add);
     else if (typeof value === "object" && value !== null) Object.values(value).forEach(hide);

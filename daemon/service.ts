@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import type { z } from "zod";
 import { within } from "./deadline.ts";
 import { createLog, type Logger } from "./log.ts";
-import { createMask, type Mask } from "./mask.ts";
+import type { Mask } from "./mask.ts";
 import { createMetrics } from "./metrics.ts";
 import { environmentName } from "./settings-leaf.ts";
 import { SettingsError } from "./settings-problem.ts";
@@ -56,10 +56,10 @@ type CommonSettings = Readonly<{
 export async function runService<Schema extends z.ZodObject>(
   service: Service<Schema>,
   options: Readonly<{ settingsFile?: string | undefined }>,
+  { mask }: Readonly<{ /** Is told what the settings hold. */ mask: Mask }>,
 ): Promise<number> {
   const signal = stopSignal();
   const name = service.definition.service;
-  const mask = createMask();
   try {
     const settings = readSettings(service.definition, { env: process.env, file: options.settingsFile });
     const { log: logSettings, shutdown } = settings as CommonSettings;

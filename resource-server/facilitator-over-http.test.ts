@@ -5,7 +5,7 @@ import { facilitatorOverHttp } from "./facilitator-over-http.ts";
 import { offer, payload } from "./testing/payments.ts";
 import { settledAnswer } from "./testing/facilitation-stub.ts";
 
-type Options = Readonly<{ timeoutMs?: number; apiKey?: Secret }>;
+type Options = Readonly<{ url?: string; timeoutMs?: number; apiKey?: Secret }>;
 type Answer = (path: string, body: unknown, headers: Headers) => Response | Promise<Response>;
 
 function facilitator(answer: Answer, { timeoutMs = 5_000, ...options }: Options = {}) {
@@ -62,6 +62,18 @@ describe("facilitatorOverHttp", () => {
     await expect(client.settle(payload(), offer, "a-sale")).rejects.toMatchObject(denied);
     await expect.poll(() => client.readiness()).toMatchObject({ ok: false, message: expect.stringContaining("401") });
     expect([...shown]).toEqual(["Bearer a-key-of-16-or-more"]);
+  });
+
+  it("sends credentials of its URL, and the API key beside them", async () => {
+    const shown: unknown[] = [];
+    const answer: Answer = (path, _body, headers) => {
+      if (path === "/verify") shown.push(headers.get("Authorization"), headers.get("X-API-Key"));
+      return Response.json(path === "/verify" ? { isValid: true } : kinds("eip155:1672"));
+    };
+    const url = "http://seller:p%40ss@facilitator.test/";
+    await using client = facilitator(answer, { url, apiKey: new Secret("a-key-of-16-or-more") });
+    expect(await client.verify(payload(), offer)).toMatchObject({ isValid: true });
+    expect(shown).toEqual([`Basic ${btoa("seller:p@ss")}`, "a-key-of-16-or-more"]);
   });
 
   it.each<[string, Answer, string]>([

@@ -1,5 +1,6 @@
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import type { z } from "zod";
+import { httpEndpoint } from "#daemon/http-endpoint.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { readBody } from "./bounded-body.ts";
@@ -41,8 +42,9 @@ export function facilitatorOverHttp(
   options: FacilitatorOverHttpOptions,
   { fetch, log, signal }: FacilitatorOverHttpDependencies,
 ): Facilitation {
-  const authorization = options.apiKey && { Authorization: `Bearer ${options.apiKey.reveal()}` };
-  const base = options.url.replace(/\/+$/, "");
+  const { url, headers: basic } = httpEndpoint(options.url);
+  const credentials = { ...basic, ...(options.apiKey && keyHeader(options.apiKey, "Authorization" in basic)) };
+  const base = url.replace(/\/+$/, "");
 
   async function ask<T>(path: string, schema: z.ZodType<T>, { timeoutMs, ...sent }: Question): Promise<T> {
     const where = `${base}${path}`;
@@ -63,7 +65,7 @@ export function facilitatorOverHttp(
     try {
       const response = await fetch(where, {
         ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-        headers: { "Content-Type": "application/json", ...authorization, ...headers },
+        headers: { "Content-Type": "application/json", ...credentials, ...headers },
         redirect: "manual",
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       });
@@ -93,6 +95,12 @@ export function facilitatorOverHttp(
     readiness: watch.readiness,
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };
+}
+
+/** The key in the form that is free: credentials of the URL, for a proxy before the facilitator, are the Authorization. */
+function keyHeader(apiKey: Secret, isAuthorized: boolean): Readonly<Record<string, string>> {
+  const key = apiKey.reveal();
+  return isAuthorized ? { "X-API-Key": key } : { Authorization: `Bearer ${key}` };
 }
 
 /** 400, and 422 of frameworks that tell bad syntax from bad content. */

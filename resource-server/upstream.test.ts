@@ -51,6 +51,17 @@ describe("upstream", () => {
     expect(seen[0]?.url).toBe("http://upstream.test/data?fixed=1&x=1&y=%20");
   });
 
+  it("sends credentials of the route's URL, never a client's in their place", async () => {
+    const { upstream, seen } = upstreamOf(() => json("1"));
+    const guarded = { ...route, upstream: new URL("http://seller:p%40ss@upstream.test/data") };
+    const headers = new Headers({ Authorization: "Bearer of the client" });
+    expect(await upstream(paidRequest({ route: guarded, headers }))).toMatchObject({ kind: "resource" });
+    expect([seen[0]?.url, seen[0]?.headers.get("Authorization")]).toEqual([
+      "http://upstream.test/data",
+      `Basic ${btoa("seller:p@ss")}`,
+    ]);
+  });
+
   it("forwards method and body", async () => {
     const { upstream, seen } = upstreamOf(async () => json("1"));
     await upstream(paidRequest({ route: { ...route, method: "POST" }, body: new TextEncoder().encode("hello") }));

@@ -1,3 +1,4 @@
+import { httpEndpoint } from "#daemon/http-endpoint.ts";
 import { BodyTooLargeError, readBody } from "./bounded-body.ts";
 import { forwardedHeaders, soldHeaders, type RequestOrigin } from "./forwarded-headers.ts";
 import type { Route } from "./route.ts";
@@ -39,11 +40,15 @@ export function createUpstream(
   return async (request) => {
     const { upstream } = request.route;
     if (upstream === undefined) return failed(502, "the route has no upstream");
+    const { url, headers: credentials } = httpEndpoint(upstreamUrl(upstream, request.target).href);
+    const headers = forwardedHeaders(request.headers, request.origin);
+    // Those of the operator's URL are the seller's own; what a client calls itself is nothing to them.
+    for (const [name, value] of Object.entries(credentials)) headers.set(name, value);
     const deadline = AbortSignal.timeout(options.timeoutMs);
     try {
-      const response = await fetch(upstreamUrl(upstream, request.target), {
+      const response = await fetch(url, {
         method: request.route.method,
-        headers: forwardedHeaders(request.headers, request.origin),
+        headers,
         redirect: "manual",
         signal: AbortSignal.any([signal, deadline]),
         ...(request.body === undefined ? {} : { body: request.body }),

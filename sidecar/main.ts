@@ -25,7 +25,7 @@ const starting: ReadinessCheck = { ok: false, message: "The sidecar is starting.
 export const sidecar: Service<typeof sidecarSettings.schema> = { definition: sidecarSettings, start };
 
 async function start(settings: SidecarSettings, context: ServiceContext) {
-  const { log, metrics, resources, finishes } = context;
+  const { log, metrics, mask, resources, finishes } = context;
   const clock = systemClock;
   const state = resources.use(await claimState(settings, context));
   const events = storedEventLog(state.store, clock);
@@ -57,6 +57,6 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   upkeep = resources.use(
     startUpkeep(settings, { log, metrics, clock, ask: askHttp, state, events, board, charts, health, finishes }),
   );
-  resources.use(await listenControl(state.directory, upkeep.control, { log }));
+  resources.use(await listenControl(state.directory, upkeep.control, { log, mask }));
   return { urls: { sidecar: listener.url, ...guarded.urls } };
 }

@@ -1,4 +1,5 @@
 import { Pool } from "undici";
+import { httpEndpoint } from "#daemon/http-endpoint.ts";
 import { ChainError } from "./chain-error.ts";
 
 /** Where the node is, how long it may take, and how many connections it gets. */
@@ -18,11 +19,12 @@ const connectionRetriesMax = 1;
 
 /** Makes the transport to a node. */
 export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTransportOptions): HttpTransport {
-  const { origin, pathname, search } = new URL(url);
+  const endpoint = httpEndpoint(url);
+  const { origin, pathname, search } = new URL(endpoint.url);
   const request = {
     path: `${pathname}${search}`,
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...endpoint.headers },
   } as const;
   const pool = new Pool(origin, {
     connections: connectionsMax,

@@ -9,9 +9,11 @@ type Request = { id: number; method: string; params: unknown[] };
 /** A node that answers with `respond`'s text, and the bodies that it got. */
 async function startNode(respond: (body: Request | Request[]) => string | undefined, status = 200) {
   const bodies: (Request | Request[])[] = [];
+  const authorizations: (string | undefined)[] = [];
   const server = createServer(async (request, response) => {
     const body = JSON.parse(await text(request)) as Request | Request[];
     bodies.push(body);
+    authorizations.push(request.headers.authorization);
     const answer = respond(body);
     if (answer !== undefined) response.writeHead(status).end(answer);
   });
@@ -21,7 +23,7 @@ async function startNode(respond: (body: Request | Request[]) => string | undefi
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };
-  return { url, bodies, [Symbol.asyncDispose]: close };
+  return { url, bodies, authorizations, [Symbol.asyncDispose]: close };
 }
 
 const answerAll = (body: Request | Request[]) => {
@@ -31,6 +33,13 @@ const answerAll = (body: Request | Request[]) => {
 
 const client = (url: string, timeoutMs = 1_000) =>
   createJsonRpcClient({ url, timeoutMs }, { observe: () => undefined });
+
+test("credentials of the node's URL are sent", async () => {
+  await using node = await startNode(answerAll);
+  await using rpc = client(node.url.replace("//", "//user:p%40ss@"));
+  expect(await rpc.call("a", [])).toEqual({ ok: true, result: "a" });
+  expect(node.authorizations).toEqual([`Basic ${btoa("user:p@ss")}`]);
+});
 
 test("a call alone is one request, calls at the same time are one batch, each with its own answer", async () => {
   await using node = await startNode(answerAll);

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { askFailureCode, type HttpAsk } from "../http-ask.ts";
-import { httpEndpoint } from "../http-endpoint.ts";
+import { httpEndpoint } from "#daemon/http-endpoint.ts";
 import { runningTimeout } from "../running-timeout.ts";
 
 /** Why a JSON-RPC endpoint gave no usable answer. */

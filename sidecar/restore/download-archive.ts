@@ -4,6 +4,7 @@ import { mkdir, open, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { replaceFile } from "#daemon/atomic-file.ts";
+import { httpEndpoint } from "#daemon/http-endpoint.ts";
 import type { Logger } from "#daemon/log.ts";
 import { createProgress } from "./progress.ts";
 import { RestoreError } from "./restore-error.ts";
@@ -33,8 +34,9 @@ export async function downloadArchive(
   const timer = setTimeout(() => stalled.abort(new Error(`no byte for ${settings.stallMs} ms`)), settings.stallMs);
   try {
     const signal = AbortSignal.any([dependencies.signal, stalled.signal]);
-    const headers = part.sizeBytes === 0 ? {} : rangeHeaders(part);
-    const response = await dependencies.fetch(url, { headers, signal });
+    const endpoint = httpEndpoint(url);
+    const headers = { ...endpoint.headers, ...(part.sizeBytes === 0 ? {} : rangeHeaders(part)) };
+    const response = await dependencies.fetch(endpoint.url, { headers, signal });
     if (response.status === 416 && part.sizeBytes > 0) return await hashOf(part.sizeBytes, place.archive);
     const fromBytes = startOf(response, part.sizeBytes, url);
     const totalBytes = totalOf(response, fromBytes);
@@ -96,7 +98,7 @@ async function rememberOrigin(place: RestorePlace, url: string, response: Respon
   const etag = response.headers.get("etag") ?? undefined;
   // A weak validator does not vouch for bytes (RFC 9110, section 8.8.1).
   const strong = etag?.startsWith("W/") === true ? undefined : etag;
-  await replaceFile(place.origin, JSON.stringify({ url, etag: strong }), { mode: 0o644 });
+  await replaceFile(place.origin, JSON.stringify({ url, etag: strong }), { mode: 0o600 });
 }
 
 /** Where in the archive the answer begins: where it was asked to, or at the beginning when the server sends all of it. */

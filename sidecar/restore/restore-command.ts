@@ -1,5 +1,5 @@
 import { createLog } from "#daemon/log.ts";
-import { createMask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/mask.ts";
 import { SettingsError } from "#daemon/settings-problem.ts";
 import { readSettings } from "#daemon/settings.ts";
 import type { Environment } from "#daemon/settings-environment.ts";
@@ -13,9 +13,8 @@ import { restoreSettings } from "./settings.ts";
  */
 export async function restoreCommand(
   sources: Readonly<{ env: Environment; settingsFile: string | undefined }>,
-  { signal, error }: Readonly<{ signal: AbortSignal; error: (text: string) => void }>,
+  { signal, error, mask }: Readonly<{ signal: AbortSignal; error: (text: string) => void; mask: Mask }>,
 ): Promise<number> {
-  const mask = createMask();
   try {
     const settings = readSettings(restoreSettings, { env: sources.env, file: sources.settingsFile });
     mask.hide(settings);

@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { readSettings } from "#daemon/settings.ts";
 import type { Environment } from "#daemon/settings-environment.ts";
+import { createMask } from "#daemon/mask.ts";
 import { systemClock, type Clock } from "../clock.ts";
 import { startHealth } from "../health/health.ts";
 import { askHttp } from "../http-ask.ts";
@@ -67,7 +68,7 @@ export async function runUpkeep(
   const health = startHealth(settings, { log, metrics, clock, ask: askHttp, board, charts, eventLoop });
   const dependencies = { log, metrics, clock, ask: askHttp, state, events, board, charts, health };
   const upkeep = startUpkeep(settings, { ...dependencies, finishes: () => undefined });
-  const control = await listenControl(stateDirectory, upkeep.control, { log });
+  const control = await listenControl(stateDirectory, upkeep.control, { log, mask: createMask() });
   const reason = async (type: ConditionType, wanted: string, withinMs = 10_000) => {
     const deadline = performance.now() + withinMs;
     for (;;) {

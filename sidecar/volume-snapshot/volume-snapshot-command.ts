@@ -1,5 +1,5 @@
 import { createLog } from "#daemon/log.ts";
-import { createMask } from "#daemon/mask.ts";
+import type { Mask } from "#daemon/mask.ts";
 import type { Environment } from "#daemon/settings-environment.ts";
 import { SettingsError } from "#daemon/settings-problem.ts";
 import { readSettings } from "#daemon/settings.ts";
@@ -11,9 +11,8 @@ import { takeSnapshot } from "./volume-snapshots.ts";
 /** Takes one snapshot of a node's volume. Returns the exit status: 0 done, 1 refused, with the API server's words. */
 export async function volumeSnapshotCommand(
   sources: Readonly<{ env: Environment; settingsFile: string | undefined }>,
-  { signal, error }: Readonly<{ signal: AbortSignal; error: (text: string) => void }>,
+  { signal, error, mask }: Readonly<{ signal: AbortSignal; error: (text: string) => void; mask: Mask }>,
 ): Promise<number> {
-  const mask = createMask();
   try {
     const settings = readSettings(volumeSnapshotSettings, { env: sources.env, file: sources.settingsFile });
     mask.hide(settings);

@@ -1,3 +1,4 @@
+import { createMask } from "#daemon/mask.ts";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -52,7 +53,7 @@ async function clusterOf(snapshots: Snapshot[], { serves = true } = {}) {
   const run = async (change: Readonly<Record<string, string>> = {}) => {
     const said: string[] = [];
     const { signal } = new AbortController();
-    const output = { signal, error: (text: string) => void said.push(text) };
+    const output = { signal, error: (text: string) => void said.push(text), mask: createMask() };
     const status = await volumeSnapshotCommand({ env: { ...env, ...change }, settingsFile: undefined }, output);
     return { status, said: said.join("") };
   };

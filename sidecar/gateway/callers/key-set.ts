@@ -1,4 +1,5 @@
 import { createLocalJWKSet, createRemoteJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import { httpEndpoint } from "#daemon/http-endpoint.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { SettingNames } from "../setting-names.ts";
 import { watchFile } from "../policy/watched-file.ts";
@@ -43,7 +44,7 @@ type KeySetDependencies = Readonly<{
 export function startKeySet(options: KeySetOptions, dependencies: KeySetDependencies): KeySet | undefined {
   const { jwksUrl, jwksPath } = options;
   const { log, settingNames, changed } = dependencies;
-  if (jwksUrl !== undefined) return keySetAt(new URL(jwksUrl), options, dependencies);
+  if (jwksUrl !== undefined) return keySetAt(jwksUrl, options, dependencies);
   if (jwksPath === undefined) return undefined;
   const state: { keys: JWTVerifyGetKey } = { keys: createLocalJWKSet({ keys: [] }) };
   const take = (keys: JWTVerifyGetKey) => {
@@ -62,11 +63,13 @@ export function startKeySet(options: KeySetOptions, dependencies: KeySetDependen
 }
 
 function keySetAt(
-  url: URL,
+  jwksUrl: string,
   { refetchMs, keysCheckMs, keysKeptMs }: KeySetOptions,
   { log, settingNames, changed }: KeySetDependencies,
 ): KeySet {
-  const remote = createRemoteJWKSet(url, {
+  const { url, headers } = httpEndpoint(jwksUrl);
+  const remote = createRemoteJWKSet(new URL(url), {
+    headers: { ...headers },
     timeoutDuration: fetchTimeoutMs,
     cacheMaxAge: keysKeptMs,
     cooldownDuration: refetchMs,

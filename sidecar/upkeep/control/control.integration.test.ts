@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { createMask } from "#daemon/mask.ts";
 import { commandWords } from "../command-words.ts";
 import { askControl } from "./ask-control.ts";
 import { controlView, resumeAnswer, type ControlView } from "./control-answers.ts";
@@ -11,6 +12,7 @@ import { listenControl } from "./listen-control.ts";
 import type { UpkeepControl } from "./upkeep-control.ts";
 
 const log = pino({ level: "silent" });
+const mask = createMask();
 const node = { name: "node-7", words: "/srv/a/node.conf" };
 const view: ControlView = {
   node,
@@ -39,7 +41,7 @@ test("the socket is its owner's alone, takes the place of a killed sidecar's, an
   await mkdir(join(directory, "control"), { mode: 0o755 });
   await writeFile(socketPlace(directory), "left by a killed one");
   {
-    await using _ = await listenControl(directory, control, { log });
+    await using _ = await listenControl(directory, control, { log, mask });
     const modes = [await stat(socketPlace(directory)), await stat(join(directory, "control"))].map(
       ({ mode }) => mode & 0o777,
     );
@@ -54,7 +56,7 @@ test.skipIf(process.platform !== "linux")(
   async () => {
     const long = join(directory, "a-directory-with-a-name-of-some-length/".repeat(6));
     await mkdir(long, { recursive: true });
-    await using _ = await listenControl(long, control, { log });
+    await using _ = await listenControl(long, control, { log, mask });
     expect(Buffer.byteLength(socketPlace(long))).toBeGreaterThan(200);
     expect(await ask(long)).toEqual({ result: "none", node });
     const target = { kind: "socket", stateDirectories: [join(directory, "none"), long] } as const;
@@ -63,7 +65,7 @@ test.skipIf(process.platform !== "linux")(
 );
 
 test("a socket that a killed sidecar left answers nobody, and says so", async () => {
-  const listening = await listenControl(directory, control, { log });
+  const listening = await listenControl(directory, control, { log, mask });
   await listening[Symbol.asyncDispose]();
   await writeFile(socketPlace(directory), "");
   await expect(ask(directory)).rejects.toThrow(
@@ -77,7 +79,7 @@ test("the socket that a killed sidecar left does not hide the one that runs", as
   for (const place of [killed, running]) await mkdir(place);
   await mkdir(join(killed, "control"));
   await writeFile(socketPlace(killed), "");
-  await using _ = await listenControl(running, control, { log });
+  await using _ = await listenControl(running, control, { log, mask });
   const target = { kind: "socket", stateDirectories: [killed, running] } as const;
   expect(await askControl(target, { path: "", answer: controlView })).toEqual(view);
 });
@@ -91,4 +93,17 @@ test("the command is the one for this deployment, and safe to paste", () => {
   expect(commandWords({}, "/srv/the node's")("resume")).toBe(
     String.raw`npx gatehouse resume --state-directory '/srv/the node'\''s'`,
   );
+});
+
+test("no answer shows credentials of the sidecar's URLs", async () => {
+  const url = "http://operator:a-password-of-the-test@push.example:9091";
+  const masking = createMask();
+  masking.hide(url);
+  const answer = { result: "none", node: { name: "node-7", words: `pushes to ${url}` } } as const;
+  const told = { ...control, resume: () => answer };
+  await using _ = await listenControl(directory, told, { log, mask: masking });
+  expect(await ask(directory)).toEqual({
+    result: "none",
+    node: { name: "node-7", words: "pushes to http://[masked]@push.example:9091" },
+  });
 });

@@ -5,6 +5,7 @@ import { Registry } from "prom-client";
 import { beginListening } from "#daemon/begin-listening.ts";
 import { createApp } from "#daemon/http-app.ts";
 import type { Logger } from "#daemon/log.ts";
+import type { Mask } from "#daemon/mask.ts";
 import { controlRoutes } from "./control-routes.ts";
 import { prepareSocket, socketPath, socketPlace } from "./control-socket.ts";
 import type { UpkeepControl } from "./upkeep-control.ts";
@@ -21,10 +22,10 @@ const requestTimeoutMs = 5_000;
 export async function listenControl(
   stateDirectory: string,
   control: UpkeepControl,
-  { log }: Readonly<{ log: Logger }>,
+  { log, mask }: Readonly<{ log: Logger; mask: Mask }>,
 ): Promise<AsyncDisposable> {
   const place = socketPlace(stateDirectory);
-  const app = createApp({ bodyLimitBytes }, { log, metrics: new Registry() });
+  const app = createApp({ bodyLimitBytes }, { log, metrics: new Registry(), mask });
   controlRoutes(app, () => control);
   const server = createAdaptorServer({
     fetch: (request, env) => app.fetch(request, env as never),

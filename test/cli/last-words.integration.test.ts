@@ -1,0 +1,70 @@
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { runGatehouse } from "../support/run-command.ts";
+
+const key = `0x${"4c".repeat(32)}`;
+const password = "a-password-of-the-test";
+
+/** Makes a process fail as no code of it foresees, with its secrets in the error: a while after it has begun. */
+async function failing(statement: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-last-words-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "fails.mjs");
+  const error = `Object.assign(new Error("no answer from http://user:${password}@rpc.example"), { cause: new Error("sign with ${key.slice(2)}") })`;
+  await writeFile(file, `setTimeout(() => { const error = ${error}; ${statement} }, 2_500);`);
+  return `--import ${file}`;
+}
+
+async function silentServer(): Promise<string> {
+  const server = createServer(() => undefined).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+it.each([
+  ["an error that nobody caught", "throw error;"],
+  ["a promise that nobody looked at", "Promise.reject(error);"],
+])("%s ends a command with its trace, without keys and passwords", async (_name, statement) => {
+  const url = await silentServer();
+  const options = ["--max-amount", "1", "--asset", `0x${"1".repeat(40)}`, "--decimals", "6"];
+  const env = { NODE_OPTIONS: await failing(statement), GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: key };
+  const { status, stdout, stderr } = await runGatehouse(["pay", url, ...options], env);
+  expect(status).toBe(1);
+  expect(stderr).toContain("no answer from http://[masked]@rpc.example");
+  expect(stderr).toContain("sign with [masked]");
+  expect(stdout + stderr).not.toContain(password);
+  expect(stdout + stderr).not.toContain(key.slice(2));
+});
+
+it("gatehouse pay sends the credentials of its URL and shows them nowhere", async () => {
+  const authorizations: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    authorizations.push(request.headers.authorization);
+    response.writeHead(500).end();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const place = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { stdout, stderr } = await runGatehouse(["pay", `http://user:${password}@${place}/data`, "--json"]);
+  expect(authorizations).toEqual([`Basic ${btoa(`user:${password}`)}`]);
+  expect(stdout).toContain(`http://${place}/data`);
+  expect(stdout + stderr).not.toContain(password);
+});
+
+it.each(["http://127.0.0.1:1", "htp://127.0.0.1"])(
+  "gatehouse pay %s shows no credentials when it fails",
+  async (url) => {
+    const { status, stdout, stderr } = await runGatehouse(["pay", url.replace("//", `//user:${password}@`)]);
+    expect(status).not.toBe(0);
+    expect(stdout + stderr).not.toContain(password);
+  },
+);
