@@ -6,7 +6,14 @@ import type { Series } from "../tell/series.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
 import { healthConditions } from "./health-conditions.ts";
 import type { HealthMetrics } from "./health-metrics.ts";
-import { answered, failed, unknownHealth, type NodeHealth, type ReferenceLook } from "./node-health.ts";
+import {
+  answered,
+  failed,
+  unknownHealth,
+  type NodeHealth,
+  type ReferenceLook,
+  type RpcLookFailure,
+} from "./node-health.ts";
 import { details, restingAt, version } from "./node-details.ts";
 import { quantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
 
@@ -19,6 +26,8 @@ export type HealthWatchOptions = Readonly<{
   staleAfterMs: number;
   /** Whether the node's height is compared with references, whose word then comes by `compared`. */
   hasReferences: boolean;
+  /** Whether a refused connection tells that the node's process has ended. */
+  refusalTellsEnd: boolean;
   signal: AbortSignal;
 }>;
 
@@ -87,7 +96,7 @@ export function watchHealth(
     } catch (error) {
       if (signal.aborted) return health;
       if (!(error instanceof RpcFailure)) throw error;
-      return failed(health, { reason: error.code, message: error.message, isPortClosed: error.isPortClosed });
+      return failed(health, failureOf(error, options));
     }
   };
   const look = async (signal: AbortSignal): Promise<NodeHealth> => {
@@ -118,6 +127,10 @@ export function watchHealth(
     looked,
     done,
   };
+}
+
+function failureOf(error: RpcFailure, { refusalTellsEnd }: HealthWatchOptions): RpcLookFailure {
+  return { reason: error.code, message: error.message, isPortClosed: refusalTellsEnd && error.isPortClosed };
 }
 
 /** A question that failed while this process stood still for a good part of its time is asked again: the fault may have been ours. */

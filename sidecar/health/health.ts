@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { HttpAsk } from "../http-ask.ts";
 import type { Charts } from "../tell/charts.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
+import { refusalTellsEnd } from "./closed-port.ts";
 import type { referencesShape, rpcHealthShape } from "./settings.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
 import { createHealthMetrics } from "./health-metrics.ts";
@@ -31,16 +32,25 @@ export type WatchedNode = Readonly<{
   node: Readonly<{ httpUrl: string; webSocketUrl: string; chainId: number }>;
   health: Readonly<{ [Key in keyof typeof rpcHealthShape]: z.output<(typeof rpcHealthShape)[Key]> }>;
   lag: Readonly<{ [Key in keyof typeof referencesShape]: z.output<(typeof referencesShape)[Key]> }>;
+  /** How it is restarted; absent where nobody looks after that. */
+  restart?: Readonly<{ driver: string }>;
 }>;
 
 /** Begins to watch a node's interfaces. */
-export function startHealth({ node, health, lag }: WatchedNode, dependencies: HealthDependencies): Health {
+export function startHealth({ node, health, lag, restart }: WatchedNode, dependencies: HealthDependencies): Health {
   const stopping = new AbortController();
   const { signal } = stopping;
   const { timeoutMs } = health;
   const rpc = createRpcClient({ url: node.httpUrl, timeoutMs }, dependencies);
   const http = watchHealth(
-    { ...health, url: node.httpUrl, chainId: node.chainId, hasReferences: lag.references.length > 0, signal },
+    {
+      ...health,
+      url: node.httpUrl,
+      chainId: node.chainId,
+      hasReferences: lag.references.length > 0,
+      refusalTellsEnd: refusalTellsEnd(node.httpUrl, restart?.driver),
+      signal,
+    },
     { ...dependencies, rpc, metrics: createHealthMetrics(dependencies.metrics), heights: dependencies.charts.heights },
   );
   const webSocket = health.webSocket

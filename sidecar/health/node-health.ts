@@ -2,7 +2,7 @@ import { nextPace, rhythmOf, type BlockPace, type BlockRhythm } from "./block-pa
 import type { RpcFailureReason } from "./rpc-client.ts";
 
 /** Why a look gave no answer. */
-type RpcLookFailure = Readonly<{
+export type RpcLookFailure = Readonly<{
   reason: RpcFailureReason;
   message: string;
   /** Whether the port was seen closed, which a node that runs never does. */

@@ -1,4 +1,4 @@
-import { startOf } from "./drivers/driver.ts";
+import { nodeStart } from "./node-start.ts";
 import { noteSilence } from "./silence.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
@@ -7,17 +7,15 @@ import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
  * has not for `restart.hungAfterMs`. One that replays its log has not answered since its start, and is left to it, however long that
  * takes; so is one whose driver can't tell when it started.
  */
-export async function hung(
-  memory: UpkeepMemory,
-  { settings, board, health, driver, signal }: UpkeepParts,
-): Promise<string | undefined> {
+export async function hung(memory: UpkeepMemory, parts: UpkeepParts): Promise<string | undefined> {
+  const { settings, board, health } = parts;
   const silence = noteSilence(memory, { board, health });
   if (silence === undefined) return undefined;
   const { hungAfterMs } = settings.restart;
   const silentForMs = health.ranMs() - silence.sinceMs;
   const { answeredAtMs } = health.current();
   if (hungAfterMs === 0 || silentForMs < hungAfterMs || answeredAtMs === undefined) return undefined;
-  const startedAt = await startOf(driver, signal);
+  const startedAt = await nodeStart(memory, parts);
   if (typeof startedAt !== "number" || startedAt > answeredAtMs) return undefined;
   return `the node hangs: it runs since ${new Date(startedAt).toISOString()} and has not answered for ${Math.round(silentForMs / 1_000)} s`;
 }

@@ -50,9 +50,19 @@ function nextWords(failed: FailedRestart | undefined, retries: boolean): string 
     : "The node has come back meanwhile, so nothing is tried again.";
 }
 
-/** Whether the node has come back by itself, or by hand: it answers, with more blocks than when it failed. */
-export function isBack({ height: before }: FailedRestart, health: NodeHealth): boolean {
+/**
+ * Whether the node has come back by itself, or by hand: it answers, with more blocks than when it failed. One that gave no answer then and does now
+ * is back without a new block, too, where the chain has none to make.
+ */
+export function isBack({ height: before, isDown }: FailedRestart, health: NodeHealth): boolean {
   const { height, failure } = health;
   if (!hasBeenAsked(health) || failure !== undefined || height === undefined) return false;
-  return before === undefined || height > before;
+  if (before === undefined || height > before) return true;
+  return height === before && isDown === true && isAtRest(height, health);
+}
+
+/** Whether the chain has no block that the node could show: so say the references or, without any, how blocks came before. */
+function isAtRest(height: number, { reference, rhythm, restingAt }: NodeHealth): boolean {
+  if (reference !== undefined) return reference.height !== undefined && reference.height <= height;
+  return rhythm === "irregular" || (rhythm !== "steady" && restingAt === height);
 }

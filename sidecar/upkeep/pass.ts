@@ -40,6 +40,7 @@ class NothingSeen extends Error {
  */
 export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: PassWatch): Promise<PassResult> {
   const { settings, observer, state, place } = parts;
+  memory.started = undefined;
   memory.step = `looking at the state directory ${state.directory}`;
   await tellState(memory, parts);
   const resolution = observer.version();

@@ -1,6 +1,7 @@
-import { startOf, startPrecisionMs, type NodeStart } from "./drivers/driver.ts";
+import { startPrecisionMs } from "./drivers/driver.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
-import { hasBegunSince } from "./node-began.ts";
+import { nodeBegan } from "./node-began.ts";
+import { nodeStart } from "./node-start.ts";
 import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
 import { tiesOf } from "./state/config-ties.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
@@ -25,8 +26,8 @@ export async function hasReadAlready(
   parts: UpkeepParts,
 ): Promise<boolean> {
   if (!reading.ok) return false;
-  const { driver, state, signal, events, place } = parts;
-  const started: NodeStart = await startOf(driver, signal);
+  const { state, events, place } = parts;
+  const started = await nodeStart(memory, parts);
   const meaning = meaningOf(reading.document);
   const { nodeHad } = memory;
   const isEarlier =
@@ -34,7 +35,7 @@ export async function hasReadAlready(
     isAsBeforeDrift(reading, memory, parts) &&
     typeof started === "number" &&
     started + startPrecisionMs < nodeHad.untilMs;
-  const isLater = await hasBegunSince(reading.changedAtMs, memory, parts);
+  const isLater = (await nodeBegan(reading.changedAtMs, memory, parts)) === "after";
   if (started !== "not-running" && !isLater && !isEarlier) return false;
   const why = isEarlier ? "has run since before the drift" : "starts, or has started, with the corrected node.conf";
   state.atomically(() => {

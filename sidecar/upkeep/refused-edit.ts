@@ -46,12 +46,14 @@ export async function refusedEdit(
 /** What the node is known, or taken, to run with; "the same" where that is what stands there. */
 async function contentBefore(
   { contentHash }: UsableReading,
-  { kept, stood }: UpkeepMemory,
+  { kept, stood, startAsked }: UpkeepMemory,
   parts: UpkeepParts,
 ): Promise<Uint8Array | undefined | "the same"> {
   if (kept?.hash === contentHash) return "the same";
   const healthy = await recallHealthy(parts);
   if (healthy !== undefined) return healthy;
+  // What stood there at the first contact was not what the node runs with, so it excuses no fault.
+  if (startAsked?.began === "before") return undefined;
   return (await parts.versions.newest()) ?? (stood?.contentHash === contentHash ? undefined : stood?.bytes);
 }
 

@@ -1,6 +1,6 @@
 import { keepHealthy, recallHealthy } from "./keep-healthy.ts";
 import { contentHashOf, type ConfigReading } from "./observe/config-file.ts";
-import { hasBegunSince } from "./node-began.ts";
+import { nodeBegan } from "./node-began.ts";
 import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
 import type { HealthyProof } from "./state/upkeep-state.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
@@ -13,7 +13,8 @@ const askAgainMs = 30_000;
 /**
  * Remembers what the node runs with, while it runs: the node.conf in force, not one that was changed since, once the node has advanced with it.
  * So there is something to go back to before the sidecar has ever restarted the node. Where nobody can tell whether the node started with what
- * stands there, it is remembered as assumed, and never in the place of one that was seen to work.
+ * stands there, it is remembered as assumed, and never in the place of one that was seen to work; not at all where the node is known to have
+ * begun before it.
  */
 export async function rememberRunning(reading: ConfigReading, memory: UpkeepMemory, parts: UpkeepParts): Promise<void> {
   const { state, observer, board, clock } = parts;
@@ -33,6 +34,7 @@ export async function rememberRunning(reading: ConfigReading, memory: UpkeepMemo
   const proof: HealthyProof = isKnown && advances(reading, memory, parts) ? "advanced" : "assumed";
   memory.kept ??= await keptHealthy(parts);
   const { kept } = memory;
+  if (proof === "assumed" && isUnread(memory)) return;
   const isNew = kept.hash === undefined || (kept.hash !== reading.contentHash && !isWeaker(proof, kept.proof));
   if (!isNew && (kept.hash !== reading.contentHash || kept.proof === proof || isWeaker(proof, kept.proof))) return;
   if (clock.monotonicMs() < (kept.failedUntilMs ?? 0)) return;
@@ -40,6 +42,11 @@ export async function rememberRunning(reading: ConfigReading, memory: UpkeepMemo
   memory.kept = isKept
     ? { hash: reading.contentHash, proof }
     : { ...kept, failedUntilMs: clock.monotonicMs() + askAgainMs };
+}
+
+/** Whether the node is known not to have read what stands there: it began long before that came, so that nobody knows what it runs with. */
+export function isUnread({ startAsked, contentHash }: Pick<UpkeepMemory, "startAsked" | "contentHash">): boolean {
+  return startAsked?.began === "before" && startAsked.contentHash === contentHash;
 }
 
 function isWeaker(proof: HealthyProof, than: HealthyProof | undefined): boolean {
@@ -70,8 +77,11 @@ async function noteStart(
   const asked = memory.startAsked;
   const isSame = asked?.contentHash === contentHash && asked.beganAfterMs === beganAfterMs;
   if (asked !== undefined && isSame && nowMs - asked.atMs < askAgainMs) return;
-  memory.startAsked = { contentHash, beganAfterMs, atMs: nowMs };
-  if (await hasBegunSince(changedAtMs, memory, parts)) state.startedWith.set(meaning);
+  const now = { contentHash, beganAfterMs, atMs: nowMs };
+  memory.startAsked = now;
+  const began = await nodeBegan(changedAtMs, memory, parts);
+  memory.startAsked = { ...now, began };
+  if (began === "after") state.startedWith.set(meaning);
 }
 
 /** Whether the height has risen since this content was first seen in force, or the references have no block after it. */

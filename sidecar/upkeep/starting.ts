@@ -1,4 +1,5 @@
-import { startOf, startPrecisionMs } from "./drivers/driver.ts";
+import { startPrecisionMs } from "./drivers/driver.ts";
+import { nodeStart } from "./node-start.ts";
 import { noteSilence } from "./silence.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
@@ -7,10 +8,8 @@ import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
  * over. A node whose process is gone is not starting. Where the driver can't tell when that was, it counts from the first look without an answer, for a node that was never seen to
  * answer or whose port was closed meanwhile. Undefined when the node answers, does not run, or hangs.
  */
-export async function startingUntil(
-  memory: UpkeepMemory,
-  { settings, board, clock, health, driver, signal }: UpkeepParts,
-): Promise<number | undefined> {
+export async function startingUntil(memory: UpkeepMemory, parts: UpkeepParts): Promise<number | undefined> {
+  const { settings, board, clock, health, driver } = parts;
   const silence = noteSilence(memory, { board, health });
   const runs = settings.lag.restart && ((await driver?.processes?.()) ?? []).length > 0;
   const { answeredAtMs } = health.current();
@@ -20,7 +19,7 @@ export async function startingUntil(
   }
   if (memory.processWasSeen && !runs) return undefined;
   const { answersWithinMs } = settings.restart;
-  const startedAtMs = await startOf(driver, signal);
+  const startedAtMs = await nodeStart(memory, parts);
   if (startedAtMs === "not-running") return undefined;
   const silentSinceMs = clock.wallMs() - (health.ranMs() - silence.sinceMs);
   const untilMs = (startedAtMs === "unknown" ? silentSinceMs : startedAtMs) + answersWithinMs;

@@ -1,17 +1,18 @@
 import { join } from "node:path";
 import type { ConditionReport } from "../tell/condition.ts";
-import { keptHealthy } from "./remember-running.ts";
+import { isUnread, keptHealthy } from "./remember-running.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
 /** Says whether there is a node.conf to go back to when the node does not come back after a restart. */
 export async function tellRollBack(memory: UpkeepMemory, parts: UpkeepParts): Promise<void> {
   if (parts.state.store.failure() !== undefined) return;
   memory.kept ??= await keptHealthy(parts);
-  parts.board.set(rollBackReady(memory.kept, parts));
+  parts.board.set(rollBackReady(memory.kept, memory, parts));
 }
 
 function rollBackReady(
   { hash, proof, failedUntilMs }: NonNullable<UpkeepMemory["kept"]>,
+  memory: UpkeepMemory,
   { settings, state, driver, board }: UpkeepParts,
 ): ConditionReport {
   const type = "RollBackReady";
@@ -36,7 +37,9 @@ function rollBackReady(
     const message = "Nothing is kept to go back to yet: the node has not answered since the sidecar knows it.";
     return { type, status: "Unknown", reason: "NotYet", message };
   }
-  const message =
-    "No node.conf is known with which this node runs, so a restart that fails can't be rolled back. Restart the node by hand with one that works: it is kept as soon as the node answers.";
+  const why = isUnread(memory)
+    ? "node.conf was changed long after the node had started and read it, and nobody knows what stood there then"
+    : "No node.conf is known with which this node runs";
+  const message = `${why}: a restart that fails can't be rolled back. Restart the node by hand with one that works: it is kept as soon as the node answers.`;
   return { type, status: "False", reason: "NothingKept", message };
 }

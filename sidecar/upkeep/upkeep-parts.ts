@@ -11,7 +11,7 @@ import type { EventLog } from "../tell/event-log.ts";
 import type { ConfigVersions } from "./apply/config-versions.ts";
 import type { CorrectionRate } from "./apply/correction-rate.ts";
 import type { MaintenanceWindow } from "./apply/maintenance-window.ts";
-import type { NodeDriver } from "./drivers/driver.ts";
+import type { NodeBegan, NodeDriver, NodeStart } from "./drivers/driver.ts";
 import type { ConfigDocument } from "./observe/config-document.ts";
 import type { ConfigProblemReason } from "./observe/config-problem.ts";
 import type { NodeCli } from "./observe/node-cli.ts";
@@ -63,6 +63,15 @@ export type UpkeepParts = Readonly<{
   finishes: ServiceContext["finishes"];
 }>;
 
+/** What was told when it was asked whether the node began with a content. */
+type StartAsked = Readonly<{
+  contentHash: string;
+  beganAfterMs: number | undefined;
+  atMs: number;
+  /** Absent until it is told. */
+  began?: NodeBegan;
+}>;
+
 /** What one pass leaves for the next; lost when the sidecar ends, which only costs time. */
 export type UpkeepMemory = {
   /** The version that the last pass saw, as it was told. */
@@ -97,7 +106,9 @@ export type UpkeepMemory = {
   /** The content in force, and the height at which it was first seen so. */
   advancing: Readonly<{ contentHash: string; height: number | undefined }> | undefined;
   /** When it was last asked (monotonic) since when the node runs, for a content and a start that was seen. */
-  startAsked: Readonly<{ contentHash: string; beganAfterMs: number | undefined; atMs: number }> | undefined;
+  startAsked: StartAsked | undefined;
+  /** When the node started, as its driver told in this pass. */
+  started: Promise<NodeStart> | undefined;
   /** What `restart.checkCommand` said of a content. */
   checked: Readonly<{ contentHash: string; refusal: string | undefined }> | undefined;
   /** PruneInfo on which auto-pruning was last switched on, so that each is acted on once. */

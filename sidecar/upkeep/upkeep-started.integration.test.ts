@@ -132,6 +132,22 @@ test.each<[string, (from: string, to: string) => Promise<void>]>([
   },
 );
 
+test("what was edited long after the node's start is no copy to go back to, and excuses no fault, although the sidecar never saw another", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  const answersWithinMs = 500;
+  await new Promise((resolve) => setTimeout(resolve, 3 * answersWithinMs));
+  await node.save(driftedConfig.replace('"18100"', '"18100x"'));
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: String(answersWithinMs),
+  });
+  const { message } = await upkeep.reason("RollBackReady", "NothingKept");
+  expect(message).toMatch(/^node\.conf was changed long after the node had started and read it/);
+  expect((await upkeep.reason("RestartSettled", "EditRefused")).message).toMatch(/the node would not start with it/);
+  expect(await node.config()).toContain("storage_enable_cetina");
+  expect(await node.starts()).toBe(1);
+});
+
 test("without a driver, a change by hand counts as read once the node was restarted by hand", async () => {
   await using node = await createFakeNode();
   await node.start();

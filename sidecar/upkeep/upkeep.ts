@@ -187,6 +187,7 @@ function emptyMemory(): UpkeepMemory {
     stood: undefined,
     advancing: undefined,
     startAsked: undefined,
+    started: undefined,
     checked: undefined,
     prunedOn: undefined,
     unwellSinceMs: undefined,

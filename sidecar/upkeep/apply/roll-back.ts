@@ -19,9 +19,9 @@ export async function rollBack(
   dependencies: RestartIncidentDependencies,
 ): Promise<void> {
   const { state, budget, events, clock, log, look, command } = dependencies;
-  const { height } = await look(incident.signal);
+  const { height, failure: noAnswer } = await look(incident.signal);
   if (incident.signal.aborted) return;
-  const failed = { reason: incident.firstReason, height };
+  const failed = { reason: incident.firstReason, height, isDown: noAnswer !== undefined };
   const hold = (message: string, left: typeof failed | undefined = failed) =>
     state.hold.set({ desired: incident.desired, message, sinceMs: clock.wallMs(), failed: left });
   log.error({ failure }, "the node did not come back after a restart");

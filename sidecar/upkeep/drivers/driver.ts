@@ -42,6 +42,9 @@ export const startPrecisionMs = 1_000;
 /** When the node's process started. */
 export type NodeStart = number | "not-running" | "unknown";
 
+/** Whether a node began after node.conf had its content, and so has read it, or before, and so has not; or nobody can tell. */
+export type NodeBegan = "after" | "before" | "unknown";
+
 /** What `startedAt` says, or `unknown` where the driver has no such thing or does not reach the node. */
 export async function startOf(driver: NodeDriver | undefined, signal: AbortSignal): Promise<NodeStart> {
   try {

@@ -18,8 +18,11 @@ type Hold = Readonly<{
   failed?: FailedRestart | undefined;
 }>;
 
-/** A restart that failed, and the height that the node had answered last, so that one that was mended by hand is told. */
-export type FailedRestart = Readonly<{ reason: string; height?: number | undefined }>;
+/**
+ * A restart that failed, the height that the node had answered last, and whether it gave no answer any more, so that one that was mended by hand is
+ * told.
+ */
+export type FailedRestart = Readonly<{ reason: string; height?: number | undefined; isDown?: boolean }>;
 
 /** A restart that was begun and whose end is not yet known. */
 export type RestartInFlight = Readonly<{
