@@ -21,12 +21,12 @@ export type BatchWay = Pick<BatchLimits, "ahead"> & Readonly<{ toNode: NodeBatch
  */
 export function batchWay(
   { settings: { limits, overload }, tiers, catalogue }: Policy,
-  { tierName }: Caller,
+  { key, tierName }: Caller,
   { gate, nodeBatches }: Readonly<{ gate: LoadGate; nodeBatches: NodeBatches }>,
 ): BatchWay {
   const parallel = Math.min(limits.batchParallel, (tiers.get(tierName) ?? goneTier).concurrency);
-  const toNode = nodeBatches.open();
-  const together = nodeBatches.items() * Math.min(nodeBatchesAtOnce, parallel);
+  const toNode = nodeBatches.open(key);
+  const together = nodeBatches.items(key) * Math.min(nodeBatchesAtOnce, parallel);
   return {
     toNode,
     batch: { sender: toNode, gate: makeBatchGate(gate, parallel) },

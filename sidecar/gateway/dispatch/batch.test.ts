@@ -17,7 +17,7 @@ test("a batch whose client goes while its calls are started sends those that ano
     },
   };
   const log = createLog({ service: "test", level: "silent" });
-  const toNode = makeNodeBatches({ items: 100, responseBytes: 1_000 }, { pool, log, now: () => 0 }).open();
+  const toNode = makeNodeBatches({ items: 100, responseBytes: 1_000 }, { pool, log, now: () => 0 }).open("a");
   const params = `["${"x".repeat(turnBytes)}"]`;
   const calls = Array.from({ length: 10 }, (_, id) => ({ id: String(id), method: "a", params }));
   let clock = 0;

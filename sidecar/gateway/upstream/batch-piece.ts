@@ -138,7 +138,7 @@ export class BatchPiece implements NodeSink {
       this.#refuse("it answers a batch with something other than an answer to each call");
       return;
     }
-    // What one caller may hold says nothing of the node, whose batches are everybody's.
+    // What may be held now says nothing of what will come.
     if (why === "tooLong") this.#dependencies.cutAfter(answers?.filter((answer) => answer !== undefined).length ?? 0);
     let isLacking = false;
     for (const [place, entry] of this.#taken().entries()) {

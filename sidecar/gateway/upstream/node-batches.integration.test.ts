@@ -31,8 +31,8 @@ describe("a client's batch at the node", () => {
     node.answer(({ params }) => params[0]);
     gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, ...settings });
   };
-  const ask = async (calls: readonly string[]) =>
-    JSON.parse((await post(gateway.url, `[${calls.join(",")}]`)).text) as Answer[];
+  const ask = async (calls: readonly string[], headers: Record<string, string> = {}) =>
+    JSON.parse((await post(gateway.url, `[${calls.join(",")}]`, headers)).text) as Answer[];
   beforeEach(() => start());
   afterEach(async () => {
     await gateway[Symbol.asyncDispose]();
@@ -166,6 +166,29 @@ describe("a client's batch at the node", () => {
     expect(await ask(balances(10, 11))).toEqual(resultsOf(10, 11));
     // Three answers of that length may be held.
     expect(Math.max(...node.batches.slice(before))).toBeGreaterThan(3);
+  });
+
+  const spoiling: Readonly<Record<string, () => void>> = {
+    "a long answer": () => node.answer(() => "x".repeat(300_000)),
+    "a slow call": () => node.answer(() => byHand),
+    "a call that the node can't read": () =>
+      node.answerBatches(() => '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'),
+  };
+  it.each(Object.keys(spoiling))("is no smaller for others because one caller asks for %s", async (name) => {
+    await restart({
+      upstream: { batchResponseBytes: 1_000_000 },
+      methods: { eth_getBalance: { timeoutMs: 500 } },
+      callers: { trustedProxies: ["127.0.0.1"] },
+    });
+    spoiling[name]?.();
+    await ask(balances(10), { "X-Forwarded-For": "10.0.0.1" });
+    node.answer(({ params }) => params[0]);
+    node.answerBatches(undefined);
+    const before = node.batches.length;
+    expect(await ask(balances(20, 21), { "X-Forwarded-For": "10.0.0.2" })).toEqual(resultsOf(20, 21));
+    expect(node.batches.slice(before)).toEqual([20]);
+    expect(await ask(balances(20, 41), { "X-Forwarded-For": "10.0.0.1" })).toEqual(resultsOf(20, 41));
+    expect(Math.max(0, ...node.batches.slice(before + 1))).toBeLessThanOrEqual(3);
   });
 
   it("fails call by call when the node is silent, and is asked alone for a while then", async () => {

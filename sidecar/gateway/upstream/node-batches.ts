@@ -1,9 +1,12 @@
 import type { Logger } from "#daemon/log.ts";
+import { LatestEntries } from "../limits/latest-entries.ts";
 import { BatchPiece, type BatchPieceOptions } from "./batch-piece.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 
-/** How long batches stay small, or calls alone, after the node did not serve one. */
+/** How long a caller's batches stay small, or its calls alone, after the node did not serve one. */
 const smallForMs = 60_000;
+/** Callers of whom that is remembered; one that is forgotten tries a whole batch again. */
+const rememberedCallers = 1_000;
 
 /**
  * What is left of one client's batch on its way to the node. From `gather` to `release` it waits for more, but for pieces that are full; at other
@@ -13,31 +16,44 @@ export type NodeBatch = NodeSender & Readonly<{ gather: () => void; release: () 
 
 /** Makes of what is left of clients' batches batches to the node. */
 export type NodeBatches = Readonly<{
-  /** Calls that go to the node together now; 1 while the node is known to take no batches. */
-  items: () => number;
+  /** Calls of a caller that go to the node together now; 1 while the node is known not to serve its batches. */
+  items: (caller: string) => number;
   /** Begins a client's batch, which goes in pieces. */
-  open: () => NodeBatch;
+  open: (caller: string) => NodeBatch;
 }>;
 
-/** Makes the batches of one node; it remembers for a minute how much of a batch the node did serve. */
+/**
+ * Makes the batches of one node. It remembers for a minute how much of a caller's batch the node did serve, by caller: what one asks for, a
+ * long answer, a slow call or something that the node can't read, makes nobody else's batches small. A node that takes no batches is asked
+ * in vain once a minute by each caller who sends them.
+ */
 export function makeNodeBatches(
   options: BatchPieceOptions,
   { pool, log, now }: Readonly<{ pool: NodeSender; log: Logger; now: () => number }>,
 ): NodeBatches {
-  const served = { items: options.items, until: Number.NEGATIVE_INFINITY };
-  const items = () => (now() < served.until ? served.items : options.items);
-  const limit = (most: number) => {
-    served.items = Math.max(1, Math.min(items(), most));
-    served.until = now() + smallForMs;
+  const served = new LatestEntries<Readonly<{ items: number; until: number }>>(rememberedCallers);
+  let toldUntil = Number.NEGATIVE_INFINITY;
+  const items = (caller: string) => {
+    const known = served.get(caller);
+    return known !== undefined && now() < known.until ? known.items : options.items;
   };
-  const refused = (why: string) => {
-    const isKnown = items() === 1;
-    limit(1);
-    if (!isKnown) log.warn({ why }, "the node did not serve a batch: calls in batches go to it alone for a minute");
+  const limit = (caller: string, most: number) => {
+    served.set(caller, { items: Math.max(1, Math.min(items(caller), most)), until: now() + smallForMs });
+  };
+  const refused = (caller: string, why: string) => {
+    limit(caller, 1);
+    if (now() < toldUntil) return;
+    toldUntil = now() + smallForMs;
+    log.warn({ why }, "the node did not serve a batch: the calls of its caller's batches go to it alone for a minute");
   };
   return {
     items,
-    open: () => {
+    open: (caller) => {
+      const ofCaller = {
+        pool,
+        refused: (why: string) => refused(caller, why),
+        cutAfter: (most: number) => limit(caller, most),
+      };
       let piece: BatchPiece | undefined;
       let isGathering = false;
       const send = () => {
@@ -47,10 +63,10 @@ export function makeNodeBatches(
       };
       return {
         send: (call: NodeCall): NodeFlow => {
-          if (!call.repeatable || items() === 1) return pool.send(call);
+          if (!call.repeatable || items(caller) === 1) return pool.send(call);
           if (piece?.hasRoomFor(call) === false) send();
           if (piece === undefined) {
-            piece = new BatchPiece({ ...options, items: items() }, { pool, refused, cutAfter: limit });
+            piece = new BatchPiece({ ...options, items: items(caller) }, ofCaller);
             if (!isGathering) queueMicrotask(send);
           }
           return piece.add(call);
