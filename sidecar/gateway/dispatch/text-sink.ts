@@ -17,7 +17,10 @@ export type TextTaker<Asked> = Readonly<{
   take: (answer: TextAnswer | NoText, asked: Asked) => void;
 }>;
 
-/** A sink that collects an answer and hands it to its taker once, whole. A batch has one for each call: it is one small object. */
+/** Longest answer that is handed on whatever else is held: an error in its place would not be much shorter. */
+const smallBytes = 1_024;
+
+/** A sink that collects an answer and hands it to its taker once, whole, unless so much may not be held. A batch has one for each call: it is one small object. */
 export class TextSink<Asked> implements AnswerSink {
   readonly #taker: TextTaker<Asked>;
   readonly #asked: Asked;
@@ -65,8 +68,8 @@ export class TextSink<Asked> implements AnswerSink {
     if (collected === undefined) return;
     const text = collected.parts.map((part) => part.toString("latin1")).join("");
     this.#letGo(collected);
-    if (collected.refusal === undefined) this.#whole(text, collected.source, undefined);
-    else this.#taker.take(collected.refusal, this.#asked);
+    const answer = { text, source: collected.source, retryAfterSeconds: undefined };
+    this.#taker.take(collected.refusal ?? answer, this.#asked);
   }
 
   broken(): void {
@@ -75,8 +78,16 @@ export class TextSink<Asked> implements AnswerSink {
   }
 
   #whole(text: string, source: AnswerSource, retryAfterSeconds: number | undefined): void {
-    const isTooLong = text.length > this.#taker.limitBytes;
-    this.#taker.take(isTooLong ? "tooLong" : { text, source, retryAfterSeconds }, this.#asked);
+    const refusal = text.length > this.#taker.limitBytes ? "tooLong" : this.#refusalOf(text.length);
+    this.#taker.take(refusal ?? { text, source, retryAfterSeconds }, this.#asked);
+  }
+
+  #refusalOf(bytes: number): "tooMuchHeld" | undefined {
+    if (bytes <= smallBytes) return undefined;
+    const { memory } = this.#taker;
+    if (!memory.take(bytes)) return "tooMuchHeld";
+    memory.give(bytes);
+    return undefined;
   }
 
   #letGo(collected: CollectedText): void {

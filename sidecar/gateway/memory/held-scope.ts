@@ -1,5 +1,12 @@
 import type { HeldBytes } from "./connection-memory.ts";
 
+/** Holds so many bytes until something is known. */
+export async function heldUntil<Known>(memory: HeldBytes, bytes: number, known: Promise<Known>): Promise<Known> {
+  using held = new HeldScope(memory);
+  held.hold(bytes);
+  return await known;
+}
+
 /** What is held for one answer. Whatever is left of it when the answer is over is given back at once. */
 export class HeldScope implements HeldBytes, Disposable {
   readonly #memory: HeldBytes;

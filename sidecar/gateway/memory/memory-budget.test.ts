@@ -3,8 +3,8 @@ import { ConnectionMemory } from "./connection-memory.ts";
 import { memoryBounds } from "./memory-bounds.ts";
 import { MemoryBudget } from "./memory-budget.ts";
 
-/** A budget of 100 bytes, 60 by address and 40 by connection, beside a cache of so many. */
-function startBudget(cachedBytes = 0) {
+/** A budget of 100 bytes, or as often `scale`, 60 by address and 40 by connection, beside a cache of so many. */
+function startBudget(cachedBytes = 0, scale = 1) {
   const state = { cachedBytes };
   const cache = {
     bytes: () => state.cachedBytes,
@@ -12,7 +12,8 @@ function startBudget(cachedBytes = 0) {
       state.cachedBytes = Math.max(0, state.cachedBytes - bytes);
     },
   };
-  const budget = new MemoryBudget({ totalBytes: 100, addressBytes: 60, connectionBytes: 40 }, { cache });
+  const options = { totalBytes: 100 * scale, addressBytes: 60 * scale, connectionBytes: 40 * scale };
+  const budget = new MemoryBudget(options, { cache });
   const cut: string[] = [];
   const open = (address: string, name = address) =>
     new ConnectionMemory(budget, { address: () => address, cut: () => cut.push(name) });
@@ -61,6 +62,16 @@ describe("memory held for clients", () => {
     expect([cachedBytes(), cut]).toEqual([0, []]);
     expect(c.take(10)).toBe(true);
     expect([budget.bytes, cut]).toEqual([94, ["a3"]]);
+  });
+
+  it("has a margin for addresses that hold little while the others' answers are being collected", () => {
+    const { budget, cut, open } = startBudget(0, 64);
+    for (const address of ["a", "b", "c", "d"]) expect(open(address).take(25 * 64)).toBe(true);
+    const little = open("e");
+    expect([little.take(101), little.take(60), little.take(41)]).toEqual([false, true, false]);
+    const others = Array.from({ length: 20 }, (_, at) => open(`f${at}`).take(100));
+    expect(others.filter((isTaken) => isTaken)).toHaveLength(7);
+    expect([budget.bytes, cut]).toEqual([100 * 64 + 760, []]);
   });
 
   it("counts for the address that is known when it begins to be held, and for nobody once the connection is gone", () => {

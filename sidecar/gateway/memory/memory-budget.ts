@@ -14,6 +14,10 @@ export type MemoryHolder = Readonly<{
   cut: () => void;
 }>;
 
+/** What an address may hold, as a part of all, to be let in where all is full, and how much more than all is held for the sake of such. */
+const littleShare = 1 / 64;
+const marginShare = 1 / 8;
+
 /** What the connections of one address hold together. */
 type Share = { bytes: number; readonly holders: Set<MemoryHolder> };
 
@@ -50,14 +54,18 @@ export class MemoryBudget {
     return own + bytes <= this.options.addressBytes && this.#hasRoomInAll(bytes);
   }
 
-  /** Cuts off the slowest until so many bytes are free; false when nobody is left whose end would free them. */
+  /**
+   * Cuts off the slowest until so many bytes are free. Where nobody is left whose end would free them, an address that holds little has
+   * them from a margin: callers whose answers are being collected wait for the node and not for themselves, and what they hold must not
+   * refuse another's short message.
+   */
   makeRoom(address: string, bytes: number, asking: MemoryHolder): boolean {
     while (!this.hasRoom(address, bytes)) {
       const own = this.#shares.get(address)?.bytes ?? 0;
       // Room of the address itself is not made: its own requests are refused.
       if (own + bytes > this.options.addressBytes) return false;
       const slowest = this.#slowest(asking);
-      if (slowest === undefined) return false;
+      if (slowest === undefined) return this.#hasMargin(own + bytes, bytes);
       slowest.cut();
     }
     return true;
@@ -72,6 +80,11 @@ export class MemoryBudget {
     if (holder.bytes > 0) share.holders.add(holder);
     else share.holders.delete(holder);
     if (share.bytes === 0) this.#shares.delete(address);
+  }
+
+  #hasMargin(ownBytes: number, bytes: number): boolean {
+    const { totalBytes } = this.options;
+    return ownBytes <= totalBytes * littleShare && this.#bytes + bytes <= totalBytes * (1 + marginShare);
   }
 
   #hasRoomInAll(bytes: number): boolean {
