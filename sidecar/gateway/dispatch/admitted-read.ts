@@ -40,10 +40,6 @@ export function readOne(work: Work, method: Method, params: string, key: string)
   }
   const caller = context.caller.key;
   const reader = new AdmittedRead(work, method, gate);
-  if (params.length > smallParamsBytes && !reader.take(params.length)) {
-    reader.leave();
-    return limited(work, rpcErrors.tooMuchHeld.message, 1, "memory");
-  }
   const read = {
     method,
     caller,
@@ -63,9 +59,6 @@ export function readOne(work: Work, method: Method, params: string, key: string)
 export function goesTogether({ repeatable, costUnits }: Method, { heavyCostUnits }: Overload): boolean {
   return repeatable && costUnits < heavyCostUnits;
 }
-
-/** Longest parameters that do not count as held while their call is under way. */
-const smallParamsBytes = 4_096;
 
 /** A caller's part in a read that was let to the node, and what is held for it meanwhile. */
 class AdmittedRead implements Reader, HeldBytes {

@@ -1,17 +1,19 @@
 import type { Caller } from "../callers/caller.ts";
-import type { Message } from "../envelope/call.ts";
+import { isBad, type Message } from "../envelope/call.ts";
 import { makeMessageReader } from "../envelope/known-messages.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
-import { tracedFlow, tracedSink, type Tracing } from "../observe/tracing.ts";
+import type { Tracing } from "../observe/tracing.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
+import { HeldScope } from "../memory/held-scope.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { NodeBatches } from "../upstream/node-batches.ts";
 import { discardedAnswer, finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
 import { runBatch } from "./batch.ts";
 import { batchWay } from "./batch-way.ts";
 import type { CallHandler } from "./call-handler.ts";
+import { EndingFlow, EndingSink } from "./ending-sink.ts";
 import { inTurn } from "./in-turn.ts";
-import { largeBytes, readInTurns, type MessageCharge } from "./large-message.ts";
+import { largeBytes, readInTurns, smallBytes, type MessageCharge } from "./large-message.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
@@ -68,40 +70,38 @@ export function makeMessageHandler(dependencies: MessageDependencies): MessageHa
         {
           handle: (call, itemSink) =>
             handle(call, trace === undefined ? context : { ...context, trace: trace.call() }, itemSink),
-          sink: trace === undefined ? sink : tracedSink(sink, trace),
+          sink: trace === undefined ? sink : new EndingSink(sink, trace.end),
           memory,
           turns: makeTurns(turns, caller.key),
           toNode: way.toNode,
         },
       );
-      return trace === undefined ? flow : tracedFlow(flow, trace);
+      return trace === undefined ? flow : new EndingFlow(flow, trace.end);
     }
     const context = { ...common, trace: tracing?.call(origin) };
     const { call } = message;
     if (call.id !== undefined) return handle(call, context, sink);
-    handle(call, context, discardedAnswer);
+    // Its message is answered, with nothing, before it is over.
+    const own = new HeldScope(memory);
+    const paramsBytes = isBad(call) ? 0 : (call.params?.length ?? 0);
+    if (paramsBytes > smallBytes) own.hold(paramsBytes);
+    handle(call, context, new EndingSink(discardedAnswer, () => own[Symbol.dispose]()));
     sink.text("", "gateway");
     return finishedFlow;
   };
   return (body, origin, sink) => {
     const { limits } = policy().settings;
     const startedAt = turns.now();
-    if (body.length <= largeBytes) {
-      const read = () => answer(readMessage(body, limits), origin, { came: { startedAt, hasPaidBytes: false }, sink });
-      return body.length > shortBytes && turns.isOver() ? inTurn(turns, origin.caller.key, read) : read();
-    }
-    const came = { startedAt, hasPaidBytes: true };
-    return charge(body, { context: { ...origin, ...came }, sink }, () =>
-      readInTurns(body, limits, {
-        turns,
-        caller: origin.caller.key,
-        proceed: (message) => answer(message, origin, { came, sink }),
-      }),
-    );
+    const came = { startedAt, hasPaidBytes: body.length > largeBytes };
+    const readAtOnce = (to: AnswerSink) => answer(readMessage(body, limits), origin, { came, sink: to });
+    if (body.length <= smallBytes) return readAtOnce(sink);
+    const { key } = origin.caller;
+    return charge(body, { context: { ...origin, ...came }, sink }, (held) => {
+      if (!came.hasPaidBytes) return turns.isOver() ? inTurn(turns, key, () => readAtOnce(held)) : readAtOnce(held);
+      const proceed = (message: Message) => answer(message, origin, { came, sink: held });
+      return readInTurns(body, limits, { turns, caller: key, proceed });
+    });
   };
 }
-
-/** Longest message that is read at once, however much else there is to do. */
-const shortBytes = 4_096;
 
 type Came = Readonly<{ startedAt: number; hasPaidBytes: boolean }>;

@@ -5,6 +5,7 @@ import { takeReads, type SocketReads } from "#daemon/socket-reads.ts";
 import type { CallerIdentity } from "../callers/caller.ts";
 import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
 import { ConnectionMemory } from "../memory/connection-memory.ts";
+import { heldUntil } from "../memory/held-scope.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import { TurnWait } from "../wire/turn-wait.ts";
 import { ReaderPace } from "../wire/reader-pace.ts";
@@ -97,7 +98,6 @@ export class FastConnection implements ConnectionServer {
     else if (over === "request") this.#leave(requestTimeout);
   }
 
-  /** What the head of an answer tells now. */
   get #context(): FastAnswerContext {
     return { extraHeaders: this.#extraHeaders, isLast: this.#dependencies.isDraining() };
   }
@@ -159,8 +159,8 @@ export class FastConnection implements ConnectionServer {
 
   #call(request: FastRequest): void {
     const identity = this.#dependencies.identify(request.facts);
-    if (identity instanceof Promise) void identity.then((known) => this.#answerLate(known, request));
-    else this.#answer(identity, request);
+    if (!(identity instanceof Promise)) this.#answer(identity, request);
+    else void heldUntil(this.#memory, request.body.length, identity).then((known) => this.#answerLate(known, request));
   }
 
   /** An answer that is there at once must not begin the next request before this one's flow is noted. */

@@ -14,6 +14,11 @@ export class HeldRequests extends ReceivedBytes {
     this.#memory = memory;
   }
 
+  override drop(count: number): void {
+    super.drop(count);
+    if (this.#counted > 0) this.count();
+  }
+
   /** Counts what waits now. False when so much may not be held. */
   count(): boolean {
     if (this.length <= smallBytes && this.#counted === 0) return true;

@@ -4,6 +4,7 @@ import type { Identify } from "../callers/identify.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { ConnectionMemory } from "../memory/connection-memory.ts";
+import { heldUntil } from "../memory/held-scope.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { isWasteful, wastefulChunks } from "./chunk-economy.ts";
@@ -86,10 +87,7 @@ function receive(
   if (Number(request.headers["content-length"] ?? 0) > bodyBytes) return refuseBody(request, response, tooLarge);
   const memory = dependencies.connections.memoryOf(request);
   const received = new HeldRequests(memory);
-  const letGo = () => {
-    received.drop(received.length);
-    received.count();
-  };
+  const letGo = () => received.drop(received.length);
   let parts = 0;
   request.on("data", (part: Buffer) => {
     if (response.headersSent) return;
@@ -112,10 +110,14 @@ function receive(
   request.on("end", () => {
     if (response.headersSent) return;
     const body = received.bytes;
+    // From here on it counts for as long as it is of use, which may be longer than the request is there.
+    letGo();
     const identity = dependencies.identify(factsOf(request));
     const given = { body, memory, dependencies };
     if (identity instanceof Promise) {
-      void identity.then((known) => answer(request, response, cors, { ...given, identity: known }));
+      void heldUntil(memory, body.length, identity).then((known) =>
+        answer(request, response, cors, { ...given, identity: known }),
+      );
     } else answer(request, response, cors, { ...given, identity });
   });
   return undefined;

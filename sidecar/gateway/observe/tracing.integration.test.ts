@@ -111,12 +111,22 @@ describe("traces", () => {
     expect(new Set(collector.authorizations)).toEqual(new Set(["Bearer collector-key"]));
   });
 
-  it("hold a batch together", async () => {
+  it.each([
+    ["HTTP", async (url: string, body: string) => (await post(url, body)).text],
+    [
+      "WebSocket",
+      async (url: string, body: string) => {
+        await using socket = await connectTestClient(url);
+        return await socket.ask(body);
+      },
+    ],
+  ])("hold a batch together that came over %s", async (_, send) => {
     await using collector = await startCollector();
     const tracing = { otlpUrl: collector.url, sampleRatio: 1 };
     const gateway = await startTestGateway(node, { tracing });
     const one = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
-    await post(gateway.url, `[${one},${one},7]`);
+    const answer = await send(gateway.url, `[${one},${one},7]`);
+    expect((JSON.parse(answer) as unknown[]).length).toBe(3);
     await gateway[Symbol.asyncDispose]();
     const batch = collector.spans().find(({ name }) => name === "batch");
     const inside = collector.spans().filter(({ parentSpanId }) => parentSpanId === batch?.spanId);

@@ -1,5 +1,4 @@
 import type { Secret } from "#daemon/secret.ts";
-import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { EndedCall } from "./meter.ts";
 import type { TraceContext } from "./trace-context.ts";
@@ -39,32 +38,3 @@ export type TracingOptions = Readonly<{
 
 /** Tracing at work, or off. Disposing of it sends the spans that wait. */
 export type RunningTracing = AsyncDisposable & Readonly<{ tracing: Tracing | undefined }>;
-
-/** A sink that ends a batch's trace with the batch. */
-export function tracedSink(sink: AnswerSink, trace: BatchTrace): AnswerSink {
-  const endingWith =
-    <Given extends readonly unknown[]>(tell: (...given: Given) => void) =>
-    (...given: Given) => {
-      tell(...given);
-      trace.end();
-    };
-  return {
-    ...sink,
-    text: endingWith(sink.text),
-    bytes: endingWith(sink.bytes),
-    refused: endingWith(sink.refused),
-    end: endingWith(sink.end),
-    broken: endingWith(sink.broken),
-  };
-}
-
-/** A flow whose cancelling ends a batch's trace. */
-export function tracedFlow(flow: AnswerFlow, trace: BatchTrace): AnswerFlow {
-  return {
-    resume: () => flow.resume(),
-    cancel: () => {
-      flow.cancel();
-      trace.end();
-    },
-  };
-}

@@ -23,8 +23,6 @@ export type ClientCallsDependencies = Readonly<{
 /** A client's messages that are being answered. Disposing of it gives them up. */
 export type ClientCalls = Disposable & Readonly<{ take: (message: Buffer) => void; underWay: () => number }>;
 
-/** Longest message that does not count as held while it is answered. */
-const smallBytes = 4_096;
 /** Most bytes of an error in the place of a batch's entry, beside its id. */
 const refusalBytes = 128;
 
@@ -56,10 +54,6 @@ export function makeClientCalls(
         if (flow !== undefined) flows.delete(flow);
         reply(typeof answer === "string" ? failedAnswer(message, answer, limits) : answer.text, afterReply);
       });
-      if (message.length > smallBytes && !held.take(message.length)) {
-        reply(failedAnswer(message, "tooMuchHeld", limits), afterReply);
-        return;
-      }
       const own = subscriptions.forMessage((run) => afterReply.push(run));
       flow = handle(message, { caller, memory: held, traceContext, subscriptions: own }, sink);
       if (!isDone) flows.add(flow);
