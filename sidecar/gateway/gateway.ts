@@ -92,7 +92,7 @@ export async function startGateway(
   };
   const nodeBatches = makeNodeBatches(
     { items: settings.upstream.batchItems, responseBytes: settings.upstream.batchResponseBytes },
-    { pool: upstream.pool, log, now },
+    { pool: upstream.pool, log, now, turns },
   );
   const handle = makeCallHandler(calls);
   const charge = makeMessageCharge(calls);

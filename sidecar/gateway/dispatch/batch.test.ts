@@ -17,10 +17,12 @@ test("a batch whose client goes while its calls are started sends those that ano
     },
   };
   const log = createLog({ service: "test", level: "silent" });
-  const toNode = makeNodeBatches({ items: 100, responseBytes: 1_000 }, { pool, log, now: () => 0 }).open("a");
+  let clock = 0;
+  // Each look at the clock finds a turn over; the later ones never come.
+  const turns = new SharedTurns({ now: () => (clock += 1_000), later: () => undefined });
+  const toNode = makeNodeBatches({ items: 100, responseBytes: 1_000 }, { pool, log, now: () => 0, turns }).open("a");
   const params = `["${"x".repeat(turnBytes)}"]`;
   const calls = Array.from({ length: 10 }, (_, id) => ({ id: String(id), method: "a", params }));
-  let clock = 0;
   const flow = runBatch(
     calls,
     { ahead: () => 100, responseBytes: 1_000 },
@@ -33,8 +35,7 @@ test("a batch whose client goes while its calls are started sends those that ano
       },
       sink: discardedAnswer,
       memory: roomyMemory,
-      // Each look at the clock finds a turn over; the later ones never come.
-      turns: makeTurns(new SharedTurns({ now: () => (clock += 1_000), later: () => undefined }), "a"),
+      turns: makeTurns(turns, "a"),
       toNode,
     },
   );

@@ -14,18 +14,22 @@ export type Turns = Readonly<{
 
 /** Makes turns of one caller's work. */
 export function makeTurns(turns: SharedTurns, caller: string): Turns {
-  const run: Turns["run"] = (step, isOver) => {
-    // The steps of this piece count towards the turn, also where it is the first.
-    turns.isOver();
+  /** Whoever's turn has come goes on, however little of it is left. */
+  const goOn: Turns["run"] = (step, isOver) => {
     let doneBytes = 0;
     while (!isOver()) {
       const bytes = step();
       if (bytes === 0) return;
       doneBytes += bytes;
       if (doneBytes < turnBytes || !turns.isOver()) continue;
-      turns.wait(caller, () => run(step, isOver));
+      turns.wait(caller, () => goOn(step, isOver));
       return;
     }
+  };
+  const run: Turns["run"] = (step, isOver) => {
+    // What the node's answers start again is work like what clients send: both wait when a turn's time is over.
+    if (turns.isOver()) turns.wait(caller, () => goOn(step, isOver));
+    else goOn(step, isOver);
   };
   return { run };
 }

@@ -71,14 +71,15 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
     openRpc: openRpcTexts(),
     now,
   };
+  const turns = new SharedTurns({ now, later });
   const handle = makeMessageHandler({
     policy: () => policy,
     handle: makeCallHandler(calls),
     gate: calls.gate,
-    nodeBatches: makeNodeBatches({ items: 100, responseBytes: 8_388_608 }, { pool, log: silent, now }),
+    nodeBatches: makeNodeBatches({ items: 100, responseBytes: 8_388_608 }, { pool, log: silent, now, turns }),
     charge: makeMessageCharge(calls),
     tracing: undefined,
-    turns: new SharedTurns({ now, later }),
+    turns,
   });
   const caller = { key: "a", listener: "internal" as const, tierName: "public" };
   return async (body) => {

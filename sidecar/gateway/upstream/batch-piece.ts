@@ -1,6 +1,7 @@
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { NodeCall, NodeFailure, NodeFlow, NodeSender, NodeSink } from "./node-call.ts";
 import { ofTheBatch, readBatchAnswer } from "./read-batch-answer.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
 
 /** Most bytes of one batch's body; geth takes 5 MiB. */
 const bodyBytes = 1_048_576;
@@ -11,6 +12,7 @@ export type BatchPieceOptions = Readonly<{ items: number; responseBytes: number 
 /** What a piece is made with. */
 export type BatchPieceDependencies = Readonly<{
   pool: NodeSender;
+  turns: SharedTurns;
   /** The node did not serve the batch as one, for this reason. */
   refused: (why: string) => void;
   /** So many calls were answered in as much as may be read of a batch's answer. */
@@ -35,6 +37,7 @@ export class BatchPiece implements NodeSink {
   #parts: Buffer[] = [];
   #partsBytes = 0;
   #memory: HeldBytes | undefined;
+  #caller = "";
 
   constructor(options: BatchPieceOptions, dependencies: BatchPieceDependencies) {
     this.#options = options;
@@ -68,6 +71,7 @@ export class BatchPiece implements NodeSink {
     }
     const { caller, memory, traceContext } = first.call;
     this.#memory = memory;
+    this.#caller = caller;
     this.#flow = this.#dependencies.pool.send({
       caller,
       memory,
@@ -103,8 +107,11 @@ export class BatchPiece implements NodeSink {
     return true;
   }
 
+  /** An answer in parts is long, and to be read and handed out by its caller's turn. */
   end(): void {
-    this.#take(Buffer.concat(this.#parts));
+    const take = () => this.#take(Buffer.concat(this.#parts));
+    if (this.#dependencies.turns.isOver()) this.#dependencies.turns.wait(this.#caller, take);
+    else take();
   }
 
   fail(failure: NodeFailure): void {

@@ -2,6 +2,7 @@ import type { Logger } from "#daemon/log.ts";
 import { LatestEntries } from "../limits/latest-entries.ts";
 import { BatchPiece, type BatchPieceOptions } from "./batch-piece.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
 
 /** How long a caller's batches stay small, or its calls alone, after the node did not serve one. */
 const smallForMs = 60_000;
@@ -29,7 +30,7 @@ export type NodeBatches = Readonly<{
  */
 export function makeNodeBatches(
   options: BatchPieceOptions,
-  { pool, log, now }: Readonly<{ pool: NodeSender; log: Logger; now: () => number }>,
+  { pool, log, now, turns }: Readonly<{ pool: NodeSender; log: Logger; now: () => number; turns: SharedTurns }>,
 ): NodeBatches {
   const served = new LatestEntries<Readonly<{ items: number; until: number }>>(rememberedCallers);
   let toldUntil = Number.NEGATIVE_INFINITY;
@@ -51,6 +52,7 @@ export function makeNodeBatches(
     open: (caller) => {
       const ofCaller = {
         pool,
+        turns,
         refused: (why: string) => refused(caller, why),
         cutAfter: (most: number) => limit(caller, most),
       };
