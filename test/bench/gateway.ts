@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { againstAnvil } from "./gateway/anvil.ts";
 import { batchesAgainstAnvil } from "./gateway/batches.ts";
+import { proxiesAlone } from "./gateway/behind-proxies.ts";
 import { realClients } from "./gateway/real-clients.ts";
 import { costOfChecks } from "./gateway/cost.ts";
 import { memoryRun } from "./gateway/memory-run.ts";
@@ -31,6 +32,7 @@ const folder = mkdtempSync(join(tmpdir(), "gatehouse-bench-"));
 const surroundings = { folder, seconds: Number(values.seconds), rounds: Number(values.rounds), connections: 64 };
 const parts = new Map<string, () => Promise<void> | void>([
   ["clients", () => realClients(surroundings)],
+  ["proxies", () => proxiesAlone(surroundings)],
   ["small", () => passThrough("40 B", 42, surroundings)],
   ["large", () => passThrough("2 KB", 2_048, surroundings)],
   ["anvil", () => againstAnvil(surroundings)],

@@ -1,12 +1,21 @@
 import { isWasteful } from "./chunk-economy.ts";
+import { readHeaderLines } from "./header-lines.ts";
 
-/** Longest line of a chunk's size that is read here, with its end. */
-const sizeLineBytes = 10;
-const sizeLine = /^[0-9a-fA-F]{1,8}\r\n$/;
+/** Longest line of a chunk's size that is read here, with its extensions and its end. */
+const sizeLineBytes = 256;
+/** Most bytes of all the extensions of one body. */
+const extensionBytes = 8_192;
+/** Longest trailer section that is read here, with the empty line that ends it. */
+const trailerBytes = 4_096;
+const token = "[\\w!#$%&'*+.^`|~-]+";
+/** A size, and extensions that nobody gave a meaning here (RFC 9112, section 7.1.1). */
+const sizeLine = new RegExp(`^[0-9a-fA-F]{1,8}(?:;${token}(?:=(?:${token}|"[ !#-\\[\\]-~]*"))?)*\r\n$`);
+const sizeLineStart = /^[0-9a-fA-F]{0,8}(?:;[^\n]*)?\r?$/;
 const carriageReturn = 0x0d;
 const newline = 0x0a;
+const headEnd = "\r\n\r\n";
 
-/** A chunked body as far as it was read: `partial`, more is to come; `odd`, not of the plain form that is read here; `wasteful`, see {@link isWasteful}. */
+/** A chunked body as far as it was read: `partial`, more is to come; `odd`, not of the form that is read here; `wasteful`, see {@link isWasteful}. */
 export type ChunkedReading =
   | Readonly<{ kind: "whole"; body: Buffer; endsAt: number }>
   | Readonly<{ kind: "partial" }>
@@ -18,8 +27,8 @@ const odd = { kind: "odd" } as const;
 const wasteful = { kind: "wasteful" } as const;
 
 /**
- * Reads the chunked body of a request that begins at `startsAt` of its bytes: plain sizes, no extensions, no trailers (RFC 9112,
- * section 7.1). Called again with more bytes, it goes on where it was.
+ * Reads the chunked body of a request that begins at `startsAt` of its bytes (RFC 9112, section 7.1). Extensions of chunks are passed over, and
+ * trailers dropped, where they can't be taken for anything else. Called again with more bytes, it goes on where it was.
  */
 export class ChunkedRequest {
   readonly #startsAt: number;
@@ -27,6 +36,7 @@ export class ChunkedRequest {
   #at: number;
   #length = 0;
   #chunks = 0;
+  #extensionBytes = 0;
 
   /** @param limitBytes Of the body; a longer one is odd. */
   constructor(startsAt: number, limitBytes: number) {
@@ -38,24 +48,45 @@ export class ChunkedRequest {
   read(bytes: Buffer): ChunkedReading {
     for (;;) {
       const lineEnd = bytes.indexOf(newline, this.#at) + 1;
-      if (lineEnd === 0) return bytes.length - this.#at < sizeLineBytes ? partial : odd;
-      const line = bytes.toString("latin1", this.#at, lineEnd);
+      if (lineEnd === 0) return this.#mayBecomeLine(bytes) ? partial : odd;
+      const line = bytes.toString("latin1", this.#at, Math.min(lineEnd, this.#at + sizeLineBytes));
       if (!sizeLine.test(line)) return odd;
       const size = Number.parseInt(line, 16);
+      if (size === 0) return this.#readEnd(bytes, lineEnd);
       const end = lineEnd + size;
       if (this.#length + size > this.#limitBytes) return odd;
       if (bytes.length < end + 2) return partial;
       if (bytes[end] !== carriageReturn || bytes[end + 1] !== newline) return odd;
+      const extensionAt = line.indexOf(";");
+      if (extensionAt !== -1) this.#extensionBytes += line.length - extensionAt;
+      if (this.#extensionBytes > extensionBytes) return odd;
       this.#at = end + 2;
-      if (size === 0) return { kind: "whole", body: this.#joined(bytes), endsAt: this.#at };
       this.#length += size;
       this.#chunks += 1;
       if (isWasteful(this.#chunks, this.#length)) return wasteful;
     }
   }
 
+  #mayBecomeLine(bytes: Buffer): boolean {
+    const isShort = bytes.length - this.#at < sizeLineBytes;
+    return isShort && sizeLineStart.test(bytes.toString("latin1", this.#at));
+  }
+
+  /** Reads what comes after the last chunk's line: nothing but an empty line, or trailers and one. */
+  #readEnd(bytes: Buffer, startsAt: number): ChunkedReading {
+    if (bytes.length < startsAt + 2) return partial;
+    if (bytes[startsAt] === carriageReturn && bytes[startsAt + 1] === newline) return this.#whole(bytes, startsAt + 2);
+    const section = bytes.toString("latin1", startsAt, startsAt + trailerBytes);
+    const end = section.indexOf(headEnd);
+    if (end === -1) return section.length < trailerBytes ? partial : odd;
+    const trailers = readHeaderLines(section.slice(0, end + headEnd.length), 0);
+    // A trailer that would mean something in a head is for node:http to judge.
+    if (trailers === undefined || Object.keys(trailers).length > 0) return odd;
+    return this.#whole(bytes, startsAt + end + headEnd.length);
+  }
+
   /** Goes over the sizes once more, so that nothing is kept of each of many small chunks. */
-  #joined(bytes: Buffer): Buffer {
+  #whole(bytes: Buffer, endsAt: number): ChunkedReading {
     const body = Buffer.allocUnsafeSlow(this.#length);
     let at = this.#startsAt;
     for (let length = 0; length < this.#length;) {
@@ -65,6 +96,6 @@ export class ChunkedRequest {
       length += size;
       at = start + size + 2;
     }
-    return body;
+    return { kind: "whole", body, endsAt };
   }
 }

@@ -8,8 +8,10 @@ export const goOn = "HTTP/1.1 100 Continue\r\n\r\n";
 export type FastAnswerContext = Readonly<{
   /** Lines of headers that come first, each with its end. */
   extraHeaders: string;
-  /** Whether the connection closes after it. */
+  /** Whether the connection closes after it, whether or not the listener stops. */
   isLast: boolean;
+  /** Whether the client takes a body in chunks; to one that does not, a body of unknown length ends with the connection. */
+  mayChunk: boolean;
 }>;
 
 /** Heads of answers as the fast path writes them: byte for byte what node:http writes for the same headers. */
@@ -23,13 +25,20 @@ export type FastAnswerHeads = Readonly<{
   empty: (method: "GET" | "HEAD" | "OPTIONS", context: FastAnswerContext) => string;
 }>;
 
-/** What heads tell beside the answer: the time in milliseconds since 1970, and what follows an answer's own headers. */
-export type FastAnswerHeadsDependencies = Readonly<{ wallClock: () => number; ageHeaders: () => AnswerHeaders }>;
+/**
+ * What heads tell beside the answer: the time in milliseconds since 1970, what follows an answer's own headers, and whether the listener is about to
+ * stop, so that every connection closes after its answer.
+ */
+export type FastAnswerHeadsDependencies = Readonly<{
+  wallClock: () => number;
+  ageHeaders: () => AnswerHeaders;
+  isDraining: () => boolean;
+}>;
 
 /** Makes heads. `keepAliveMs` is what node:http is told, too. Age and date are made once a second. */
 export function makeFastAnswerHeads(
   keepAliveMs: number,
-  { wallClock, ageHeaders }: FastAnswerHeadsDependencies,
+  { wallClock, ageHeaders, isDraining }: FastAnswerHeadsDependencies,
 ): FastAnswerHeads {
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
   const starts = new Map<AnswerSource, string>();
@@ -44,7 +53,7 @@ export function makeFastAnswerHeads(
       age = headerLines(ageHeaders());
       date = `Date: ${new Date(now).toUTCString()}\r\n`;
     }
-    return `${date}${isLast ? "Connection: close\r\n" : keepAlive}`;
+    return `${date}${isLast || isDraining() ? "Connection: close\r\n" : keepAlive}`;
   };
   const tail = (isLast: boolean) => {
     // Evaluated first: it makes the age, too, once a second.
@@ -64,10 +73,11 @@ export function makeFastAnswerHeads(
       const headers = headerLines(refusedHeaders(retryAfterSeconds, lengthBytes));
       return `HTTP/1.1 429 Too Many Requests\r\n${extraHeaders}${headers}${tail(isLast)}\r\n`;
     },
-    stream: (source, lengthBytes, { extraHeaders, isLast }) => {
-      const chunked = lengthBytes === undefined ? "Transfer-Encoding: chunked\r\n" : "";
+    stream: (source, lengthBytes, { extraHeaders, isLast, mayChunk }) => {
+      const isUnframed = lengthBytes === undefined && !mayChunk;
+      const chunked = lengthBytes === undefined && mayChunk ? "Transfer-Encoding: chunked\r\n" : "";
       const headers = headerLines(streamHeaders(source, lengthBytes));
-      return `HTTP/1.1 200 OK\r\n${extraHeaders}${headers}${tail(isLast)}${chunked}\r\n`;
+      return `HTTP/1.1 200 OK\r\n${extraHeaders}${headers}${tail(isLast || isUnframed)}${chunked}\r\n`;
     },
     unauthorized: (message, { isLast }) =>
       `HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${message.length + 1}\r\n${plainTail(isLast)}\r\n${message}\n`,

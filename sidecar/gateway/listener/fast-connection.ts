@@ -13,7 +13,7 @@ import { goOn, type FastAnswerContext, type FastAnswerHeads } from "./fast-answe
 import type { FastConnectionDependencies } from "./fast-connection-dependencies.ts";
 import { peerOf } from "./request-facts.ts";
 import { wastefulRequest } from "./chunk-economy.ts";
-import { readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
+import { isBlank, readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
 import { makeFastSink } from "./fast-sink.ts";
 import { FastWait } from "./fast-wait.ts";
 import { endConnection } from "./connection-end.ts";
@@ -42,8 +42,8 @@ export class FastConnection implements ConnectionServer {
   #flow: AnswerFlow | undefined;
   /** What was read and is not answered: whole requests that came at once, or the start of one. */
   readonly #unread: HeldRequests;
-  /** Of the request that is answered, for the head of its answer. */
-  #extraHeaders = "";
+  /** What the request asks of the head of its answer. */
+  #asked: FastAnswerContext = { extraHeaders: "", isLast: false, mayChunk: true };
   #isServing = false;
   /** Others have theirs before more is read or answered. */
   readonly #turn: TurnWait;
@@ -65,8 +65,9 @@ export class FastConnection implements ConnectionServer {
     this.#backlog = new ClientBacklog(socket, this.#memory);
     this.#pace = new ReaderPace(socket, waits);
     this.#turn = new TurnWait(dependencies.turns, () => this.#goOn());
-    const context = () => this.#context;
-    this.#sink = makeFastSink(socket, { heads, outbox, backlog: this.#backlog, context, finish: () => this.#finish() });
+    const context = () => this.#asked;
+    const finish = (isLast: boolean) => this.#finish(isLast);
+    this.#sink = makeFastSink(socket, { heads, outbox, backlog: this.#backlog, context, finish });
     this.#wait = new FastWait(waits, clock);
     this.#listeners = [
       ["drain", () => this.#drained()],
@@ -98,10 +99,6 @@ export class FastConnection implements ConnectionServer {
     else if (over === "request") this.#leave(requestTimeout);
   }
 
-  get #context(): FastAnswerContext {
-    return { extraHeaders: this.#extraHeaders, isLast: this.#dependencies.isDraining() };
-  }
-
   /** Whether something that was written is not with the client yet. */
   get #isSending(): boolean {
     return this.#backlog.isWaiting || this.#socket.writableLength > 0;
@@ -111,6 +108,11 @@ export class FastConnection implements ConnectionServer {
   #receive(bytes: Buffer): boolean {
     if (this.#isGone) return false;
     this.#wait.isActive();
+    if (this.#isBusy && this.#asked.isLast) {
+      // Nothing may follow a last request; who sends more is cut off, as node:http does it.
+      if (!isBlank(bytes)) this.#socket.destroy();
+      return true;
+    }
     this.#unread.append(bytes);
     if (this.#backlog.isWaiting || this.#turn.isWaiting) return false;
     if (!this.#isBusy) this.#serve();
@@ -150,10 +152,10 @@ export class FastConnection implements ConnectionServer {
     if (request.kind !== "whole") return false;
     this.#unread.drop(request.endsAt);
     this.#isBusy = true;
-    this.#extraHeaders = request.extraHeaders;
+    this.#asked = request.answer;
     const { method } = request;
     if (method === "POST") this.#call(request);
-    else this.#send((heads) => heads.empty(method, this.#context));
+    else this.#send((heads) => heads.empty(method, this.#asked));
     return true;
   }
 
@@ -173,7 +175,7 @@ export class FastConnection implements ConnectionServer {
 
   #answer(identity: CallerIdentity, { facts, body }: FastRequest): void {
     if (this.#socket.destroyed) return;
-    if (identity.kind === "refused") return this.#send((heads) => heads.unauthorized(identity.message, this.#context));
+    if (identity.kind === "refused") return this.#send((heads) => heads.unauthorized(identity.message, this.#asked));
     const { traceContext, requestId } = facts;
     const context = { caller: identity.caller, memory: this.#memory, traceContext, requestId };
     const flow = this.#dependencies.handle(body, context, this.#sink);
@@ -182,14 +184,14 @@ export class FastConnection implements ConnectionServer {
 
   #send(answer: (heads: FastAnswerHeads) => string): void {
     this.#dependencies.outbox.write(this.#socket, answer(this.#dependencies.heads));
-    this.#finish();
+    this.#finish(this.#asked.isLast);
   }
 
-  #finish(): void {
+  #finish(isLast: boolean): void {
     this.#isBusy = false;
     this.#flow = undefined;
     this.#wait.isActive();
-    if (this.#dependencies.isDraining()) this.#backlog.afterAll(() => this.#leave());
+    if (isLast || this.#dependencies.isDraining()) this.#backlog.afterAll(() => this.#leave());
     else this.#goOn();
   }
 

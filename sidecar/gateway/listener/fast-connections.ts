@@ -23,7 +23,7 @@ export type FastPathDependencies = Readonly<{
   turns: SharedTurns;
   memory: MemoryBudget;
   addressOf: (peer: PeerFacts) => string;
-  isAllowedHost: (host: string) => boolean;
+  isAllowedHost: (host: string | undefined) => boolean;
   ageHeaders: () => AnswerHeaders;
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
   isDraining: () => boolean;
@@ -60,7 +60,7 @@ export function serveFastConnections(
   }, sweepIntervalMs(waits));
   sweep.unref();
   const dependencies = {
-    heads: makeFastAnswerHeads(waits.idleTimeoutMs, { wallClock: Date.now, ageHeaders }),
+    heads: makeFastAnswerHeads(waits.idleTimeoutMs, { wallClock: Date.now, ageHeaders, isDraining }),
     outbox: makeOutbox(),
     identify,
     handle,

@@ -95,6 +95,7 @@ describe("the fast path's head", () => {
     const said = [`traceparent: ${traceparent}`, "Authorization: Bearer k", "X-Forwarded-For: 10.0.0.1, 10.0.0.2"];
     expect(readFastHead(post(json, "Content-Length: 2", ...said, "Origin: https://a", "X-Request-Id: r-1"))).toEqual({
       method: "POST",
+      version: "1.1",
       framing: { kind: "length", bytes: 2 },
       authorization: "Bearer k",
       forwardedFor: "10.0.0.1, 10.0.0.2",
@@ -103,6 +104,7 @@ describe("the fast path's head", () => {
       origin: "https://a",
       host: "rpc.example",
       isAwaited: false,
+      isLast: false,
     });
   });
 
@@ -117,6 +119,24 @@ describe("the fast path's head", () => {
       ...lists,
     );
     expect(readFastHead(head)).toMatchObject({ forwardedFor: "10.0.0.1, 10.0.0.2", isAwaited: true });
+  });
+
+  it("is read of a proxy that speaks HTTP/1.0 and of a client that closes, and says that the connection ends", () => {
+    const old = (...lines: string[]) => readFastHead(headOf("POST / HTTP/1.0", json, "Content-Length: 2", ...lines));
+    expect(old("Host: a", "Connection: close")).toMatchObject({ version: "1.0", host: "a", isLast: true });
+    expect(old()).toMatchObject({ version: "1.0", host: undefined, isLast: true });
+    expect(old("Connection: Keep-Alive")).toMatchObject({ version: "1.0", isLast: false });
+    const last = readFastHead(post(json, "Content-Length: 2", "Connection: Close"));
+    expect(last).toMatchObject({ version: "1.1", isLast: true });
+  });
+
+  it.each([
+    ["http://b.example:8545/", "b.example:8545"],
+    ["http://B.example", "b.example"],
+    ["https://b.example:443/?key=a", "b.example"],
+  ])("is read with the absolute target %s, whose host counts", (target, host) => {
+    const head = headOf(`POST ${target} HTTP/1.1`, "Host: a", json, "Content-Length: 2");
+    expect(readFastHead(head)).toMatchObject({ method: "POST", host });
   });
 
   it.each(["GET", "HEAD", "OPTIONS"])("is read of a %s without a body", (method) => {
@@ -142,25 +162,53 @@ describe("the fast path's head", () => {
     ["a fragment", headOf("POST /?a#b HTTP/1.1", "Host: a", json, "Content-Length: 2")],
     ["a second origin", post(json, "Content-Length: 2", "Origin: https://a", "Origin: https://b")],
     ["the connection's end among others", post(json, "Content-Length: 2", "Connection: keep-alive, Close")],
-    ["the connection's end", post(json, "Content-Length: 2", "Connection: close")],
     ["a WebSocket's upgrade", headOf("GET / HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: websocket")],
     ["no JSON", post("Content-Type: text/plain", "Content-Length: 2")],
     ["another path", headOf("POST /x HTTP/1.1", "Host: a", json, "Content-Length: 2")],
-    ["HTTP/1.0", headOf("POST / HTTP/1.0", "Host: a", json, "Content-Length: 2")],
+    ["a later version", headOf("POST / HTTP/1.2", "Host: a", json, "Content-Length: 2")],
+    ["chunks of HTTP/1.0", headOf("POST / HTTP/1.0", "Host: a", json, "Transfer-Encoding: chunked")],
+    ["an expectation of HTTP/1.0", headOf("POST / HTTP/1.0", json, "Content-Length: 2", "Expect: 100-continue")],
+    ["an upgrade of HTTP/1.0", headOf("POST / HTTP/1.0", json, "Content-Length: 2", "Upgrade: h2c")],
+    ["two hosts of HTTP/1.0", headOf("POST / HTTP/1.0", "Host: a", "Host: b", json, "Content-Length: 2")],
+    [
+      "an expectation before the connection's end",
+      post(json, "Content-Length: 2", "Connection: close", "Expect: 100-continue"),
+    ],
+    ["no target", headOf("POST  HTTP/1.1", "Host: a", json, "Content-Length: 2")],
+    ["another path of an absolute target", headOf("POST http://a/x HTTP/1.1", "Host: a", json, "Content-Length: 2")],
+    [
+      "a name and a password in the target",
+      headOf("POST http://a:b@c/ HTTP/1.1", "Host: a", json, "Content-Length: 2"),
+    ],
+    ["a host that is none", headOf("POST http://a:99999/ HTTP/1.1", "Host: a", json, "Content-Length: 2")],
+    ["an absolute target, but no host", headOf("POST http://a/ HTTP/1.1", json, "Content-Length: 2")],
     ["more lines than anybody sends", post(json, "Content-Length: 2", ...Array.from({ length: 200 }, () => "X-A: 1"))],
   ])("is left to node:http with %s", (_, head) => {
     expect(readFastHead(head)).toBeUndefined();
   });
 
   it("is waited for only while it may become one", () => {
-    const fast = ["P", "POST / HT", "POST / HTTP/1.1\r\nHo", "OPTIONS / ", "POST /?a=b", "GET /?a HTTP"];
+    const fast = [
+      "P",
+      "POST / HT",
+      "POST / HTTP/1.1\r\nHo",
+      "OPTIONS / ",
+      "POST /?a=b",
+      "GET /?a HTTP",
+      "POST h",
+      "POST https:",
+      "POST http://a.b/",
+    ];
     expect(fast.filter((start) => !mayBeFast(start))).toEqual([]);
-    expect(["PUT", "POST /x", "POST / HTTP/1.1\n", "\u0016\u0003\u0001", "POST /?\u0000"].map(mayBeFast)).toEqual([
-      false,
-      false,
-      false,
-      false,
-      false,
-    ]);
+    const odd = [
+      "PUT",
+      "POST /x",
+      "POST / HTTP/1.1\n",
+      "\u0016\u0003\u0001",
+      "POST /?\u0000",
+      "POST ftp:",
+      "POST http://a/x",
+    ];
+    expect(odd.filter((start) => mayBeFast(start))).toEqual([]);
   });
 });

@@ -11,6 +11,7 @@ export type FastMethod = "POST" | "GET" | "HEAD" | "OPTIONS";
 /** What the fast path needs of a request's head. */
 export type FastHead = Readonly<{
   method: FastMethod;
+  version: HttpVersion;
   framing: BodyFraming;
   authorization: string | undefined;
   forwardedFor: string | undefined;
@@ -18,52 +19,70 @@ export type FastHead = Readonly<{
   traceContext: TraceContext | undefined;
   requestId: string | undefined;
   origin: string | undefined;
-  host: string;
+  /** The host that is meant: an absolute target's, or else the header's, which HTTP/1.0 may lack. */
+  host: string | undefined;
   /** Whether the client waits to be told to go on before it sends the body (RFC 9110, section 10.1.1). */
   isAwaited: boolean;
+  /** Whether the connection ends with the answer (RFC 9112, section 9.3). */
+  isLast: boolean;
 }>;
+
+/** The version of a request, by its minor number: what HTTP/1.0 gets may not come in chunks, and its connections are kept only on request. */
+export type HttpVersion = "1.0" | "1.1";
+
+type RequestLine = Readonly<{ method: FastMethod; version: HttpVersion; targetHost: string | undefined }>;
 
 /** Members of Connection that leave a connection of HTTP/1.1 open: all but one. An upgrade that is offered is ignored (RFC 9110, section 7.8). */
 const keptConnection = /^[\w!#$%&'*+.^`|~-]+(?: ?, ?[\w!#$%&'*+.^`|~-]+)*$/;
 const closed = /(?:^|[ ,])close(?:$|[ ,])/i;
 
 const methods = ["POST", "GET", "HEAD", "OPTIONS"] as const;
-const requestLines: ReadonlyMap<string, FastMethod> = new Map(
-  methods.map((method) => [`${method} / HTTP/1.1\r\n`, method]),
+const versions = ["1.0", "1.1"] as const;
+const requestLines: ReadonlyMap<string, RequestLine> = new Map(
+  methods.flatMap((method) =>
+    versions.map((version) => [`${method} / HTTP/${version}\r\n`, { method, version, targetHost: undefined }] as const),
+  ),
 );
-/** The same with a query, which means nothing here: some clients put a name or a key in it. */
-const queryLine = /^(POST|GET|HEAD|OPTIONS) \/\?[\w.~!$&'()*+,;=:@%/?-]* HTTP\/1\.1\r\n$/;
-const queryStart = /^(?:POST|GET|HEAD|OPTIONS) \/\?[\w.~!$&'()*+,;=:@%/?-]*(?: |$)/;
+/** The same with a query, which means nothing here (some clients put a name or a key in it), or with an absolute target. */
+const query = String.raw`\?[\w.~!$&'()*+,;=:@%/?-]*`;
+const otherLine = new RegExp(
+  String.raw`^(?<method>POST|GET|HEAD|OPTIONS) (?:(?<host>https?://[\w.-]+(?::\d{1,5})?)(?:/(?:${query})?)?|/${query}) HTTP/(?<version>1\.[01])\r\n$`,
+);
+const otherStart = new RegExp(
+  String.raw`^(?:POST|GET|HEAD|OPTIONS) (?:/${query}(?: |$)|h(?:t(?:t(?:ps?(?::/?)?)?)?)?$|https?://[\w.:-]*(?:/(?:${query})?)?(?: |$))`,
+);
 
 /** Longest head that the fast path reads. */
-export const fastHeadBytes = 8_192;
+export const fastHeadBytes = 16_384;
 
 const length = /^(?:0|[1-9]\d{0,8})$/;
 
 /** Whether what came of a request so far may be the start of one for the fast path. */
 export function mayBeFast(start: string): boolean {
   for (const line of requestLines.keys()) if (line.startsWith(start) || start.startsWith(line)) return true;
-  return queryStart.test(start);
+  return otherStart.test(start);
 }
 
 /**
- * Reads the head of a well-formed request of HTTP/1.1 to `/`, with any query: a POST of JSON with one framing, or a GET, HEAD or OPTIONS without a body.
- * Headers that mean nothing to the gateway are passed over, whatever they are. Undefined for every other head: HTTP/1.0, another
- * path or type, `Connection: close`, a WebSocket's upgrade, folded lines, both framings (RFC 9112). `head` ends with the empty line.
+ * Reads the head of a well-formed request to `/`, with any query: a POST of JSON with one framing, or a GET, HEAD or OPTIONS without a body.
+ * Headers that mean nothing to the gateway are passed over, whatever they are. Undefined for every other head: another path or type, a
+ * WebSocket's upgrade, folded lines, both framings (RFC 9112). `head` ends with the empty line.
  */
 export function readFastHead(head: string): FastHead | undefined {
   const firstEnd = head.indexOf("\r\n") + 2;
-  const method = methodOf(head.slice(0, firstEnd));
-  if (method === undefined) return undefined;
-  const headers = readHeaderLines(head, firstEnd);
-  const host = headers?.host;
-  if (headers === undefined || host === undefined || !isPlainConnection(headers)) return undefined;
-  const { expect } = headers;
-  const framing = readFraming(headers);
-  if (framing === undefined || (expect !== undefined && !isContinued(expect, framing))) return undefined;
+  const line = readRequestLine(head.slice(0, firstEnd));
+  const headers = line === undefined ? undefined : readHeaderLines(head, firstEnd);
+  if (line === undefined || headers === undefined) return undefined;
+  const { method, version, targetHost } = line;
+  const { expect, host } = headers;
+  const isKept = readConnection(headers, version);
+  const framing = readFraming(headers, version);
+  if (framing === undefined || isKept === undefined || (host === undefined && version === "1.1")) return undefined;
+  if (expect !== undefined && !(version === "1.1" && isKept && isContinued(expect, framing))) return undefined;
   if (method === "POST" ? !isJsonRpcType(headers["content-type"]) : !isEmpty(framing)) return undefined;
   return {
     method,
+    version,
     framing,
     authorization: headers.authorization,
     forwardedFor: headers["x-forwarded-for"],
@@ -71,34 +90,49 @@ export function readFastHead(head: string): FastHead | undefined {
     traceContext: readTraceContext(headers.traceparent, headers.tracestate),
     requestId: validRequestId(headers["x-request-id"]),
     origin: headers.origin,
-    host,
+    host: targetHost ?? host,
     isAwaited: expect !== undefined,
+    isLast: !isKept,
   };
 }
 
-function methodOf(line: string): FastMethod | undefined {
+function readRequestLine(line: string): RequestLine | undefined {
   const known = requestLines.get(line);
   if (known !== undefined) return known;
-  const named = queryLine.exec(line)?.[1];
-  return methods.find((method) => method === named);
+  const read = otherLine.exec(line)?.groups;
+  const method = methods.find((name) => name === read?.["method"]);
+  if (read === undefined || method === undefined) return undefined;
+  const version = read["version"] === "1.0" ? "1.0" : "1.1";
+  if (read["host"] === undefined) return { method, version, targetHost: undefined };
+  const targetHost = URL.parse(read["host"])?.host;
+  return targetHost === undefined ? undefined : { method, version, targetHost };
 }
 
-function isPlainConnection({ connection, upgrade, "proxy-connection": proxyConnection }: HeaderValues): boolean {
-  if (proxyConnection !== undefined) return false;
-  if (upgrade !== undefined && /websocket/i.test(upgrade)) return false;
-  if (connection === undefined || connection === "keep-alive") return true;
-  return keptConnection.test(connection) && !closed.test(connection);
+/** Whether a connection is kept after the answer; undefined when node:http has to say it. */
+function readConnection(
+  { connection, upgrade, "proxy-connection": proxyConnection }: HeaderValues,
+  version: HttpVersion,
+): boolean | undefined {
+  if (proxyConnection !== undefined) return undefined;
+  if (upgrade !== undefined && (version === "1.0" || /websocket/i.test(upgrade))) return undefined;
+  if (connection === undefined) return version === "1.1";
+  const only = connection.toLowerCase();
+  if (only === "keep-alive" || only === "close") return only === "keep-alive";
+  const isKept = version === "1.1" && keptConnection.test(connection) && !closed.test(connection);
+  return isKept ? true : undefined;
 }
 
-function readFraming({
-  "transfer-encoding": encoding,
-  "content-length": lengthText,
-}: HeaderValues): BodyFraming | undefined {
+function readFraming(
+  { "transfer-encoding": encoding, "content-length": lengthText }: HeaderValues,
+  version: HttpVersion,
+): BodyFraming | undefined {
   if (encoding === undefined) {
     const bytes = lengthText ?? "0";
     return length.test(bytes) ? { kind: "length", bytes: Number(bytes) } : undefined;
   }
-  return lengthText === undefined && encoding.toLowerCase() === "chunked" ? { kind: "chunked" } : undefined;
+  // Chunks came with HTTP/1.1.
+  const isChunked = version === "1.1" && lengthText === undefined && encoding.toLowerCase() === "chunked";
+  return isChunked ? { kind: "chunked" } : undefined;
 }
 
 /** A body of chunks may turn out to be node:http's, which would tell the client again to go on. */

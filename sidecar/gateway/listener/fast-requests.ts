@@ -1,19 +1,20 @@
 import { headEnd, knownHead, placeOfBody, type KnownHead } from "../wire/known-head.ts";
 import { headerLines, type AnswerHeaders } from "./answer-head.ts";
 import { ChunkedRequest } from "./chunked-request.ts";
+import type { FastAnswerContext } from "./fast-answer.ts";
 import { fastHeadBytes, mayBeFast, readFastHead, type FastHead, type FastMethod } from "./fast-head.ts";
 import type { RequestFacts } from "./request-facts.ts";
 
 /** What a request has to keep to, beside its shape. */
 export type FastRequestRules = Readonly<{
   bodyBytes: () => number;
-  isAllowedHost: (host: string) => boolean;
+  isAllowedHost: (host: string | undefined) => boolean;
   /** Headers for a browser's page of this origin; undefined when the origin may not call. */
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
 }>;
 
-/** What is known of a request before its body, and what its answer begins with: lines of headers, each with its end. */
-type FastOrigin = Readonly<{ method: FastMethod; facts: RequestFacts; extraHeaders: string }>;
+/** What is known of a request before its body, and what matters for the head of its answer. */
+type FastOrigin = Readonly<{ method: FastMethod; facts: RequestFacts; answer: FastAnswerContext }>;
 
 /** A whole request; `endsAt` is where the bytes end that were its own. */
 export type FastRequest = FastOrigin & Readonly<{ kind: "whole"; body: Buffer; endsAt: number }>;
@@ -36,11 +37,11 @@ export type FastRequests = Readonly<{
 /** A request whose head was read and whose body is not whole. */
 type Begun = FastOrigin & Readonly<{ body: Readonly<{ startsAt: number; endsAt: number }> | ChunkedRequest }>;
 
-/** Most bytes of a chunked request, with its framing, that are kept here; a longer one is node:http's. */
-const chunkedBytes = 262_144;
-
 /** Heads that were not known, one after another, from which on only each so-manieth is kept to be known again. */
 const strangersMost = 16;
+
+const carriageReturn = 0x0d;
+const newline = 0x0a;
 
 const partial = { kind: "partial" } as const;
 const odd = { kind: "odd" } as const;
@@ -94,30 +95,32 @@ export function readFastRequests(
       begun = read.kind === "partial" ? request : undefined;
       if (read.kind !== "partial") searchedTo = 0;
       if (read.kind !== "whole") return read;
-      const { method, facts, extraHeaders } = request;
-      return { kind: "whole", method, facts, extraHeaders, body: read.body, endsAt: read.endsAt };
+      const { method, facts, answer } = request;
+      // What comes behind a last request is node:http's to judge.
+      if (answer.isLast && bytes.length > read.endsAt) return odd;
+      return { kind: "whole", method, facts, answer, body: read.body, endsAt: read.endsAt };
     },
   };
 }
 
+/** Whether there is nothing in these bytes but the ends of lines, which some clients send after a body (RFC 9112, section 2.2). */
+export function isBlank(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === newline || byte === carriageReturn);
+}
+
 function readBody(body: Begun["body"], bytes: Buffer) {
-  if (!(body instanceof ChunkedRequest)) {
-    const { startsAt, endsAt } = body;
-    return bytes.length < endsAt
-      ? partial
-      : ({ kind: "whole", body: bytes.subarray(startsAt, endsAt), endsAt } as const);
-  }
-  const read = body.read(bytes);
-  return read.kind === "partial" && bytes.length > chunkedBytes ? odd : read;
+  if (body instanceof ChunkedRequest) return body.read(bytes);
+  const { startsAt, endsAt } = body;
+  return bytes.length < endsAt ? partial : ({ kind: "whole", body: bytes.subarray(startsAt, endsAt), endsAt } as const);
 }
 
 function originOf(
-  { method, authorization, forwardedFor, forwarded, traceContext, requestId, origin, host }: FastHead,
+  { method, version, authorization, forwardedFor, forwarded, traceContext, requestId, origin, host, isLast }: FastHead,
   remoteAddress: string,
   { isAllowedHost, corsHeaders }: FastRequestRules,
 ): FastOrigin | undefined {
   const cors = origin === undefined ? [] : corsHeaders(origin);
   if (cors === undefined || !isAllowedHost(host)) return undefined;
   const facts = { remoteAddress, authorization, forwardedFor, forwarded, traceContext, requestId };
-  return { method, facts, extraHeaders: headerLines(cors) };
+  return { method, facts, answer: { extraHeaders: headerLines(cors), isLast, mayChunk: version === "1.1" } };
 }

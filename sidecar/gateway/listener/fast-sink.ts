@@ -14,8 +14,8 @@ export type FastSinkDependencies = Readonly<{
   backlog: ClientBacklog;
   /** Of the request that is being answered. */
   context: () => FastAnswerContext;
-  /** Told when an answer is written to its end. */
-  finish: () => void;
+  /** Told when an answer is written to its end, and whether the connection ends with it. */
+  finish: (isLast: boolean) => void;
 }>;
 
 /** Writes one connection's answers, one after another, to the raw socket. */
@@ -24,18 +24,21 @@ export function makeFastSink(
   { heads, outbox, backlog, context, finish }: FastSinkDependencies,
 ): AnswerSink {
   let isChunked = false;
+  let isLast = false;
   return {
     text: (json, source) => {
-      const head = heads.whole(source, json.length, context());
+      const given = context();
+      const head = heads.whole(source, json.length, given);
       if (head.length + json.length <= outboxBytes) outbox.write(socket, head + json);
       else {
         outbox.flush();
         backlog.write(Buffer.from(head + json, "latin1"));
       }
-      finish();
+      finish(given.isLast);
     },
     bytes: (body, source) => {
-      const head = heads.whole(source, body.length, context());
+      const given = context();
+      const head = heads.whole(source, body.length, given);
       if (head.length + body.length <= outboxBytes) outbox.writeBytes(socket, head, body);
       else {
         outbox.flush();
@@ -44,16 +47,19 @@ export function makeFastSink(
         // What the client did not take at once stays where it is.
         if (!backlog.isWaiting && socket.writableLength === 0) outbox.scratch.giveBack(whole);
       }
-      finish();
+      finish(given.isLast);
     },
     refused: (json, retryAfterSeconds) => {
-      outbox.write(socket, heads.refused(retryAfterSeconds, json.length, context()) + json);
-      finish();
+      const given = context();
+      outbox.write(socket, heads.refused(retryAfterSeconds, json.length, given) + json);
+      finish(given.isLast);
     },
     begin: (lengthBytes, source) => {
-      isChunked = lengthBytes === undefined;
+      const given = context();
+      isChunked = lengthBytes === undefined && given.mayChunk;
+      isLast = given.isLast || (lengthBytes === undefined && !given.mayChunk);
       outbox.flush();
-      socket.write(heads.stream(source, lengthBytes, context()), "latin1");
+      socket.write(heads.stream(source, lengthBytes, given), "latin1");
     },
     chunk: (bytes) => {
       if (!isChunked) return backlog.write(bytes);
@@ -66,7 +72,7 @@ export function makeFastSink(
     },
     end: () => {
       if (isChunked) backlog.write(lastChunk);
-      finish();
+      finish(isLast);
     },
     broken: () => socket.destroy(),
   };

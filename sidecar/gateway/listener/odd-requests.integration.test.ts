@@ -20,7 +20,7 @@ const post = (target: string, ...lines: string[]) =>
 const right = post("/", `Authorization: Bearer ${key}`);
 
 /** Requests that are out of the ordinary and well-formed. */
-const odd: readonly (readonly [what: string, request: string])[] = [
+const odd: [what: string, request: string][] = [
   ["a wrong key", post("/", "Authorization: Bearer wrong")],
   ["no key", post("/")],
   ["a query", post("/?app=a", `Authorization: Bearer ${key}`)],
@@ -35,6 +35,37 @@ const exchange = ({ urls }: TestGateway, requests: readonly string[]) =>
     requests.map((text) => Buffer.from(text)),
     { expected: requests.length, quietMs: 50 },
   );
+
+const chunkedBody = (...lines: string[]) =>
+  [
+    "POST / HTTP/1.1",
+    "Host: a",
+    "Content-Type: application/json",
+    `Authorization: Bearer ${key}`,
+    "Transfer-Encoding: chunked",
+  ]
+    .concat("", ...lines)
+    .join("\r\n");
+odd.push(
+  ["a long head", post("/", `Authorization: Bearer ${key}`, `Cookie: ${"a".repeat(16_000)}`)],
+  ["an absolute target", post("http://a/", `Authorization: Bearer ${key}`)],
+  ["HTTP/1.0, kept", right.replace("HTTP/1.1", "HTTP/1.0").replace("Host: a", "Connection: keep-alive")],
+  [
+    "extensions of chunks",
+    chunkedBody('9;a=b;c="d e"', call.slice(0, 9), `${(call.length - 9).toString(16)};e`, call.slice(9), "0", "", ""),
+  ],
+  ["trailers", chunkedBody(call.length.toString(16), call, "0", "X-Sum: 1", "X-Other: 2", "", "")],
+  ["a long body in chunks", chunkedBody((600_000).toString(16), call.padEnd(600_000), "0", "", "")],
+);
+/** Requests after which the connection ends, with the answer that they get. */
+const last: readonly (readonly [what: string, request: string])[] = [
+  ["HTTP/1.0", right.replace("HTTP/1.1", "HTTP/1.0")],
+  ["HTTP/1.0 without a host", right.replace("HTTP/1.1", "HTTP/1.0").replace("Host: a\r\n", "")],
+  ["HTTP/1.0 to an absolute target", right.replace("/ HTTP/1.1", "http://a HTTP/1.0")],
+  ["a call after which the client closes", post("/", `Authorization: Bearer ${key}`, "Connection: close")],
+  ["no key, by a client that closes", post("/", "Connection: close")],
+  ["a health check of HTTP/1.0", "GET / HTTP/1.0\r\n\r\n"],
+];
 
 const undated = (text: string) => text.replaceAll(/^Date: .*$/gm, "Date");
 
@@ -82,5 +113,14 @@ describe("a connection on the fast path", () => {
     expect(one.match(/"result":"0x0"/g)?.length).toBeGreaterThanOrEqual(2);
     expect(byNodeHttp(fast)).toBe(0);
     expect(byNodeHttp(slow)).toBeGreaterThan(0);
+  });
+
+  it.each(last)("ends there with %s, answered as node:http answers it", async (_, request) => {
+    const before = byNodeHttp(fast);
+    const [one, other] = [await exchange(fast, [right, request]), await exchange(slow, [right, request])];
+    expect(undated(one)).toBe(undated(other));
+    expect(one.match(/HTTP\/1\.1 \d/g)).toHaveLength(2);
+    expect(one.match(/Connection: close\r/g)).toHaveLength(1);
+    expect(byNodeHttp(fast)).toBe(before);
   });
 });

@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { chunked, chunkStyle, fullChunks, plainChunks, type ChunkStyle } from "./chunk-styles.ts";
 
 /** Streams that are made at a time. */
 const madeAtOnce = 1_000;
@@ -24,6 +25,9 @@ const headers = [
   "Accept: */*",
   "Connection: keep-alive",
   "Connection: close",
+  "Connection: close",
+  "Connection: Close",
+  "Upgrade: h2c",
   "Connection: Upgrade",
   "Expect: 100-continue",
   "Transfer-Encoding: chunked",
@@ -63,6 +67,16 @@ const requestLines = [
   "POST /../ HTTP/1.1",
   "POST http://a/ HTTP/1.1",
   "POST / HTTP/1.0",
+  "POST / HTTP/1.0",
+  "POST /? HTTP/1.0",
+  "GET / HTTP/1.0",
+  "OPTIONS / HTTP/1.0",
+  "POST / HTTP/1.2",
+  "POST http://page.example:80?a HTTP/1.1",
+  "POST HTTPS://a:99999/ HTTP/1.1",
+  "OPTIONS http://a HTTP/1.1",
+  "POST https://a/?key=a HTTP/1.0",
+  "POST http://a/x HTTP/1.1",
   "POST  / HTTP/1.1",
   "GET / HTTP/1.1",
   "PUT / HTTP/1.1",
@@ -83,33 +97,6 @@ export type Part = Readonly<{
   chunks?: ChunkStyle | undefined;
 }>;
 
-/** A chunked body, right or wrong: what stands before and after its sizes, and how long its chunks are. */
-type ChunkStyle = Readonly<{ size: number; before: string; after: string; end: string }>;
-
-const plainChunks = fc.record({
-  size: fc.integer({ min: 1, max: 80 }),
-  before: fc.constant(""),
-  after: fc.constant(""),
-  end: fc.constant("0\r\n\r\n"),
-});
-const chunkStyle = fc.oneof(
-  plainChunks,
-  fc.record({
-    size: fc.integer({ min: 1, max: 80 }),
-    before: fc.constantFrom("", "0", "000", "+", "0x", " ", "-"),
-    after: fc.constantFrom("", ";a=b", ' ;a="b"', " ", "g", "\r"),
-    end: fc.constantFrom(
-      "0\r\n\r\n",
-      "00\r\n\r\n",
-      "0\r\nTrailer: x\r\n\r\n",
-      "0\n\n",
-      "0;a\r\n\r\n",
-      "\r\n",
-      "fffffffff\r\n",
-    ),
-  }),
-);
-
 const part: fc.Arbitrary<Part> = fc.record({
   line: fc.constantFrom(...requestLines),
   extra: fc.array(fc.constantFrom(...headers), { maxLength: 2 }),
@@ -128,13 +115,6 @@ export function bytesOf({ line, extra, body, newline, length, type, chunks }: Pa
   return [...lines, `Content-Length: ${body.length + length}`, "", body].join(newline);
 }
 
-function chunked(body: string, { size, before, after, end }: ChunkStyle, newline: string): string {
-  const pieces: string[] = [];
-  for (let at = 0; at < body.length; at += size) pieces.push(body.slice(at, at + size));
-  const written = pieces.map((piece) => `${before}${piece.length.toString(16)}${after}${newline}${piece}${newline}`);
-  return `${written.join("")}${end}`;
-}
-
 /** A byte in place of another, or put before it; `at` is its place in thousandths of the stream. */
 const oddByte = fc.record({ at: fc.nat(999), byte: fc.nat(255), isExtra: fc.boolean() });
 
@@ -149,31 +129,45 @@ const alone = fc.record({
   perRequest: fc.constant(false),
 });
 
+const wellFormed = (lines: readonly string[], ...choices: (readonly string[])[]): fc.Arbitrary<Part> =>
+  fc.record({
+    line: fc.constantFrom(...lines),
+    extra: fc.tuple(...choices.map((some) => fc.constantFrom(...some))),
+    body: fc.constantFrom(...bodies),
+    newline: fc.constant("\r\n"),
+    length: fc.constant(0),
+    type: fc.constant(true),
+    chunks: lines.some((line) => line.endsWith("1.0"))
+      ? fc.constant(undefined)
+      : fc.option(fc.oneof(plainChunks, fullChunks), { nil: undefined, freq: 3 }),
+  });
+const harmless = [
+  "Accept: */*",
+  "User-Agent: x",
+  "X-Unknown: 1",
+  "Connection: keep-alive",
+  `X-Long: ${"a".repeat(9_000)}`,
+  "Origin: https://page.example",
+];
+const calls = ["POST / HTTP/1.1", "POST http://a/ HTTP/1.1"];
+const kept = wellFormed([...calls, "POST /x HTTP/1.1", "OPTIONS / HTTP/1.1"], [...harmless, "Origin: https://a"]);
+/**
+ * Calls of which the last ends the connection. Behind a body that nobody reads, and at what comes after the last, it would depend on how the
+ * bytes reached node:http's parser which answers are out before it gives up.
+ */
+const closing = fc
+  .tuple(
+    fc.array(wellFormed(calls, harmless), { minLength: 1, maxLength: 4 }),
+    fc.oneof(
+      wellFormed(["POST / HTTP/1.0"], ["Connection: close", "Origin: https://page.example"]),
+      wellFormed(calls, ["Connection: close"]),
+    ),
+  )
+  .map(([first, last]) => first.concat(last));
+
 /** Several well-formed requests on one connection, in any pieces. */
 const several = fc.record({
-  parts: fc.array(
-    fc.record({
-      line: fc.constantFrom("POST / HTTP/1.1", "POST / HTTP/1.1", "POST /x HTTP/1.1", "OPTIONS / HTTP/1.1"),
-      extra: fc.array(
-        fc.constantFrom(
-          "User-Agent: x",
-          "X-Unknown: 1",
-          "Connection: keep-alive",
-          "Origin: https://a",
-          "Origin: https://page.example",
-        ),
-        {
-          maxLength: 1,
-        },
-      ),
-      body: fc.constantFrom(...bodies),
-      newline: fc.constant("\r\n"),
-      length: fc.constant(0),
-      type: fc.constant(true),
-      chunks: fc.option(plainChunks, { nil: undefined, freq: 3 }),
-    }),
-    { minLength: 2, maxLength: 5 },
-  ),
+  parts: fc.oneof(fc.array(kept, { minLength: 2, maxLength: 5 }), closing),
   oddBytes: fc.constant([]),
   cuts: fc.array(fc.nat(999), { maxLength: 3 }),
   perRequest: fc.boolean(),

@@ -5,7 +5,8 @@
  * answering-node PORT LEAST_BYTES MOST_BYTES FRAMING
  *
  * The size of an answer's body follows from the call's bytes, evenly on a logarithmic scale, so that each call has an answer of its own. FRAMING is
- * `length`, as hyper sends answers (reth, anvil), or `chunked`, as Go's net/http sends those from 2 KiB on (geth). A block comes every other second.
+ * `length`, as hyper sends answers (reth, anvil), or `chunked`, as Go's net/http sends those from 2 KiB on (geth). A block comes every other second. A request of HTTP/1.0 is answered with a
+ * length, and its connection closed.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -33,6 +34,8 @@ static char digits[body_max];
 static char out[body_max + 1024];
 static double least, most;
 static int is_chunked;
+/* Whether the connection ends with the answer that is being made. */
+static int is_last;
 
 static void fail(const char *what) {
   perror(what);
@@ -75,7 +78,7 @@ static const char *id_of(const char *body, size_t length, size_t *id_length) {
 /* Sends a head for a body of this length, the body's start, `filler` digits and its end. */
 static void send_answer(int socket, const char *start, size_t filler, const char *end) {
   size_t length = strlen(start) + filler + strlen(end);
-  int chunked = is_chunked && length > chunked_from;
+  int chunked = is_chunked && !is_last && length > chunked_from;
   char *at = out;
   if (is_chunked) {
     at += sprintf(at, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nVary: Origin\r\nDate: %s\r\n", date_line());
@@ -129,7 +132,10 @@ static int serve(int socket, struct connection *connection) {
     size_t whole = (size_t)(end - connection->request) + 4 + length;
     if (whole >= request_max) return 0;
     if (connection->length < whole) return 1;
+    const char *version = memmem(connection->request, (size_t)(end - connection->request), " HTTP/1.0\r\n", 11);
+    is_last = version != NULL;
     answer(socket, end + 4, length);
+    if (is_last) return 0;
     connection->length -= whole;
     memmove(connection->request, connection->request + whole, connection->length);
   }

@@ -50,6 +50,15 @@ export function nginxProxy(folder: string, port: number, nodePort: number): Prom
   );
 }
 
+/** An nginx with a `proxy_pass` and nothing more: it passes on over HTTP/1.0, each request on a connection of its own. */
+export function nginxUnset(folder: string, port: number, servicePort: number): Promise<BenchProcess> {
+  return startNginx(
+    folder,
+    port,
+    `server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${servicePort}; } }`,
+  );
+}
+
 /** An nginx as it stands before services in a cluster: it passes on over kept-alive connections, and tells what it knows of the client. */
 export function nginxIngress(folder: string, port: number, servicePort: number): Promise<BenchProcess> {
   const told = [

@@ -75,6 +75,15 @@ export function row(what: string, result: LoadResult): Row {
   };
 }
 
+/** A run's figures under a name, for many of one thing. */
+export function named(what: string): (result: LoadResult) => Row {
+  return (result) => row(what, result);
+}
+
+/** The figures that are compared. */
+export const cpu = ({ cpuMicros }: LoadResult) => cpuMicros;
+export const rate = ({ requestsPerSecond }: LoadResult) => requestsPerSecond;
+
 /** Memory of a process: what it has, or the most that it ever had (proc(5)). */
 export function memoryMiB(pid: number, kind: "VmRSS" | "VmHWM"): number {
   const kilobytes = new RegExp(`${kind}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];

@@ -1,0 +1,84 @@
+import { freePorts } from "../../support/free-ports.ts";
+import { buildAnsweringNode, startAnsweringNode, type NodeAnswers } from "./answering-node.ts";
+import { clientShapes, distinctCalls } from "./client-shapes.ts";
+import { nginxIngress, nginxProxy, nginxUnset, type BenchProcess } from "./proxies.ts";
+import { inRounds, ratio } from "./rounds.ts";
+import { startGatewayProcess, type Surroundings } from "./surroundings.ts";
+import { print, verdicts, type Figure } from "./table.ts";
+import { cpu, drive, named } from "./wrk.ts";
+
+/** Answers under a name. */
+export type NamedAnswers = NodeAnswers & Readonly<{ name: string }>;
+
+/** What a gateway behind a proxy, and before browsers' pages, is let do. */
+export const settingsBehindProxies = { callers: { trustedProxies: ["127.0.0.1"], corsOrigins: ["*"] } };
+
+/** Measures the gateway behind proxies alone, for short answers. */
+export async function proxiesAlone(surroundings: Surroundings): Promise<void> {
+  const program = buildAnsweringNode(surroundings.folder);
+  const answers = { name: "130 B", leastBytes: 130, mostBytes: 130, framing: "length" } as const;
+  const figures = await behindProxies(program, answers, surroundings);
+  print("distinct reads behind proxies, the farthest from its target first", verdicts(figures));
+}
+
+/**
+ * Measures what the gateway adds to an nginx before it: one that is set up as an ingress, with kept connections, and one with nothing but a
+ * `proxy_pass`, which opens a connection for each request. Beside them the gateway without its fast path, against nginx in its place.
+ */
+export async function behindProxies(
+  program: string,
+  answers: NamedAnswers,
+  surroundings: Surroundings,
+): Promise<readonly Figure[]> {
+  const { folder } = surroundings;
+  await using scope = new AsyncDisposableStack();
+  const [nodePort = 0, fastPort = 0, slowPort = 0, ...others] = await freePorts(8);
+  const [nginxPort = 0, ingressPort = 0, ingressToPort = 0, unsetPort = 0, unsetToPort = 0] = others;
+  const node = scope.use(await startAnsweringNode(program, nodePort, answers));
+  const gateway = scope.use(await startGatewayProcess(fastPort, node.url, settingsBehindProxies));
+  const slowSettings = { ...settingsBehindProxies, listener: { fastPath: false } };
+  const slow = scope.use(await startGatewayProcess(slowPort, node.url, slowSettings));
+  const nginx = scope.use(await nginxProxy(folder, nginxPort, nodePort));
+  const ingress = scope.use(await nginxIngress(folder, ingressPort, nodePort));
+  const ingressTo = scope.use(await nginxIngress(folder, ingressToPort, fastPort));
+  const unset = scope.use(await nginxUnset(folder, unsetPort, nodePort));
+  const unsetTo = scope.use(await nginxUnset(folder, unsetToPort, fastPort));
+
+  const script = distinctCalls({ shapes: clientShapes, forwardedFor: true });
+  const send = (url: string, { pid }: BenchProcess) => drive({ ...surroundings, url, pid, script });
+  for (const warmed of [gateway, slow, gateway, slow]) await send(warmed.url, warmed);
+  await send(unsetTo.url, gateway);
+  const results = await inRounds(surroundings.rounds, {
+    ingress: () => send(ingress.url, ingress),
+    added: () => send(ingressTo.url, gateway),
+    unset: () => send(unset.url, unset),
+    addedToUnset: () => send(unsetTo.url, gateway),
+    nginx: () => send(nginx.url, nginx),
+    slow: () => send(slow.url, slow),
+  });
+  print(`all clients in turn, ${answers.name}`, [
+    ...results("ingress").map(named("nginx as ingress, to the node")),
+    ...results("added").map(named("gateway, behind nginx as ingress")),
+    ...results("unset").map(named("nginx with a bare proxy_pass, to the node")),
+    ...results("addedToUnset").map(named("gateway, behind a bare proxy_pass")),
+    ...results("nginx").map(named("nginx")),
+    ...results("slow").map(named("gateway without its fast path")),
+  ]);
+  return [
+    {
+      what: `${answers.name}: CPU that the gateway adds to nginx as ingress, against nginx's own`,
+      figure: ratio(results("added"), results("ingress"), cpu),
+      target: { most: 1.6 },
+    },
+    {
+      what: `${answers.name}: CPU that the gateway adds to a bare proxy_pass, against nginx's own`,
+      figure: ratio(results("addedToUnset"), results("unset"), cpu),
+      target: { most: 1.6 },
+    },
+    {
+      what: `${answers.name}: CPU of the slow path against nginx`,
+      figure: ratio(results("slow"), results("nginx"), cpu),
+      target: { most: 2.5 },
+    },
+  ];
+}
