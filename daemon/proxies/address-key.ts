@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /** Groups of an IPv6 address, 16 bits each, that name the network which one client has to itself. */
@@ -12,7 +13,7 @@ const networkGroups = 4;
  * addressKey("2001:db8::1"); // "2001:db8:0:0::/64"
  */
 export function addressKey(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
+  if (isIPv4(address) || !ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
   const network = parsed.parts.slice(0, networkGroups).map((group) => group.toString(16));
@@ -21,5 +22,6 @@ export function addressKey(address: string): string {
 
 /** An address in its plain form: IPv4 as it is, also when it came mapped into IPv6. Undefined for what is none. */
 export function plainAddress(text: string): string | undefined {
+  if (isIPv4(text)) return text;
   return ipaddr.isValid(text) ? ipaddr.process(text).toString() : undefined;
 }

@@ -8,6 +8,11 @@ const closingMs = 1_000;
  * answer, a binary string, when that is out.
  */
 export function endConnection(socket: Socket, answer: string | undefined): void {
+  // With nothing to wait for it is closed at once: to end this side first would be one more call of the system for the same.
+  if (answer === undefined && socket.writableLength === 0) {
+    socket.destroy();
+    return;
+  }
   socket.setTimeout(closingMs);
   if (answer === undefined) socket.destroySoon();
   else socket.write(answer, "latin1", () => socket.destroy());

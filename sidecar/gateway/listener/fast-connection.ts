@@ -65,9 +65,8 @@ export class FastConnection implements ConnectionServer {
     this.#backlog = new ClientBacklog(socket, this.#memory);
     this.#pace = new ReaderPace(socket, waits);
     this.#turn = new TurnWait(dependencies.turns, () => this.#goOn());
-    const context = () => this.#asked;
-    const finish = (isLast: boolean) => this.#finish(isLast);
-    this.#sink = makeFastSink(socket, { heads, outbox, backlog: this.#backlog, context, finish });
+    const answering = { context: () => this.#asked, finish: (isLast: boolean) => this.#finish(isLast) };
+    this.#sink = makeFastSink(socket, { heads, outbox, backlog: this.#backlog, ...answering });
     this.#wait = new FastWait(waits, clock);
     this.#listeners = [
       ["drain", () => this.#drained()],
@@ -210,8 +209,7 @@ export class FastConnection implements ConnectionServer {
   /** Closes the connection when what was written is out, and a last answer with it. */
   #leave(answer?: string): void {
     this.#isGone = true;
-    this.#dependencies.outbox.flush();
-    endConnection(this.#socket, answer);
+    this.#dependencies.outbox.after(this.#socket, (socket) => endConnection(socket, answer));
   }
 
   #handOver(unread: Buffer): void {

@@ -76,7 +76,7 @@ export function readFastRequests(
     if (head === undefined || origin === undefined) return odd;
     // Behind a proxy every head has ids of its own: to keep it for the next request would be for nothing.
     strangers += 1;
-    const isKept = !head.isAwaited && (strangers <= strangersMost || strangers % strangersMost === 0);
+    const isKept = !head.isAwaited && !head.isLast && (strangers <= strangersMost || strangers % strangersMost === 0);
     known = { ...origin, head: isKept ? knownHead(text) : undefined };
     if (head.framing.kind === "chunked") return { ...origin, body: new ChunkedRequest(startsAt, rules.bodyBytes()) };
     const request = withLength(origin, startsAt, head.framing.bytes);

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
+import { makeCorks } from "../wire/corks.ts";
 import { refusedHeaders, streamHeaders, wholeHeaders, type AnswerHeaders } from "./answer-head.ts";
 
 /** Headers before and after an answer's own, and whether the connection ends with it, which may become so while it is waited for. */
@@ -9,6 +10,8 @@ export type HeadersAround = Readonly<{ before: AnswerHeaders; after: AnswerHeade
 /** Longest answer that is written with its end; a longer one may have to wait for its reader. */
 const smallBytes = 8_192;
 
+const corks = makeCorks();
+
 /** Writes an answer to a node:http response, through the backlog of that response. */
 export function httpSink(
   response: ServerResponse,
@@ -16,6 +19,7 @@ export function httpSink(
   { before, after, isLast }: HeadersAround,
 ): AnswerSink {
   const head = (status: number, headers: AnswerHeaders) => {
+    if (response.socket !== null) corks.add(response.socket);
     if (isLast()) response.shouldKeepAlive = false;
     response.writeHead(status, [...before, ...headers, ...after].flat());
   };
@@ -32,6 +36,11 @@ export function httpSink(
     },
     bytes: (body, source) => {
       head(200, wholeHeaders(source, body.length));
+      if (body.length <= smallBytes) {
+        // One string is one write with its head.
+        response.end(body.toString("latin1"), "latin1");
+        return;
+      }
       backlog.write(Buffer.from(body));
       end();
     },

@@ -34,6 +34,15 @@ test("texts and bytes come out in their order, each at its own socket", async ()
   expect((await buffer(two.far)).toString("latin1")).toBe("head body");
 });
 
+test("a socket is ended behind what was written to it, and no sooner", async () => {
+  const { near, far } = await pair();
+  const outbox = makeOutbox();
+  outbox.write(near, "a");
+  outbox.after(near, (socket) => socket.destroySoon());
+  expect(near.writable).toBe(true);
+  expect((await buffer(far)).toString()).toBe("a");
+});
+
 test("bytes are copied: what they came in may be written over at once", async () => {
   const { near, far } = await pair();
   const outbox = makeOutbox();

@@ -15,6 +15,8 @@ export type Outbox = Readonly<{
   write: (socket: Socket, text: string) => void;
   /** Writes a binary string and bytes after it, which are copied. */
   writeBytes: (socket: Socket, text: string, bytes: Buffer) => void;
+  /** Does something with a socket when what was written to it before has gone out. */
+  after: (socket: Socket, run: (socket: Socket) => void) => void;
   /** Writes what waits, at once: before a socket is written to, ended or given away by other means. */
   flush: () => void;
   /** Memory for messages that are too long to wait. */
@@ -27,8 +29,8 @@ export const outboxBytes = 9_216;
 /** Makes an empty outbox. */
 export function makeOutbox(): Outbox {
   const sockets: Socket[] = [];
-  /** For each socket a text, or where in `copied` its bytes end; they begin where the ones before end. */
-  const pieces: (string | number)[] = [];
+  /** For each socket a text, or where in `copied` its bytes end (they begin where the ones before end), or what is done with it. */
+  const pieces: (string | number | ((socket: Socket) => void))[] = [];
   let copied: Buffer | undefined;
   let copiedTo = 0;
   let bytes = 0;
@@ -42,6 +44,7 @@ export function makeOutbox(): Outbox {
       const piece = pieces[at] ?? "";
       if (socket === undefined) continue;
       if (typeof piece === "string") socket.write(piece, "latin1");
+      else if (typeof piece === "function") piece(socket);
       else {
         if (copied !== undefined) socket.write(copied.subarray(start, piece));
         start = piece;
@@ -59,7 +62,7 @@ export function makeOutbox(): Outbox {
     isArmed = false;
     flush();
   };
-  const add = (socket: Socket, piece: string | number, length: number) => {
+  const add = (socket: Socket, piece: (typeof pieces)[number], length: number) => {
     sockets.push(socket);
     pieces.push(piece);
     bytes += length;
@@ -80,6 +83,7 @@ export function makeOutbox(): Outbox {
       copiedTo += length;
       add(socket, copiedTo, length);
     },
+    after: (socket, run) => add(socket, run, 0),
     flush,
     scratch: new ScratchBuffers(),
   };
