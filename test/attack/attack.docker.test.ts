@@ -1,38 +1,17 @@
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
+import { print } from "../bench/gateway/table.ts";
 import { buildGatehouseImage } from "../infra/test-images.ts";
 import { attackSidecar, type AttackReport, type Phase } from "./attack-run.ts";
 import { limits, startContainedSidecar } from "./attacked-sidecar.ts";
+import { mostP99Ms, stillSlow, verdictOn } from "./verdict.ts";
 
 const found = await findEngine();
+/** How long all phases take together. */
 const seconds = Number(process.env["GATEHOUSE_ATTACK_SECONDS"] ?? 84);
 
-/** Attacks under which others wait longer than they should; "What is not defended" in docs/security.md says so. */
-const stillSlow: ReadonlySet<string> = new Set([
-  "large messages",
-  "huge batches",
-  "expensive calls",
-  "deaf readers",
-  "WebSocket flood",
-  "subscription flood",
-  "idle connections",
-  "all at a time",
-]);
 /** What others wait even then, at most: each of them is answered. */
 const mostWaitMs = 10_000;
-
-/** Others' p99 may be so many times what it is undisturbed. */
-const mostSlowdown = 3;
-/**
- * What a shared machine does to a request by itself: below it nothing is told apart. A container with one CPU is stopped for up to 100 ms at a
- * time when it has used its share (cgroups, `cpu.cfs_period_us`), which the garbage collector's threads count towards.
- */
-const noiseMs = 50;
-
-/** The p99 that others may have meanwhile: three times the longest of what they had undisturbed, of the machine's own delays, and of noise. */
-function mostP99Ms(undisturbed: Phase, phase: Phase): number {
-  return mostSlowdown * Math.max(undisturbed.p99Ms, phase.controlP99Ms, noiseMs);
-}
 
 function shown({ attack, requests, p99Ms, worstMs, controlP99Ms, failures, told, memoryMiB }: Phase): string {
   const figures = `p99 ${p99Ms} ms, worst ${worstMs} ms, the node alone p99 ${controlP99Ms} ms, ${memoryMiB} MiB`;
@@ -50,6 +29,11 @@ describe.skipIf(!found.ok)(`the sidecar in its container under attack${skipReaso
       if (!found.ok) return;
       const image = await buildGatehouseImage(inject("testImagesName"), found.nodeImage);
       report = await attackSidecar({ seconds }, (nodePort) => startContainedSidecar(image, nodePort), tell);
+      const phases = [report.undisturbed, ...report.attacked];
+      print(
+        `other callers under attack, ${seconds} s in all`,
+        phases.map((phase) => verdictOn(report.undisturbed, phase)),
+      );
     },
     900_000 + seconds * 1_000,
   );
