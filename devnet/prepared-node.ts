@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { processIdentity } from "./node/process-identity.ts";
 import type { devnetSettings } from "./settings.ts";
 import { strictOpensAfterSeconds } from "./workspace/node-profile.ts";
 import type { NodeParameters } from "./workspace/node-parameters.ts";
@@ -11,11 +12,18 @@ export type DevnetSettings = z.output<typeof devnetSettings.schema>;
 /** A node that is ready to be started: by its own `ops`, or in the foreground. */
 export type PreparedNode = Readonly<{ workspace: Workspace; parameters: NodeParameters }>;
 
-/** Makes the workspace that the settings describe, where it is absent, and says what it is for. */
-export async function prepareNode(settings: DevnetSettings): Promise<PreparedNode> {
+/**
+ * Makes the workspace that the settings describe, where it is absent, and says what it is for. A node that `ops` starts there ends with the
+ * process `ownerPid`, however that ends, unless it has ended before.
+ */
+export async function prepareNode(
+  settings: DevnetSettings,
+  { ownerPid }: Readonly<{ ownerPid?: number }> = {},
+): Promise<PreparedNode> {
   const { node, monitor } = settings;
   const { jobName } = monitor;
-  const parameters = nodeParameters(settings);
+  const owner = ownerPid === undefined ? undefined : await processIdentity(ownerPid);
+  const parameters = { ...nodeParameters(settings), ...(owner === undefined ? {} : { owner }) };
   const workspace = await prepareWorkspace({
     directory: settings.workspace.directory,
     parameters,

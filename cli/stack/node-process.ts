@@ -45,7 +45,7 @@ export async function startNode(options: NodeProcessOptions): Promise<NodeProces
   return { readyAfterMs: Math.round(performance.now() - startedAt), [Symbol.asyncDispose]: stop };
 }
 
-/** Stops the node that a killed stack left running in a workspace, if there is one, so that its ports are free again. */
+/** Stops the node that runs in a workspace, if there is one, so that its ports are free: a stack was killed a moment ago, or a person started it. */
 export async function stopLeftNode(workspace: string, stopDeadlineMs: number): Promise<void> {
   const runDirectory = join(workspace, "run");
   if (!existsSync(join(runDirectory, "node.pid"))) return;

@@ -154,7 +154,7 @@ async function startParts(
       { program, logDirectory: directory.logs, stopDeadlineMs, signal, ...limits },
       { announce },
     );
-  const { workspace } = await prepareNode(plan.devnet);
+  const { workspace } = await prepareNode(plan.devnet, { ownerPid: process.pid });
   const { readyDeadlineMs: startDeadlineMs, backStopDeadlineMs, frontStopDeadlineMs } = limits;
   const back = resources.use(partGroup());
   const [node, pushgateway, upstream] = await back.start([

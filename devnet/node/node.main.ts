@@ -7,6 +7,7 @@ import { aborted, stopSignal } from "#daemon/stop-signal.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
 import { openNodeLog } from "./node-log.ts";
 import { startNode } from "./node.ts";
+import { watchOwner } from "./owner-watch.ts";
 
 /**
  * The node's own process, as `ops start` starts it: arguments are the workspace, the configuration file and the file
@@ -15,11 +16,12 @@ import { startNode } from "./node.ts";
 const stopDeadlineMs = 5_000;
 
 async function main([workspace = "", configPath = "", readyDescriptor = ""]: readonly string[]): Promise<void> {
-  const signal = stopSignal();
+  const parameters = readParameters(join(workspace, "devnet.json"));
+  using owner = await watchOwner(parameters.owner);
+  const signal = AbortSignal.any([stopSignal(), owner.gone]);
   const runDirectory = join(workspace, "run");
   await using fileLog = openNodeLog(runDirectory);
   const { log } = fileLog;
-  const parameters = readParameters(join(workspace, "devnet.json"));
   const node = await startNode({ configPath, runDirectory, parameters }, { log, signal });
   const { httpUrl, webSocketUrl } = node;
   log.info({ httpUrl, webSocketUrl, version: parameters.version, height: node.height() }, "ready");

@@ -19,6 +19,8 @@ const schema = z.strictObject({
   mnemonic: z.string().optional(),
   accounts: z.int().min(0).max(100),
   fund: z.array(z.custom<Address>((value) => /^0x[0-9a-fA-F]{40}$/.test(String(value)))).max(100),
+  /** The process that the node belongs to and ends with, if it runs when the node begins. */
+  owner: z.strictObject({ pid: z.int().min(1), startTicks: z.int().min(0) }).optional(),
 });
 
 /**
