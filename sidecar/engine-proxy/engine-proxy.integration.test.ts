@@ -1,5 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import { once } from "node:events";
 import { createServer, request, type Server } from "node:http";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -7,7 +9,7 @@ import { Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readSettings } from "#daemon/settings.ts";
 import { startEngineProxy, type EngineProxy } from "./engine-proxy.ts";
-import { engineProxySettings } from "./settings.ts";
+import { engineProxySettings, type EngineProxySettings } from "./settings.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "gatehouse-proxy-"));
 const enginePath = join(directory, "engine.sock");
@@ -38,6 +40,7 @@ const answers: Readonly<Record<string, unknown>> = {
 };
 let engine: Server;
 let proxy: EngineProxy;
+let settings: EngineProxySettings;
 
 /** An engine that notes what it is asked and answers in the Engine API's shapes. */
 function startEngine(): Promise<Server> {
@@ -70,7 +73,7 @@ function ask(method: string, path: string, body?: unknown): Promise<{ status: nu
 
 beforeAll(async () => {
   engine = await startEngine();
-  const settings = readSettings(engineProxySettings, {
+  settings = readSettings(engineProxySettings, {
     env: {
       GATEHOUSE_ENGINE_PROXY_ENGINE: `unix://${enginePath}`,
       GATEHOUSE_ENGINE_PROXY_CONTAINER: "gh-node",
@@ -144,6 +147,21 @@ describe("the engine proxy", () => {
         "gatehouse engine-proxy: only inspect, restart and exec of node_cli in the container gh-node pass this proxy",
     });
     expect(seen).toHaveLength(before);
+  });
+
+  it("ends a request that does not become whole in time", async () => {
+    const slowPath = join(directory, "slow.sock");
+    const listen = { ...settings.listen, socketPath: slowPath, requestTimeoutMs: 500 };
+    await using _ = await startEngineProxy(
+      { ...settings, listen },
+      { log: pino({ level: "silent" }), metrics: new Registry() },
+    );
+    const began = performance.now();
+    const socket = connect(slowPath);
+    socket.on("error", () => socket.destroy()).resume();
+    socket.write("POST /containers/gh-node/restart HTTP/1.1\r\nHost: docker\r\nContent-Length: 10\r\n\r\n{");
+    await once(socket, "close");
+    expect(performance.now() - began).toBeLessThan(5_000);
   });
 
   it("refuses a body that is too large", async () => {

@@ -19,6 +19,9 @@ import type { EngineProxySettings } from "./settings.ts";
 /** Largest answer of the engine that is read to be cut; an inspection names every mount and variable. */
 const answerLimitBytes = 1_048_576;
 
+/** Connections that are held for each request that may be under way; what comes beyond them is closed. */
+const connectionsPerRequest = 4;
+
 /** A running engine proxy. Disposing of it closes the socket and waits for what is under way. */
 export type EngineProxy = AsyncDisposable & Readonly<{ socketPath: string }>;
 
@@ -52,8 +55,15 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
     count: (kind) => requests.inc({ kind }),
   };
   let inFlight = 0;
-  const server = createServer({ requestTimeout: settings.listen.requestTimeoutMs }, (incoming, response) => {
-    if (inFlight >= settings.listen.requestsInFlight) {
+  const { requestTimeoutMs, requestsInFlight } = settings.listen;
+  const limits = {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: requestTimeoutMs,
+    // How often node:http looks; by default only every 30 s.
+    connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
+  };
+  const server = createServer(limits, (incoming, response) => {
+    if (inFlight >= requestsInFlight) {
       refuse(response, 503, "too many requests at one time; try again");
       return;
     }
@@ -64,6 +74,8 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
       refuse(response, 502, `the Docker Engine at ${settings.engine} did not answer: ${String(error)}`);
     });
   });
+  // Idle ones, too, are descriptors; the sidecar keeps a few.
+  server.maxConnections = connectionsPerRequest * requestsInFlight;
   const { socketPath } = settings.listen;
   if (existsSync(socketPath)) rmSync(socketPath);
   await beginListening(server, { path: socketPath });
