@@ -1,8 +1,9 @@
-import type { Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createAdaptorServer } from "@hono/node-server";
+import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import type { ListenerConnections } from "./connections/listener-connections.ts";
 import { beginListening } from "./begin-listening.ts";
+import { gatherChunks } from "./gathered-chunks.ts";
 import { takeProxyHeaders } from "./proxies/proxied-connections.ts";
 import { StartupError } from "./startup-error.ts";
 import { urlAuthority } from "./url-authority.ts";
@@ -37,7 +38,8 @@ export async function listenHttp(
   options: ListenOptions,
 ): Promise<HttpListener> {
   const server = createAdaptorServer({
-    fetch: (request, env) => app.fetch(request, env as never),
+    fetch: (request, env) =>
+      hasOneHost((env as HttpBindings).incoming) ? app.fetch(request, env as never) : severalHosts(),
     serverOptions: {
       requestTimeout: options.requestTimeoutMs,
       headersTimeout: Math.min(10_000, options.requestTimeoutMs),
@@ -45,11 +47,25 @@ export async function listenHttp(
       connectionsCheckingInterval: Math.min(5_000, options.requestTimeoutMs),
     },
   }) as Server;
+  gatherChunks(server);
   const { connections, isProxy, isTrustedProxy } = options;
   if (isProxy !== undefined) connections?.boundAddresses(server, isProxy);
   if (isTrustedProxy !== undefined) takeProxyHeaders(server, isTrustedProxy);
   connections?.bound(server);
   return listen(server, options);
+}
+
+/** Programs that take different ones of several for the host would read a request differently (RFC 9112, section 3.2). */
+function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts < 2;
+}
+
+function severalHosts(): Response {
+  return Response.json({ error: "several Host headers; send one" }, { status: 400, headers: { Connection: "close" } });
 }
 
 /** Starts any `node:http` server at the address that the options name; see {@link listenHttp}. */

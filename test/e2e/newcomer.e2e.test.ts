@@ -63,7 +63,9 @@ describe("gatehouse stack", () => {
     const pids = stackProcesses(killed);
     killed.process.kill("SIGKILL");
     await killed.exited;
-    await until("every process has ended", 15_000, () => [...pids.values()].every((pid) => !existsSync(`/proc/${pid}`)));
+    await until("every process has ended", 15_000, () =>
+      [...pids.values()].every((pid) => !existsSync(`/proc/${pid}`)),
+    );
     expect(await Promise.all(Object.values(killed.ports).map(isListening))).not.toContain(true);
     const env = { ...killed.env };
     await using next = await spawnStack(["--once", "--state-dir", killed.stateDirectory], env);

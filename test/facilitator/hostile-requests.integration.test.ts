@@ -1,0 +1,81 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { testAccount } from "../support/payment-chain.ts";
+import { residentMiB } from "../support/stack-processes.ts";
+import { startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
+
+let folder: string;
+let facilitator: RunningFacilitator;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gatehouse-hostile-"));
+  facilitator = await startFacilitator({
+    rpcUrl: "http://127.0.0.1:1",
+    token: testAccount(3).address,
+    ledgerPath: join(folder, "ledger.sqlite"),
+    env: { GATEHOUSE_FACILITATOR_LISTEN_BODY_LIMIT_BYTES: "1048576" },
+  });
+});
+
+afterAll(async () => {
+  await facilitator?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+/** Sends bytes as they are, and gives what comes back until the connection is closed. */
+async function exchange(pieces: readonly (string | Buffer)[]): Promise<string> {
+  const socket = connect(Number(new URL(facilitator.url).port), "127.0.0.1");
+  let answer = "";
+  socket.on("data", (bytes: Buffer) => (answer += bytes.toString("latin1")));
+  const closed = once(socket, "close");
+  await once(socket, "connect");
+  for (const piece of pieces) if (!socket.write(piece)) await once(socket, "drain");
+  await closed;
+  return answer;
+}
+
+const head = "POST /verify HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n";
+
+/** CPU that the facilitator has used, in seconds. */
+async function cpuSeconds(): Promise<number> {
+  const metrics = await (await fetch(`${facilitator.operationsUrl}/metrics`)).text();
+  return Number(/^process_cpu_seconds_total (\S+)$/m.exec(metrics)?.[1]);
+}
+
+test("bodies in chunks of a byte cost what their bytes do", async () => {
+  const bytes = Buffer.from("1\r\n[\r\n".repeat(10_000));
+  const before = { cpu: await cpuSeconds(), memory: residentMiB(facilitator.process.pid) };
+  const pieces = [`${head}Transfer-Encoding: chunked\r\n\r\n`, ...Array.from({ length: 20 }, () => bytes), "0\r\n\r\n"];
+  const answers = await Promise.all(Array.from({ length: 4 }, () => exchange(pieces)));
+  for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 400 .*is not JSON/s);
+  expect((await cpuSeconds()) - before.cpu).toBeLessThan(6);
+  expect(residentMiB(facilitator.process.pid) - before.memory).toBeLessThan(64);
+});
+
+test("a body comes whole, however it is cut", async () => {
+  const body = JSON.stringify({ x402Version: 3, paymentPayload: "ü".repeat(30_000), paymentRequirements: {} });
+  const bytes = Buffer.from(body);
+  const cuts = [1, 2, 5, 16_383, 16_384, 16_385, 40_000, bytes.length];
+  const pieces = cuts.map((end, index) => {
+    const part = bytes.subarray(index === 0 ? 0 : cuts[index - 1], end);
+    return Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from("\r\n")]);
+  });
+  const answer = await exchange([`${head}Transfer-Encoding: chunked\r\n\r\n`, ...pieces, "0\r\n\r\n"]);
+  expect(answer).toMatch(/^HTTP\/1\.1 200 .*invalid_x402_version/s);
+});
+
+test.each([
+  ["two Host headers", "GET /health HTTP/1.1\r\nHost: a\r\nhOST: b\r\nConnection: close\r\n\r\n", "400"],
+  ["an absolute target", "GET http://b/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "200"],
+  [
+    "an upgrade to HTTP/2",
+    "GET /health HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n",
+    "200",
+  ],
+])("%s has the answer that it is due", async (_name, request, status) => {
+  expect(await exchange([request])).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+});
