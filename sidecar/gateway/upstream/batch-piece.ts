@@ -1,6 +1,7 @@
+import { makeTurns } from "../dispatch/turns.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { NodeCall, NodeFailure, NodeFlow, NodeSender, NodeSink } from "./node-call.ts";
-import { ofTheBatch, readBatchAnswer } from "./read-batch-answer.ts";
+import { BatchAnswerReading, ofTheBatch } from "./read-batch-answer.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 
 /** Most bytes of one batch's body; geth takes 5 MiB. */
@@ -87,11 +88,16 @@ export class BatchPiece implements NodeSink {
   /** A call was given up. When all were, the node need not answer. */
   left(): void {
     this.#waiting -= 1;
-    if (this.#waiting === 0) this.#flow?.cancel();
+    if (this.#waiting > 0) return;
+    this.#flow?.cancel();
+    this.#letGo();
   }
 
+  /** What came in one read is short, and is not there any more in a later turn. */
   whole(body: Buffer): void {
-    this.#take(body);
+    const reading = this.#reading(body, false);
+    while (reading.step() > 0);
+    this.#tell(reading);
   }
 
   begin(lengthBytes: number | undefined): void {
@@ -109,9 +115,7 @@ export class BatchPiece implements NodeSink {
 
   /** An answer in parts is long, and to be read and handed out by its caller's turn. */
   end(): void {
-    const take = () => this.#take(Buffer.concat(this.#parts));
-    if (this.#dependencies.turns.isOver()) this.#dependencies.turns.wait(this.#caller, take);
-    else take();
+    this.#readInTurns();
   }
 
   fail(failure: NodeFailure): void {
@@ -127,7 +131,25 @@ export class BatchPiece implements NodeSink {
   /** The answer is longer than may be held: what of it came whole counts. */
   #cut(why: "tooLong" | "tooMuchHeld"): void {
     this.#flow?.cancel();
-    this.#take(Buffer.concat(this.#parts), why);
+    this.#readInTurns(why);
+  }
+
+  #readInTurns(why?: "tooLong" | "tooMuchHeld"): void {
+    const reading = this.#reading(Buffer.concat(this.#parts), why !== undefined);
+    const step = () => {
+      const bytes = reading.step();
+      if (bytes === 0) this.#tell(reading, why);
+      return bytes;
+    };
+    const { turns } = this.#dependencies;
+    const read = () => makeTurns(turns, this.#caller).run(step, () => this.#waiting === 0);
+    if (turns.isOver()) turns.wait(this.#caller, read);
+    else read();
+  }
+
+  #reading(body: Buffer, cut: boolean): BatchAnswerReading {
+    const ids = this.#entries.map(({ call }) => call.id);
+    return new BatchAnswerReading(body, ids, { cut });
   }
 
   #letGo(): void {
@@ -136,11 +158,9 @@ export class BatchPiece implements NodeSink {
     this.#partsBytes = 0;
   }
 
-  #take(body: Buffer, why?: "tooLong" | "tooMuchHeld"): void {
+  #tell({ answers }: BatchAnswerReading, why?: "tooLong" | "tooMuchHeld"): void {
     this.#letGo();
     const cut = why !== undefined;
-    const ids = this.#entries.map(({ call }) => call.id);
-    const answers = readBatchAnswer(body, ids, { cut });
     if (answers === undefined && !cut) {
       this.#refuse("it answers a batch with something other than an answer to each call");
       return;

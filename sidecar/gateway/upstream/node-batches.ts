@@ -1,8 +1,8 @@
 import type { Logger } from "#daemon/log.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
 import { LatestEntries } from "../limits/latest-entries.ts";
 import { BatchPiece, type BatchPieceOptions } from "./batch-piece.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
-import type { SharedTurns } from "../wire/shared-turns.ts";
 
 /** How long a caller's batches stay small, or its calls alone, after the node did not serve one. */
 const smallForMs = 60_000;
@@ -23,6 +23,14 @@ export type NodeBatches = Readonly<{
   open: (caller: string) => NodeBatch;
 }>;
 
+/** What the batches of one node are made with. */
+export type NodeBatchesDependencies = Readonly<{
+  pool: NodeSender;
+  log: Logger;
+  now: () => number;
+  turns: SharedTurns;
+}>;
+
 /**
  * Makes the batches of one node. It remembers for a minute how much of a caller's batch the node did serve, by caller: what one asks for, a
  * long answer, a slow call or something that the node can't read, makes nobody else's batches small. A node that takes no batches is asked
@@ -30,7 +38,7 @@ export type NodeBatches = Readonly<{
  */
 export function makeNodeBatches(
   options: BatchPieceOptions,
-  { pool, log, now, turns }: Readonly<{ pool: NodeSender; log: Logger; now: () => number; turns: SharedTurns }>,
+  { pool, log, now, turns }: NodeBatchesDependencies,
 ): NodeBatches {
   const served = new LatestEntries<Readonly<{ items: number; until: number }>>(rememberedCallers);
   let toldUntil = Number.NEGATIVE_INFINITY;

@@ -21,46 +21,93 @@ export const ofTheBatch = "";
 export type BatchAnswers = readonly (string | undefined)[];
 
 /**
- * The elements of the node's answer to a batch of calls with these ids (JSON text). Elements without one of the ids that
+ * Reads the node's answer to a batch of calls with these ids (JSON text), an element at a time. Elements without one of the ids that
  * were asked for are passed over when they name none (`null`: the node could not tell), and make the whole untrustworthy when
- * they name another, or one for the second time: undefined. So is what is no JSON array, unless it was `cut`: then it is read up to its last
- * whole element.
+ * they name another, or one for the second time: `answers` is undefined. So is what is no JSON array, unless it was `cut`: then it is
+ * read up to its last whole element.
  */
-export function readBatchAnswer(
-  bytes: Buffer,
-  ids: readonly string[],
-  { cut }: Readonly<{ cut: boolean }> = { cut: false },
-): BatchAnswers | undefined {
-  const answers: (string | undefined)[] = Array.from({ length: ids.length });
-  const text = bytes.toString("latin1");
-  const budget = amplyBudgeted();
-  const places = new Places(ids);
-  let at = skipSpace(bytes, 0);
-  if (bytes[at] !== openBracket) return undefined;
-  at = skipSpace(bytes, at + 1);
-  if (bytes[at] === closeBracket) return answers;
-  for (let next = 0; ; next += 1) {
-    // Most nodes answer in the order of the calls, and write an answer's members in the same order.
-    let end = endOfUsual(bytes, at, { id: ids[next], budget });
-    if (end !== notJson && answers[next] === undefined) {
-      const isError = bytes[at + answerStart.length + (ids[next]?.length ?? 0) + 2] === errorStart.charCodeAt(2);
-      const element = text.slice(at, end);
-      answers[next] = isError && isBatchError(element) ? ofTheBatch : element;
-    } else {
-      end = skipValue(bytes, at, depth, budget);
-      if (end === notJson) return cut ? answers : undefined;
-      const element = text.slice(at, end);
-      const id = idOf(element);
-      if (id !== "null") {
-        const place = id === undefined ? undefined : places.of(id);
-        if (place === undefined || answers[place] !== undefined) return undefined;
-        answers[place] = isBatchError(element) ? ofTheBatch : element;
-      }
+export class BatchAnswerReading {
+  readonly #bytes: Buffer;
+  readonly #text: string;
+  readonly #ids: readonly string[];
+  readonly #places: Places;
+  readonly #budget = amplyBudgeted();
+  readonly #isCut: boolean;
+  readonly #answers: (string | undefined)[];
+  #at: number;
+  /** Place of the call whose answer is next, in most nodes' order. */
+  #next = 0;
+  #isOver = false;
+  #isBroken = false;
+
+  constructor(bytes: Buffer, ids: readonly string[], { cut }: Readonly<{ cut: boolean }>) {
+    this.#bytes = bytes;
+    this.#text = bytes.toString("latin1");
+    this.#ids = ids;
+    this.#places = new Places(ids);
+    this.#isCut = cut;
+    this.#answers = Array.from({ length: ids.length });
+    const start = skipSpace(bytes, 0);
+    this.#at = skipSpace(bytes, start + 1);
+    if (bytes[start] !== openBracket) this.#break();
+    else this.#isOver = bytes[this.#at] === closeBracket;
+  }
+
+  /** What was read, once `step` has answered 0; undefined when none of it is to be trusted. */
+  get answers(): BatchAnswers | undefined {
+    return this.#isBroken ? undefined : this.#answers;
+  }
+
+  /** Reads an element; answers its length in bytes, 0 when there are no more. */
+  step(): number {
+    if (this.#isOver) return 0;
+    const bytes = this.#bytes;
+    const start = this.#at;
+    const end = this.#readElement();
+    if (end === notJson) {
+      this.#isOver = true;
+      this.#isBroken ||= !this.#isCut;
+      return 0;
     }
-    at = skipSpace(bytes, end);
-    if (bytes[at] === closeBracket) return answers;
-    if (bytes[at] !== comma) return cut ? answers : undefined;
-    at = skipSpace(bytes, at + 1);
+    const after = skipSpace(bytes, end);
+    if (bytes[after] === comma) this.#at = skipSpace(bytes, after + 1);
+    else {
+      this.#isOver = true;
+      if (bytes[after] !== closeBracket) this.#isBroken ||= !this.#isCut;
+    }
+    return this.#isBroken ? 0 : end - start;
+  }
+
+  /** Where the element ends that begins here, or {@link notJson}. */
+  #readElement(): number {
+    const start = this.#at;
+    const place = this.#next;
+    this.#next += 1;
+    const id = this.#ids[place];
+    // Most nodes answer in the order of the calls, and write an answer's members in the same order.
+    const usualEnd = endOfUsual(this.#bytes, start, { id, budget: this.#budget });
+    if (usualEnd !== notJson && this.#answers[place] === undefined) {
+      const isError = this.#bytes[start + answerStart.length + (id?.length ?? 0) + 2] === errorStart.charCodeAt(2);
+      const element = this.#text.slice(start, usualEnd);
+      this.#answers[place] = isError && isBatchError(element) ? ofTheBatch : element;
+      return usualEnd;
+    }
+    const end = skipValue(this.#bytes, start, depth, this.#budget);
+    if (end !== notJson) this.#take(this.#text.slice(start, end));
+    return end;
+  }
+
+  #take(element: string): void {
+    const id = idOf(element);
+    if (id === "null") return;
+    const place = id === undefined ? undefined : this.#places.of(id);
+    if (place === undefined || this.#answers[place] !== undefined) this.#break();
+    else this.#answers[place] = isBatchError(element) ? ofTheBatch : element;
+  }
+
+  #break(): void {
+    this.#isBroken = true;
+    this.#isOver = true;
   }
 }
 

@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { roomyMemory } from "../testing/roomy-memory.ts";
+import { SharedTurns } from "../wire/shared-turns.ts";
+import { BatchPiece } from "./batch-piece.ts";
+import type { NodeCall, NodeSink } from "./node-call.ts";
+
+/** A piece of so many calls at a node whose answer the test gives; a turn is over whenever somebody looks at the clock. */
+function sendPiece(count: number) {
+  const later: (() => void)[] = [];
+  let clock = 0;
+  const turns = new SharedTurns({ now: () => (clock += 1_000), later: (run) => void later.push(run) });
+  const sent: NodeCall[] = [];
+  const texts: string[] = [];
+  const held = { bytes: 0 };
+  const memory = {
+    ...roomyMemory,
+    hold: (bytes: number) => (held.bytes += bytes) > 0,
+    give: (bytes: number) => void (held.bytes -= bytes),
+  };
+  const piece = new BatchPiece(
+    { items: 100, responseBytes: 2_000_000 },
+    {
+      pool: {
+        send: (call) => {
+          sent.push(call);
+          return { resume: () => undefined, cancel: () => undefined };
+        },
+      },
+      turns,
+      refused: (why) => expect.unreachable(why),
+      cutAfter: () => expect.unreachable("the answer is within its bound"),
+    },
+  );
+  const sink = { begin: () => 0, chunk: () => true, end: () => 0, fail: () => 0, whole: () => 0 };
+  const flows = Array.from({ length: count }, (_, id) =>
+    piece.add({
+      caller: "a",
+      memory,
+      id: String(id),
+      body: "{}",
+      timeoutMs: 1,
+      repeatable: true,
+      sink: { ...sink, text: (text: string) => void texts.push(text) },
+    }),
+  );
+  piece.send();
+  const turn = () => {
+    let served = 0;
+    for (let run = later.shift(); run !== undefined; run = later.shift()) {
+      run();
+      served += 1;
+    }
+    return served;
+  };
+  return { node: sent[0]!.sink, sent, texts, flows, turn, held };
+}
+
+const answerTo = (id: number) => `{"jsonrpc":"2.0","id":${id},"result":"${"x".repeat(15_000)}"}`;
+const answers = Array.from({ length: 100 }, (_, id) => answerTo(id));
+
+function answerInParts(node: NodeSink): void {
+  node.begin(undefined);
+  const body = Buffer.from(`[${answers.join(",")}]`);
+  for (let at = 0; at < body.length; at += 65_536) node.chunk(body.subarray(at, at + 65_536));
+  node.end();
+}
+
+describe("the node's long answer to a batch", () => {
+  it("is read in turns of the event loop, and held until it is read", () => {
+    const { node, texts, turn, held, sent } = sendPiece(100);
+    answerInParts(node);
+    expect(texts).toEqual([]);
+    expect(held.bytes).toBeGreaterThan(1_500_000);
+    expect(turn()).toBeGreaterThan(30);
+    expect(texts).toEqual(answers);
+    expect([held.bytes, sent.length]).toEqual([0, 1]);
+  });
+
+  it("is read no further, and held no longer, when nobody waits for it any more", () => {
+    const { node, texts, flows, turn, held, sent } = sendPiece(100);
+    answerInParts(node);
+    for (const flow of flows) flow.cancel();
+    expect(held.bytes).toBe(0);
+    expect(turn()).toBeLessThan(3);
+    expect([texts, sent.length]).toEqual([[], 1]);
+  });
+
+  it("is told to those who still wait when others went meanwhile", () => {
+    const { node, texts, flows, turn } = sendPiece(100);
+    answerInParts(node);
+    for (const flow of flows.slice(1)) flow.cancel();
+    turn();
+    expect(texts).toEqual([answerTo(0)]);
+  });
+});
