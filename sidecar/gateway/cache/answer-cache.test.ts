@@ -64,3 +64,15 @@ test("wants everything while it is nearly empty, and then what comes again", () 
   cache.get("another", 1);
   expect(wanted("yet another")).toBe(true);
 });
+
+test("gives no key the answer of another one with the same hash, and keeps that of the one in use", () => {
+  const cache = makeAnswerCache({ totalBytes: 100_000, entryBytes: 10_000 });
+  const [one, other] = ["x", "y"].map((middle) => `${"a".repeat(256)}${middle}${"b".repeat(256)}`) as [string, string];
+  expect(keyHash(one)).toBe(keyHash(other));
+  cache.putForHead(one, json, 0);
+  expect([cache.get(other, 0), cache.get(one, 0)]).toEqual([undefined, json]);
+  cache.putForHead(other, "other", 0);
+  expect([cache.get(other, 0), cache.get(one, 0)]).toEqual([undefined, json]);
+  for (const _ of [1, 2]) cache.putForHead(other, "other", 0);
+  expect([cache.get(one, 0), cache.get(other, 0), cache.entries()]).toEqual([undefined, "other", 1]);
+});

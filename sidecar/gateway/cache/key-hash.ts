@@ -1,11 +1,22 @@
 /** Most characters of a key that are looked at from either end, so that a long one costs no more than its copy does. */
 const lookedAt = 256;
 
+let lastKey = "";
+let lastHash = hashOf(lastKey);
+
 /**
- * A hash of a key (FNV-1a, 32 bits), made once for each read. Long keys that differ in the middle alone have the same: whoever uses it
- * compares the keys as well, or can bear to be wrong.
+ * A hash of a key (FNV-1a, 32 bits). Long keys that differ in the middle alone have the same: whoever uses it compares the keys as well, or
+ * can bear to be wrong. A read asks for that of its key several times, one after another: the last one is remembered.
  */
 export function keyHash(key: string): number {
+  if (key !== lastKey) {
+    lastHash = hashOf(key);
+    lastKey = key;
+  }
+  return lastHash;
+}
+
+function hashOf(key: string): number {
   const { length } = key;
   let hash = 0x811c9dc5 ^ length;
   const headEnd = Math.min(length, lookedAt);

@@ -1,11 +1,16 @@
+import { keyHash } from "./key-hash.ts";
+
 /** Fixed cost of an entry beside its text: map slot, object, string headers. */
 const entryOverheadBytes = 160;
 
-type Entry = { readonly json: string; used: boolean };
+/** Bits of a key's hash that make a small integer, which a map finds without a look at memory beside its own. */
+const placeBits = 0x3fffffff;
+
+type Entry = { readonly key: string; readonly json: string; used: boolean };
 
 /**
  * Texts by key, counted in bytes. What was not used since it was last passed over goes first (second chance), so that a
- * hit moves nothing.
+ * hit moves nothing. Of two keys with one hash the one that is used stays.
  */
 export type SecondChanceStore = Readonly<{
   get: (key: string) => string | undefined;
@@ -17,37 +22,47 @@ export type SecondChanceStore = Readonly<{
   entries: () => number;
 }>;
 
-/** Makes an empty store. It has no bound of its own: whoever puts into it calls `giveUp`. */
+/**
+ * Makes an empty store. It has no bound of its own: whoever puts into it calls `giveUp`. Entries stand by the hash of their key: a map of
+ * strings would first put each key that it is asked for, of which most never come again, into V8's table of all strings.
+ */
 export function makeSecondChanceStore(): SecondChanceStore {
-  let entries = new Map<string, Entry>();
+  let entries = new Map<number, Entry>();
   let bytes = 0;
-  const remove = (key: string, { json }: Entry) => {
-    entries.delete(key);
-    bytes -= sizeOf(key, json);
+  const remove = (place: number, entry: Entry) => {
+    entries.delete(place);
+    bytes -= sizeOf(entry);
+  };
+  const add = (place: number, entry: Entry) => {
+    entries.set(place, entry);
+    bytes += sizeOf(entry);
   };
   return {
     get: (key) => {
-      const entry = entries.get(key);
-      if (entry === undefined) return undefined;
+      const entry = entries.get(placeOf(key));
+      if (entry === undefined || entry.key !== key) return undefined;
       entry.used = true;
       return entry.json;
     },
     put: (key, json) => {
-      const before = entries.get(key);
-      if (before !== undefined) remove(key, before);
-      entries.set(key, { json, used: false });
-      bytes += sizeOf(key, json);
+      const place = placeOf(key);
+      const before = entries.get(place);
+      if (before !== undefined && before.key !== key && before.used) {
+        before.used = false;
+        return;
+      }
+      if (before !== undefined) remove(place, before);
+      add(place, { key, json, used: false });
     },
     giveUp: (count) => {
       const most = bytes - count;
       // A map passes over what is set again while it is walked, so that the walk ends only when there is room.
-      for (const [key, entry] of entries) {
+      for (const [place, entry] of entries) {
         if (bytes <= most) return;
-        remove(key, entry);
+        remove(place, entry);
         if (!entry.used) continue;
         entry.used = false;
-        entries.set(key, entry);
-        bytes += sizeOf(key, entry.json);
+        add(place, entry);
       }
     },
     clear: () => {
@@ -60,6 +75,10 @@ export function makeSecondChanceStore(): SecondChanceStore {
   };
 }
 
-function sizeOf(key: string, json: string): number {
+function placeOf(key: string): number {
+  return keyHash(key) & placeBits;
+}
+
+function sizeOf({ key, json }: Entry): number {
   return key.length + json.length + entryOverheadBytes;
 }
