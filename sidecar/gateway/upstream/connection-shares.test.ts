@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { ConnectionShares } from "./connection-shares.ts";
+import { ConnectionShares, type SharedConnection } from "./connection-shares.ts";
 
 const connections = 64;
 
 /** Callers who take what they may, by turns, until none may have more: how many each has. */
 function greedy(callers: readonly string[]) {
-  const shares = new ConnectionShares<object>(connections);
-  const taken = new Map<string, object[]>(callers.map((caller) => [caller, []]));
+  const shares = new ConnectionShares<SharedConnection>(connections);
+  const taken = new Map<string, SharedConnection[]>(callers.map((caller) => [caller, []]));
   const takers = () => callers.filter((caller) => shares.mayTake(caller));
   const all = () => [...taken.values()].reduce((sum, { length }) => sum + length, 0);
   for (let next = takers(); next.length > 0 && all() < connections; next = takers()) {
@@ -44,7 +44,7 @@ it("lets callers have more again when others give back", () => {
 });
 
 it("gives one caller all of few", () => {
-  const shares = new ConnectionShares<object>(4);
+  const shares = new ConnectionShares<SharedConnection>(4);
   for (let taken = 0; taken < 4; taken += 1) {
     expect(shares.mayTake("a")).toBe(true);
     shares.take({}, "a");

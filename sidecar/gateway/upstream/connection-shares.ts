@@ -1,5 +1,16 @@
 /** Connections that one caller may have for each that is left free. */
 const sharePerFree = 3;
+/**
+ * Callers without a connection that are remembered; beyond that all of them are forgotten together. To forget each with its last call would
+ * change the map with every call, at the price that `cache/reads-under-way.ts` tells of.
+ */
+const restingCallers = 10_000;
+
+/** What one caller has of the connections. */
+type Share = { connections: number };
+
+/** A connection as its user is noted on it. */
+export type SharedConnection = { share?: Share | undefined };
 
 /**
  * Who has how many of the node's connections. Whoever has more than three times as many as are free gets no further one: alone a caller has
@@ -7,10 +18,11 @@ const sharePerFree = 3;
  * others are through. (The threshold is that of Choudhury and Hahne's for buffers that queues share, "Dynamic queue length thresholds for
  * shared-memory packet switches", 1998.)
  */
-export class ConnectionShares<Connection extends object> {
+export class ConnectionShares<Connection extends SharedConnection> {
   readonly #connections: number;
-  readonly #users = new Map<Connection, string>();
-  readonly #byCaller = new Map<string, number>();
+  #byCaller = new Map<string, Share>();
+  #taken = 0;
+  #resting = 0;
 
   constructor(connections: number) {
     this.#connections = connections;
@@ -18,22 +30,31 @@ export class ConnectionShares<Connection extends object> {
 
   /** Whether a caller may have one more. Whoever has none may, as long as one is free. */
   mayTake(caller: string): boolean {
-    const free = this.#connections - this.#users.size;
-    return (this.#byCaller.get(caller) ?? 0) <= free * sharePerFree;
+    const free = this.#connections - this.#taken;
+    return (this.#byCaller.get(caller)?.connections ?? 0) <= free * sharePerFree;
   }
 
   take(connection: Connection, caller: string): void {
-    this.#users.set(connection, caller);
-    this.#byCaller.set(caller, (this.#byCaller.get(caller) ?? 0) + 1);
+    const known = this.#byCaller.get(caller);
+    const share = known ?? { connections: 0 };
+    if (known === undefined) this.#byCaller.set(caller, share);
+    else if (share.connections === 0) this.#resting -= 1;
+    share.connections += 1;
+    this.#taken += 1;
+    connection.share = share;
   }
 
   /** A connection is free again, or gone. */
   give(connection: Connection): void {
-    const caller = this.#users.get(connection);
-    if (caller === undefined) return;
-    this.#users.delete(connection);
-    const left = (this.#byCaller.get(caller) ?? 1) - 1;
-    if (left === 0) this.#byCaller.delete(caller);
-    else this.#byCaller.set(caller, left);
+    const { share } = connection;
+    if (share === undefined) return;
+    connection.share = undefined;
+    this.#taken -= 1;
+    share.connections -= 1;
+    if (share.connections > 0) return;
+    this.#resting += 1;
+    if (this.#resting <= restingCallers) return;
+    this.#byCaller = new Map([...this.#byCaller].filter(([, { connections }]) => connections > 0));
+    this.#resting = 0;
   }
 }

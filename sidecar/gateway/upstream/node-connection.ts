@@ -59,6 +59,7 @@ export class NodeConnection implements Disposable {
   readonly #turn: TurnWait;
   /** When it became idle, in the clock's milliseconds. */
   idleSince = 0;
+  share: { connections: number } | undefined;
 
   constructor(address: NodeAddress, limits: Limits, dependencies: ConnectionDependencies) {
     this.#address = address;
