@@ -42,6 +42,23 @@ const plainId = /^(?:0|[1-9]\d{0,14}|"[\w .,:;!?*+=@#$%^~|(){}[\]-]{0,128}")$/;
 
 const carriedId = "1";
 
+/** Whether an id is plain; those of most clients are short integers, which need no expression to look at them. */
+function isPlainId(id: string): boolean {
+  const { length } = id;
+  const first = id.charCodeAt(0);
+  if (first < one || first > nine || length > shortDigits) return plainId.test(id);
+  for (let at = 1; at < length; at += 1) {
+    const code = id.charCodeAt(at);
+    if (code < zero || code > nine) return false;
+  }
+  return true;
+}
+
+const zero = 0x30;
+const one = 0x31;
+const nine = 0x39;
+const shortDigits = 15;
+
 /** Makes the reads of one node. */
 export function makeNodeReads(
   options: NodeReadsOptions,
@@ -54,7 +71,7 @@ export function makeNodeReads(
     { method, caller, memory, params, traceContext, sender = pool }: NodeRead,
     reader: Reader,
   ): AnswerFlow => {
-    const plain = plainId.test(reader.id);
+    const plain = isPlainId(reader.id);
     const id = plain ? reader.id : carriedId;
     const flow = sender.send({
       caller,
@@ -85,7 +102,7 @@ export function makeNodeReads(
     lasting: (method, key) => (isCached(method) ? cache.getLasting(key) : undefined),
     read: (read, reader) => {
       const scope = cacheScope(read.method, read.params, head.known());
-      if (scope === "none" || !plainId.test(reader.id) || !(options.cache || options.coalesce)) {
+      if (scope === "none" || !isPlainId(reader.id) || !(options.cache || options.coalesce)) {
         return alone(read, reader);
       }
       const generation = head.generation();

@@ -41,34 +41,43 @@ export function makeFastAnswerHeads(
   { wallClock, ageHeaders, isDraining }: FastAnswerHeadsDependencies,
 ): FastAnswerHeads {
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
-  const starts = new Map<AnswerSource, string>();
-  let second = -1;
-  let age = "";
-  let date = "";
+  /** By source, with the headers of the answer before: most answers have none. */
+  const starts = new Map<AnswerSource, Readonly<{ extraHeaders: string; start: string }>>();
+  /** The second in which the tails were made. */
+  let madeSince = Number.POSITIVE_INFINITY;
+  let made = { last: "", kept: "" };
+  let madeWithAge = made;
 
-  const plainTail = (isLast: boolean) => {
+  const renew = () => {
     const now = wallClock();
-    if (Math.floor(now / 1_000) !== second) {
-      second = Math.floor(now / 1_000);
-      age = headerLines(ageHeaders());
-      date = `Date: ${new Date(now).toUTCString()}\r\n`;
-    }
-    return `${date}${isLast || isDraining() ? "Connection: close\r\n" : keepAlive}`;
+    // The wall's clock may be set back.
+    if (now >= madeSince && now < madeSince + 1_000) return;
+    madeSince = Math.floor(now / 1_000) * 1_000;
+    const age = headerLines(ageHeaders());
+    const date = `Date: ${new Date(now).toUTCString()}\r\n`;
+    made = { last: `${date}Connection: close\r\n`, kept: `${date}${keepAlive}` };
+    madeWithAge = { last: `${age}${made.last}`, kept: `${age}${made.kept}` };
+  };
+  const plainTail = (isLast: boolean) => {
+    renew();
+    return isLast || isDraining() ? made.last : made.kept;
   };
   const tail = (isLast: boolean) => {
-    // Evaluated first: it makes the age, too, once a second.
-    const end = plainTail(isLast);
-    return `${age}${end}`;
+    renew();
+    return isLast || isDraining() ? madeWithAge.last : madeWithAge.kept;
   };
-  /** The headers of a whole answer up to the number of its length, which is the last of them. */
-  const wholeStart = (source: AnswerSource) => {
-    const start = starts.get(source) ?? headerLines(wholeHeaders(source, 0)).slice(0, -"0\r\n".length);
-    starts.set(source, start);
+  /** The head of a whole answer up to the number of its length, which is the last of its own headers. */
+  const wholeStart = (source: AnswerSource, extraHeaders: string) => {
+    const known = starts.get(source);
+    if (known?.extraHeaders === extraHeaders) return known.start;
+    const own = headerLines(wholeHeaders(source, 0)).slice(0, -"0\r\n".length);
+    const start = `HTTP/1.1 200 OK\r\n${extraHeaders}${own}`;
+    starts.set(source, { extraHeaders, start });
     return start;
   };
   return {
     whole: (source, lengthBytes, { extraHeaders, isLast }) =>
-      `HTTP/1.1 200 OK\r\n${extraHeaders}${wholeStart(source)}${lengthBytes}\r\n${tail(isLast)}\r\n`,
+      `${wholeStart(source, extraHeaders)}${lengthBytes}\r\n${tail(isLast)}\r\n`,
     refused: (retryAfterSeconds, lengthBytes, { extraHeaders, isLast }) => {
       const headers = headerLines(refusedHeaders(retryAfterSeconds, lengthBytes));
       return `HTTP/1.1 429 Too Many Requests\r\n${extraHeaders}${headers}${tail(isLast)}\r\n`;

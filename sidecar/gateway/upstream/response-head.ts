@@ -23,7 +23,8 @@ export function responseHeadReader(): (bytes: Buffer) => ReadHead {
   return (bytes) => {
     const place = known === undefined ? undefined : placeOfBody(bytes, known.bytes);
     if (known !== undefined && place !== undefined) {
-      return { head: { ...known.head, lengthBytes: place.lengthBytes }, bodyAt: place.startsAt };
+      const { status, chunked, keepAlive } = known.head;
+      return { head: { status, lengthBytes: place.lengthBytes, chunked, keepAlive }, bodyAt: place.startsAt };
     }
     const end = bytes.indexOf(headEnd);
     if (end === -1) return "unfinished";

@@ -22,7 +22,8 @@ export class ReceivedBytes {
 
   /** All that was received and not dropped. */
   get bytes(): Buffer {
-    return this.#buffer.subarray(this.#start, this.#end);
+    const isAll = this.#start === 0 && this.#end === this.#buffer.length;
+    return isAll ? this.#buffer : this.#buffer.subarray(this.#start, this.#end);
   }
 
   append(piece: Buffer): void {
