@@ -43,7 +43,7 @@ export async function applyRestart(
       // node_cli talks to the running node: a restart would cut it off.
       settledForMs: memory.pruning === undefined ? clock.monotonicMs() - memory.contentSinceMs : 0,
       settleMs: settings.restart.settleMs,
-      contested: parts.rate.contested() || isRepeatedDrift(reading, memory, parts),
+      contested: contested(reading, memory, parts),
       wallMs: clock.wallMs(),
       monotonicMs: clock.monotonicMs(),
     },
@@ -63,11 +63,19 @@ export async function applyRestart(
 }
 
 /**
- * Whether another program writes the same drift again and again, and the node most likely has what stands there, because it had it before:
- * a restart for each correction would be a storm, however slow.
+ * That another program keeps writing node.conf, and until when that counts; also one that writes the same drift again and again, where the node most
+ * likely has what stands there, because it had it before: a restart for each correction would be a storm, however slow.
  */
-function isRepeatedDrift(reading: ConfigReading, memory: UpkeepMemory, parts: UpkeepParts): boolean {
-  return parts.rate.repeated() && isAsBeforeDrift(reading, memory, parts);
+function contested(
+  reading: ConfigReading,
+  memory: UpkeepMemory,
+  parts: UpkeepParts,
+): Readonly<{ untilMs: number; resume: string }> | undefined {
+  const { rate, clock, command } = parts;
+  const repeatedUntilMs = isAsBeforeDrift(reading, memory, parts) ? rate.repeatedUntilMs() : undefined;
+  const untilMs = rate.contestedUntilMs() ?? repeatedUntilMs;
+  if (untilMs === undefined) return undefined;
+  return { untilMs: clock.wallMs() + untilMs - clock.monotonicMs(), resume: command("resume") };
 }
 
 /**

@@ -125,7 +125,9 @@ test("a second writer that disagrees ends in a condition, and in no restart", as
   expect(condition.message).toMatch(
     /^node\.conf was corrected \d+ times within a minute: another program keeps writing it\. Stop that program/,
   );
-  await upkeep.reason("RestartSettled", "Contested");
+  expect((await upkeep.reason("RestartSettled", "Contested")).message).toMatch(
+    /another program keeps writing node\.conf, so it waits until \S+Z, or until `npx gatehouse resume --state-directory \S+` is run\./,
+  );
   expect((await node.starts()) - restarts).toBeLessThanOrEqual(6);
 });
 

@@ -20,10 +20,11 @@ const situation: RestartSituation = {
   isKept: true,
   settledForMs: 1_000,
   settleMs: 200,
-  contested: false,
   wallMs: Date.parse("2026-05-01T12:00:00Z"),
   monotonicMs: 5_000_000,
 };
+
+const contested = { untilMs: Date.parse("2026-05-01T18:00:00Z"), resume: "npx gatehouse resume" };
 
 describe("a restart that is due", () => {
   test("goes ahead when nothing is against it", () => {
@@ -39,7 +40,7 @@ describe("a restart that is due", () => {
     [{ canRestart: false }, "NoDriver"],
     [{ isUnusable: true }, "ConfigUnusable"],
     [{ isKept: false }, "StateNotKept"],
-    [{ contested: true }, "Contested"],
+    [{ contested }, "Contested"],
     [{ settledForMs: 50 }, "Settling"],
   ])("waits: %o is %s", (change, reason) => {
     expect(decideRestart({ ...situation, ...change }, { budget, window: open })).toMatchObject({ go: false, reason });
@@ -54,6 +55,14 @@ describe("a restart that is due", () => {
     expect(decideRestart({ ...situation, due: undefined, startingUntilMs }, { budget, window: open })).toMatchObject({
       message:
         "No restart is due: the node has not answered since it started, and may take until 2026-05-01T12:10:00.000Z (restart.answersWithinMs).",
+    });
+  });
+
+  test("waits while another program writes node.conf, and says until when and what ends it before", () => {
+    expect(decideRestart({ ...situation, contested }, { budget, window: open })).toMatchObject({
+      message:
+        "A restart is due (node.conf changed); another program keeps writing node.conf, so it waits until 2026-05-01T18:00:00.000Z, or until " +
+        "`npx gatehouse resume` is run. Stop that program first: SoleWriter says what it writes, and how to find it.",
     });
   });
 
@@ -83,12 +92,12 @@ describe("a restart that is due", () => {
 });
 
 describe("two writers who disagree", () => {
-  const contested = { ...situation, contested: true };
+  const fought = { ...situation, contested };
 
   test("do not keep a sick node, or one that a killed sidecar left down, from being restarted", () => {
     for (const cause of ["unwell", "interrupted", "unverified"] as const) {
       const due = { cause, reason: "x", urgent: true };
-      expect(decideRestart({ ...contested, due }, { budget, window: open })).toMatchObject({ go: true });
+      expect(decideRestart({ ...fought, due }, { budget, window: open })).toMatchObject({ go: true });
     }
   });
 });

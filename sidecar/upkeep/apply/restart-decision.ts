@@ -33,8 +33,8 @@ export type RestartSituation = Readonly<{
   /** Time since node.conf last changed. */
   settledForMs: number;
   settleMs: number;
-  /** Whether another writer keeps changing node.conf. */
-  contested: boolean;
+  /** That another writer keeps changing node.conf: until when that counts (wall clock), and the command that forgets it before. */
+  contested?: Readonly<{ untilMs: number; resume: string }> | undefined;
   wallMs: number;
   monotonicMs: number;
 }>;
@@ -87,8 +87,8 @@ export function decideRestart(
     const message = `${why}; the node can't start with node.conf as it is, so that is put right first. ConfigValid says how.`;
     return wait("ConfigUnusable", message);
   }
-  if (situation.contested && due.cause === "configuration") {
-    return wait("Contested", `${why}; it waits until node.conf is no longer changed by two writers.`, askAgainMs / 10);
+  if (situation.contested !== undefined && due.cause === "configuration") {
+    return contested(situation.contested, why);
   }
   const unsettledMs = situation.settleMs - situation.settledForMs;
   if (unsettledMs > 0) return wait("Settling", `${why}; it waits until changes have settled.`, unsettledMs);
@@ -104,6 +104,13 @@ export function decideRestart(
   }
   if (due.isCharged !== true && !budget.allows("ordinary")) return overBudget(situation, why, budget);
   return { go: true, due };
+}
+
+function contested({ untilMs, resume }: NonNullable<RestartSituation["contested"]>, why: string): RestartDecision {
+  const message =
+    `${why}; another program keeps writing node.conf, so it waits until ${new Date(untilMs).toISOString()}, or until \`${resume}\` is run. ` +
+    "Stop that program first: SoleWriter says what it writes, and how to find it.";
+  return wait("Contested", message, askAgainMs / 10);
 }
 
 function overBudget({ wallMs, monotonicMs }: RestartSituation, why: string, budget: RestartBudget): RestartDecision {

@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
 import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { mountHangingDisk, mountSmallDisk, type SmallDisk } from "#sidecar/testing/small-disk.ts";
+import { writerLock } from "#sidecar/upkeep/apply/writer-lock.ts";
 import { configOf } from "../../support/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
@@ -208,6 +209,22 @@ export const fileFaults: readonly Fault[] = [
       condition: ["StateKept", "InUse"],
       readyz: 200,
       reads: "…/upkeep.sqlite can't be written (database is locked); end the other program that has it open",
+    },
+  },
+  {
+    what: "Another sidecar has taken the right to write node.conf",
+    strike: async (struck) => {
+      const { configPath } = struck.node;
+      await rm(join(dirname(configPath), ".node.conf.lock"));
+      struck.resources.use(writerLock(configPath)).acquire();
+      await struck.node.save(drifted(struck));
+    },
+    told: {
+      verdict: "wrong",
+      condition: ["SoleWriter", "Locked"],
+      readyz: 200,
+      reads:
+        "Another process looks after …/node.conf (process … on host …, since …Z, holds …/.node.conf.lock); stop it, only one may write the file.",
     },
   },
   {

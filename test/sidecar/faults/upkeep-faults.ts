@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { serveNode } from "#sidecar/testing/watched-node.ts";
+import { writerLock } from "#sidecar/upkeep/apply/writer-lock.ts";
 import { freePorts } from "../../support/free-ports.ts";
 import { configOf } from "../../support/owned-node.ts";
 import type { Fault, Refusal, StruckNode } from "./fault.ts";
@@ -157,6 +158,54 @@ export const upkeepFaults: readonly Fault[] = [
     },
   },
   {
+    what: "The node does not come back after a restart; it is rolled back, and the sidecar holds",
+    settings: () => ({
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
+      GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "4000",
+      GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "4000",
+      GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
+    }),
+    strike: ({ node }) => node.save(configOf(node.workspace, "node-7").replace('"18100"', '"18100", "crash": 1')),
+    told: {
+      verdict: "held",
+      condition: ["Unheld", "Held"],
+      readyz: 200,
+      reads: "The node did not come back after a restart: …node exited with 3",
+    },
+  },
+  {
+    what: "The machine's clock jumps an hour ahead",
+    strike: ({ resources }) => {
+      const now = Date.now;
+      Date.now = () => now() + 3_600_000;
+      resources.defer(() => {
+        Date.now = now;
+      });
+      return Promise.resolve();
+    },
+    told: {
+      verdict: "right",
+      condition: ["UpkeepCurrent", "Current"],
+      readyz: 200,
+      reads: "The node was looked at …Z.",
+    },
+  },
+  {
+    what: "Half an upgrade: the node is of a version whose layout is not there",
+    strike: async ({ node }) => {
+      await node.install("0.10.0");
+      await node.stop();
+      await node.start();
+    },
+    told: {
+      verdict: "wrong",
+      condition: ["VersionAgreed", "Disagreement"],
+      readyz: 200,
+      reads:
+        "The node's version is 0.10.0 (…). But a node of 0.10.0 would run in …, which is not there; what is there is …, so set node.version",
+    },
+  },
+  {
     what: "node.conf was edited, and no driver may restart the node",
     strike: edited,
     told: {
@@ -217,6 +266,16 @@ export const upkeepFaults: readonly Fault[] = [
 
 /** Faults at which the sidecar does not start. */
 export const refusals: readonly Refusal[] = [
+  {
+    what: "Another sidecar looks after the node",
+    settings: ({ node, resources }) => {
+      const lock = resources.use(writerLock(node.configPath));
+      lock.acquire();
+      return Promise.resolve({ GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
+    },
+    reads:
+      "another process looks after …/node.conf (process … on host …, since …Z, holds …/.node.conf.lock); stop it, only one may write the file.",
+  },
   {
     what: "Another program has the gateway's port",
     settings: async ({ resources }) => {
