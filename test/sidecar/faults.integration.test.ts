@@ -13,7 +13,9 @@ import { beginsAs, type Fault, type StruckNode } from "./faults/fault.ts";
 import { fileFaults } from "./faults/file-faults.ts";
 import { nodeFaults } from "./faults/node-faults.ts";
 import { faultsReference } from "./faults/reference.ts";
-import { refusals, upkeepFaults } from "./faults/upkeep-faults.ts";
+import { refusals } from "./faults/refusals.ts";
+import { restartFaults } from "./faults/restart-faults.ts";
+import { upkeepFaults } from "./faults/upkeep-faults.ts";
 
 const withinMs = 25_000;
 const isPossible = await mayMount();
@@ -114,7 +116,7 @@ async function untilTold(
   }
 }
 
-for (const fault of [...nodeFaults, ...fileFaults, ...upkeepFaults]) {
+for (const fault of [...nodeFaults, ...fileFaults, ...upkeepFaults, ...restartFaults]) {
   const isSkipped = fault.mounts === true && !isPossible;
   test.skipIf(isSkipped)(`${fault.what}${isSkipped ? " (skipped: this user may not mount a file system)" : ""}`, () =>
     expectTold(fault),

@@ -3,6 +3,7 @@ import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { until } from "#sidecar/testing/until.ts";
 import { mountHangingDisk, mountSmallDisk, type SmallDisk } from "#sidecar/testing/small-disk.ts";
 import { writerLock } from "#sidecar/upkeep/apply/writer-lock.ts";
 import { configOf } from "../../support/owned-node.ts";
@@ -245,6 +246,4 @@ export const fileFaults: readonly Fault[] = [
   },
 ];
 
-async function corrected({ node }: StruckNode): Promise<void> {
-  while (!(await node.config()).includes("storage_cetina")) await new Promise((resolve) => setTimeout(resolve, 20));
-}
+const corrected = ({ node }: StruckNode) => until(node.config, (text) => text.includes("storage_cetina"));

@@ -1,7 +1,9 @@
 import type { Fault, Refusal } from "./fault.ts";
 import { fileFaults } from "./file-faults.ts";
 import { nodeFaults } from "./node-faults.ts";
-import { refusals, upkeepFaults } from "./upkeep-faults.ts";
+import { refusals } from "./refusals.ts";
+import { restartFaults } from "./restart-faults.ts";
+import { upkeepFaults } from "./upkeep-faults.ts";
 
 /** The page of faults: the very table that the tests strike a node with. */
 export function faultsReference(): string {
@@ -17,7 +19,8 @@ export function faultsReference(): string {
     "",
     ...section("The node and its chain", nodeFaults),
     ...section("node.conf, file systems and other writers", fileFaults),
-    ...section("node_cli, restarts, the Pushgateway and the data's disk", upkeepFaults),
+    ...section("node_cli, the Pushgateway and the data's disk", upkeepFaults),
+    ...section("Restarts, upgrades, the clock and the first contact", restartFaults),
     "## Faults at which the sidecar does not start",
     "",
     ...table(["what happened", "the process ends with status 1 and"], refusals.map(refusalRow)),

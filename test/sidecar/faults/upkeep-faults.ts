@@ -1,12 +1,8 @@
 import { chmod, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { serveNode } from "#sidecar/testing/watched-node.ts";
-import { writerLock } from "#sidecar/upkeep/apply/writer-lock.ts";
 import { freePorts } from "../../support/free-ports.ts";
-import { configOf } from "../../support/owned-node.ts";
-import type { Fault, Refusal, StruckNode } from "./fault.ts";
+import type { Fault, StruckNode } from "./fault.ts";
 
 /** Puts another program in node_cli's place. */
 const toolIs =
@@ -43,11 +39,7 @@ const pushes = (what: string, reason: string, reads: string, settings: NonNullab
   told: { verdict: "wrong", condition: ["MetricsArriving", reason], readyz: 200, reads },
 });
 
-/** A change by hand that the node has to be restarted for. */
-const edited = ({ node }: StruckNode) =>
-  writeFile(node.configPath, configOf(node.workspace, "node-7").replace('"18100"', '"18101"'));
-
-/** Faults of what the sidecar works with: node_cli, restarts, the Pushgateway, the disk of the data; and what it waits for. */
+/** Faults of what the sidecar works with: node_cli, the Pushgateway, the disk of the data. */
 export const upkeepFaults: readonly Fault[] = [
   tool(
     "node_cli is not there",
@@ -156,140 +148,5 @@ export const upkeepFaults: readonly Fault[] = [
       reads:
         "The node's data directory /nowhere can't be looked at (ENOENT); set node.dataPath, or mount it for the sidecar.",
     },
-  },
-  {
-    what: "The node does not come back after a restart; it is rolled back, and the sidecar holds",
-    settings: () => ({
-      GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
-      GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "4000",
-      GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "4000",
-      GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
-    }),
-    strike: ({ node }) => node.save(configOf(node.workspace, "node-7").replace('"18100"', '"18100", "crash": 1')),
-    told: {
-      verdict: "held",
-      condition: ["Unheld", "Held"],
-      readyz: 200,
-      reads: "The node did not come back after a restart: …node exited with 3",
-    },
-  },
-  {
-    what: "The machine's clock jumps an hour ahead",
-    strike: ({ resources }) => {
-      const now = Date.now;
-      Date.now = () => now() + 3_600_000;
-      resources.defer(() => {
-        Date.now = now;
-      });
-      return Promise.resolve();
-    },
-    told: {
-      verdict: "right",
-      condition: ["UpkeepCurrent", "Current"],
-      readyz: 200,
-      reads: "The node was looked at …Z.",
-    },
-  },
-  {
-    what: "Half an upgrade: the node is of a version whose layout is not there",
-    strike: async ({ node }) => {
-      await node.install("0.10.0");
-      await node.stop();
-      await node.start();
-    },
-    told: {
-      verdict: "wrong",
-      condition: ["VersionAgreed", "Disagreement"],
-      readyz: 200,
-      reads:
-        "The node's version is 0.10.0 (…). But a node of 0.10.0 would run in …, which is not there; what is there is …, so set node.version",
-    },
-  },
-  {
-    what: "node.conf was edited, and no driver may restart the node",
-    strike: edited,
-    told: {
-      verdict: "wrong",
-      condition: ["RestartSettled", "NoDriver"],
-      readyz: 200,
-      reads: "A restart is due (…); restart.driver is none, so restart it by hand.",
-    },
-  },
-  {
-    what: "node.conf was edited, and the restart budget is 0",
-    settings: () => ({ GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops", GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "0" }),
-    strike: edited,
-    told: {
-      verdict: "wrong",
-      condition: ["RestartSettled", "BudgetExhausted"],
-      readyz: 200,
-      reads: "A restart is due (…); restart.budgetPerHour allows none, so restart it by hand.",
-    },
-  },
-  {
-    what: "node.conf was edited outside of the maintenance window",
-    settings: () => ({
-      GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
-      GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_CRON: "0 3 29 2 *",
-      GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_MS: "1000",
-    }),
-    strike: edited,
-    told: {
-      verdict: "wrong",
-      condition: ["RestartSettled", "WaitingForWindow"],
-      readyz: 200,
-      reads: "A restart is due (…); it waits for the maintenance window at …-02-29T03:00:00.000Z.",
-    },
-  },
-  {
-    what: "node.conf was edited, and the sidecar only observes",
-    settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe", GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
-    strike: edited,
-    told: {
-      verdict: "wrong",
-      condition: ["RestartSettled", "Observing"],
-      readyz: 200,
-      reads: "A restart is due (…); upkeep.mode is observe, so restart it by hand.",
-    },
-  },
-  {
-    what: "The sidecar meets the node for the first time",
-    settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt" }),
-    told: {
-      verdict: "waiting",
-      condition: ["Adopted", "WaitingForAdopt"],
-      readyz: 200,
-      reads: "The sidecar has changed nothing yet, and waits for your word. Its plan: ",
-    },
-  },
-];
-
-/** Faults at which the sidecar does not start. */
-export const refusals: readonly Refusal[] = [
-  {
-    what: "Another sidecar looks after the node",
-    settings: ({ node, resources }) => {
-      const lock = resources.use(writerLock(node.configPath));
-      lock.acquire();
-      return Promise.resolve({ GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
-    },
-    reads:
-      "another process looks after …/node.conf (process … on host …, since …Z, holds …/.node.conf.lock); stop it, only one may write the file.",
-  },
-  {
-    what: "Another program has the gateway's port",
-    settings: async ({ resources }) => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      resources.defer(() => void server.close());
-      return { GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: String((server.address() as AddressInfo).port) };
-    },
-    reads: "port … on 127.0.0.1 is taken; ",
-  },
-  {
-    what: "The state directory can't be made",
-    settings: () => Promise.resolve({ GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: "/dev/null/state" }),
-    reads:
-      "the state directory /dev/null/state can't be made (ENOTDIR); name one that this user may write in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.",
   },
 ];

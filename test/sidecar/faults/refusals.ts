@@ -1,0 +1,34 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { writerLock } from "#sidecar/upkeep/apply/writer-lock.ts";
+import type { Refusal } from "./fault.ts";
+
+/** Faults at which the sidecar does not start. */
+export const refusals: readonly Refusal[] = [
+  {
+    what: "Another sidecar looks after the node",
+    settings: ({ node, resources }) => {
+      const lock = resources.use(writerLock(node.configPath));
+      lock.acquire();
+      return Promise.resolve({ GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
+    },
+    reads:
+      "another process looks after …/node.conf (process … on host …, since …Z, holds …/.node.conf.lock); stop it, only one may write the file.",
+  },
+  {
+    what: "Another program has the gateway's port",
+    settings: async ({ resources }) => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      resources.defer(() => void server.close());
+      return { GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: String((server.address() as AddressInfo).port) };
+    },
+    reads: "port … on 127.0.0.1 is taken; ",
+  },
+  {
+    what: "The state directory can't be made",
+    settings: () => Promise.resolve({ GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: "/dev/null/state" }),
+    reads:
+      "the state directory /dev/null/state can't be made (ENOTDIR); name one that this user may write in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.",
+  },
+];

@@ -1,0 +1,116 @@
+import { writeFile } from "node:fs/promises";
+import { configOf } from "../../support/owned-node.ts";
+import type { Fault, StruckNode } from "./fault.ts";
+
+/** A change by hand that the node has to be restarted for. */
+const edited = ({ node }: StruckNode) =>
+  writeFile(node.configPath, configOf(node.workspace, "node-7").replace('"18100"', '"18101"'));
+
+/** Restarts that fail or wait, upgrades, the clock, and the first contact. */
+export const restartFaults: readonly Fault[] = [
+  {
+    what: "The node does not come back after a restart; it is rolled back, and the sidecar holds",
+    settings: () => ({
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
+      GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "4000",
+      GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "4000",
+      GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
+    }),
+    strike: ({ node }) => node.save(configOf(node.workspace, "node-7").replace('"18100"', '"18100", "crash": 1')),
+    told: {
+      verdict: "held",
+      condition: ["Unheld", "Held"],
+      readyz: 200,
+      reads: "The node did not come back after a restart: …node exited with 3",
+    },
+  },
+  {
+    what: "The machine's clock jumps an hour ahead",
+    strike: ({ resources }) => {
+      const now = Date.now;
+      Date.now = () => now() + 3_600_000;
+      resources.defer(() => {
+        Date.now = now;
+      });
+      return Promise.resolve();
+    },
+    told: {
+      verdict: "right",
+      condition: ["UpkeepCurrent", "Current"],
+      readyz: 200,
+      reads: "The node was looked at …Z.",
+    },
+  },
+  {
+    what: "Half an upgrade: the node is of a version whose layout is not there",
+    strike: async ({ node }) => {
+      await node.install("0.10.0");
+      await node.stop();
+      await node.start();
+    },
+    told: {
+      verdict: "wrong",
+      condition: ["VersionAgreed", "Disagreement"],
+      readyz: 200,
+      reads:
+        "The node's version is 0.10.0 (…). But a node of 0.10.0 would run in …, which is not there; what is there is …, so set node.version",
+    },
+  },
+  {
+    what: "node.conf was edited, and no driver may restart the node",
+    strike: edited,
+    told: {
+      verdict: "wrong",
+      condition: ["RestartSettled", "NoDriver"],
+      readyz: 200,
+      reads: "A restart is due (…); restart.driver is none, so restart it by hand.",
+    },
+  },
+  {
+    what: "node.conf was edited, and the restart budget is 0",
+    settings: () => ({ GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops", GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "0" }),
+    strike: edited,
+    told: {
+      verdict: "wrong",
+      condition: ["RestartSettled", "BudgetExhausted"],
+      readyz: 200,
+      reads: "A restart is due (…); restart.budgetPerHour allows none, so restart it by hand.",
+    },
+  },
+  {
+    what: "node.conf was edited outside of the maintenance window",
+    settings: () => ({
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
+      GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_CRON: "0 3 29 2 *",
+      GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_MS: "1000",
+    }),
+    strike: edited,
+    told: {
+      verdict: "wrong",
+      condition: ["RestartSettled", "WaitingForWindow"],
+      readyz: 200,
+      reads: "A restart is due (…); it waits for the maintenance window at …-02-29T03:00:00.000Z.",
+    },
+  },
+  {
+    what: "node.conf was edited, and the sidecar only observes",
+    settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe", GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
+    strike: edited,
+    told: {
+      verdict: "wrong",
+      condition: ["RestartSettled", "Observing"],
+      readyz: 200,
+      reads: "A restart is due (…); upkeep.mode is observe, so restart it by hand.",
+    },
+  },
+  {
+    what: "The sidecar meets the node for the first time",
+    settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt" }),
+    told: {
+      verdict: "waiting",
+      condition: ["Adopted", "WaitingForAdopt"],
+      readyz: 200,
+      reads: "The sidecar has changed nothing yet, and waits for your word. Its plan: ",
+    },
+  },
+];
