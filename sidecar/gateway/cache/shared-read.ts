@@ -81,7 +81,9 @@ export class SharedRead implements AnswerFlow, NodeSink {
     });
   }
 
-  join(reader: Reader): AnswerFlow {
+  /** Another caller's equal read: the call to the node has its turns from now on, too. */
+  join(reader: Reader, caller: string): AnswerFlow {
+    this.#flow?.join(caller);
     const joined = new JoinedReader(reader, (gone) => this.#leave(gone));
     this.#joined ??= new Set();
     this.#joined.add(joined);

@@ -13,7 +13,7 @@ test("a batch whose client goes while its calls are started sends those that ano
   const pool = {
     send: ({ body }: NodeCall) => {
       sent.push(body);
-      return finishedFlow;
+      return { ...finishedFlow, join: () => undefined };
     },
   };
   const log = createLog({ service: "test", level: "silent" });

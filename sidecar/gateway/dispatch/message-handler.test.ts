@@ -66,7 +66,11 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
   };
   const nodeBatches = {
     items: () => 1,
-    open: () => ({ send: () => finishedFlow, gather: () => undefined, release: () => undefined }),
+    open: () => ({
+      send: () => ({ ...finishedFlow, join: () => undefined }),
+      gather: () => undefined,
+      release: () => undefined,
+    }),
   };
   const turns = new CountedTurns({ now, later: (run) => void waiting.push(run) });
   const handleMessage = makeMessageHandler({

@@ -108,7 +108,7 @@ export function makeNodeReads(
       const generation = head.generation();
       const hash = keyHash(read.key);
       const running = underWay.get(hash, read.key);
-      if (running !== undefined && running.moment.generation === generation) return running.join(reader);
+      if (running !== undefined && running.moment.generation === generation) return running.join(reader, read.caller);
       const isKept = options.cache && cache.admits(hash);
       const moment = { scope, generation, epoch: cache.epoch(), hash, isKept };
       const shared = new SharedRead(read, moment, { first: reader, owner });

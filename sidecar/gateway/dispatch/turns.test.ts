@@ -58,7 +58,7 @@ describe("work in a turn whose time is over", () => {
     const pool = {
       send: ({ sink }: NodeCall) => {
         toPiece = sink;
-        return finishedFlow;
+        return { ...finishedFlow, join: () => undefined };
       },
     };
     const piece = new BatchPiece(

@@ -23,7 +23,7 @@ function sendPiece(count: number) {
       pool: {
         send: (call) => {
           sent.push(call);
-          return { resume: () => undefined, cancel: () => undefined };
+          return { resume: () => undefined, cancel: () => undefined, join: () => undefined };
         },
       },
       turns,

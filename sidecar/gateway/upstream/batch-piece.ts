@@ -1,6 +1,7 @@
 import { makeTurns } from "../dispatch/turns.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { NodeCall, NodeFailure, NodeFlow, NodeSender, NodeSink } from "./node-call.ts";
+import { PieceEntry } from "./piece-entry.ts";
 import { BatchAnswerReading, ofTheBatch } from "./read-batch-answer.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 
@@ -35,6 +36,8 @@ export class BatchPiece implements NodeSink {
   #waiting = 0;
   #sizeBytes = 0;
   #flow: NodeFlow | undefined;
+  /** Callers who joined a call in it before it was sent. */
+  readonly #joiners = new Set<string>();
   #parts: Buffer[] = [];
   #partsBytes = 0;
   #memory: HeldBytes | undefined;
@@ -83,6 +86,7 @@ export class BatchPiece implements NodeSink {
       traceContext,
       sink: this,
     });
+    for (const joined of this.#joiners) this.#flow.join(joined);
   }
 
   /** A call was given up. When all were, the node need not answer. */
@@ -192,46 +196,10 @@ export class BatchPiece implements NodeSink {
   #taken(): readonly PieceEntry[] {
     return this.#entries.splice(0);
   }
-}
 
-/** One call in a piece; when it is asked again alone, it steers that. */
-class PieceEntry implements NodeFlow {
-  readonly call: NodeCall;
-  readonly #piece: BatchPiece;
-  #own: NodeFlow | undefined;
-  /** Whether it was given up, or has its answer. */
-  isOver = false;
-
-  constructor(call: NodeCall, piece: BatchPiece) {
-    this.call = call;
-    this.#piece = piece;
-  }
-
-  answer(text: string): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    const { sink } = this.call;
-    if (sink.text === undefined) sink.whole(Buffer.from(text, "latin1"));
-    else sink.text(text);
-  }
-
-  fail(failure: NodeFailure): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    this.call.sink.fail(failure);
-  }
-
-  askAlone(pool: NodeSender): void {
-    if (!this.isOver) this.#own = pool.send(this.call);
-  }
-
-  resume(): void {
-    this.#own?.resume();
-  }
-
-  cancel(): void {
-    if (this.#own !== undefined) this.#own.cancel();
-    else if (!this.isOver) this.#piece.left();
-    this.isOver = true;
+  /** Another caller waits for one of the calls, and so for all of them. */
+  joined(caller: string): void {
+    if (this.#flow === undefined) this.#joiners.add(caller);
+    else this.#flow.join(caller);
   }
 }

@@ -17,7 +17,7 @@ function startWatch() {
   const send = ({ sink }: NodeCall) => {
     if (state.number === undefined) sink.fail("unavailable");
     else sink.whole(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${block(state.number)}}`));
-    return { resume: () => undefined, cancel: () => undefined };
+    return { resume: () => undefined, cancel: () => undefined, join: () => undefined };
   };
   const watch = startHeadWatch(
     { pollIntervalMs: 500, timeoutMs: 1_000 },

@@ -41,7 +41,12 @@ export type NodeCall = Readonly<{
 }>;
 
 /** Steers a call under way. */
-export type NodeFlow = Readonly<{ resume: () => void; cancel: () => void }>;
+export type NodeFlow = Readonly<{
+  resume: () => void;
+  cancel: () => void;
+  /** Another caller waits for the same answer: while the call waits for its turn it has that caller's, too, and waits as long as a call that begins now. */
+  join: (caller: string) => void;
+}>;
 
 /** Takes calls to the node: the pool of connections, or what sends those of one client's batch together. */
 export type NodeSender = Readonly<{ send: (call: NodeCall) => NodeFlow }>;

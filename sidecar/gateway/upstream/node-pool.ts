@@ -39,6 +39,10 @@ export class NodePool implements Disposable {
   readonly #all = new Set<NodeConnection>();
   readonly #waiting = new WaitingTurns<NodeTicket>();
   readonly #shares: ConnectionShares<NodeConnection>;
+  readonly #queue = {
+    join: (ticket: NodeTicket, caller: string) => this.#join(ticket, caller),
+    leave: (ticket: NodeTicket) => this.#waiting.delete(ticket),
+  };
   readonly #held: HeldConnections<NodeConnection>;
   readonly #outbox = makeOutbox();
   #sweep: NodeJS.Timeout | undefined;
@@ -69,7 +73,7 @@ export class NodePool implements Disposable {
   /** Calls the node; the answer or the failure goes to the call's sink. */
   send(call: NodeCall): NodeFlow {
     if (this.#sweepEveryMs !== sweepMs) this.#wake();
-    const ticket = new NodeTicket(call, this.#waiting);
+    const ticket = new NodeTicket(call, this.#queue);
     const connection = this.#shares.mayTake(call.caller) ? (this.#idle.pop() ?? this.#connect()) : undefined;
     if (connection !== undefined) this.#start(ticket, connection);
     else if (this.#isFull(call.caller)) call.sink.fail("queueFull");
@@ -83,6 +87,16 @@ export class NodePool implements Disposable {
   [Symbol.dispose](): void {
     clearInterval(this.#sweep);
     for (const connection of this.#all) connection[Symbol.dispose]();
+  }
+
+  /** A caller whose own queue is full waits in the others' alone. */
+  #join(ticket: NodeTicket, caller: string): void {
+    if (!this.#waiting.has(ticket)) return;
+    ticket.waitsUntil = this.#deadlineIn(ticket.call.timeoutMs);
+    if (this.#waiting.sizeOf(caller) >= this.#options.queuedCallsPerCaller) return;
+    this.#waiting.join(ticket, caller);
+    // It may have a connection where those before it may not.
+    this.#serveWaiting();
   }
 
   #start(ticket: NodeTicket, connection: NodeConnection): void {

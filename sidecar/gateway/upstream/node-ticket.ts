@@ -1,5 +1,10 @@
 import type { NodeCall, NodeFlow } from "./node-call.ts";
-import type { WaitingTurns } from "./waiting-turns.ts";
+
+/** What a ticket needs of the queue that it may stand in. */
+type TicketQueue = Readonly<{
+  join: (ticket: NodeTicket, caller: string) => void;
+  leave: (ticket: NodeTicket) => void;
+}>;
 
 /** What a ticket needs of the connection that it is on. */
 type TicketConnection = Readonly<{ resume: (ticket: NodeTicket) => void; cancel: (ticket: NodeTicket) => void }>;
@@ -10,9 +15,9 @@ export class NodeTicket implements NodeFlow {
   /** In the pool's clock. */
   waitsUntil = 0;
   connection: TicketConnection | undefined;
-  readonly #queue: WaitingTurns<NodeTicket>;
+  readonly #queue: TicketQueue;
 
-  constructor(call: NodeCall, queue: WaitingTurns<NodeTicket>) {
+  constructor(call: NodeCall, queue: TicketQueue) {
     this.call = call;
     this.#queue = queue;
   }
@@ -21,8 +26,12 @@ export class NodeTicket implements NodeFlow {
     this.connection?.resume(this);
   }
 
+  join(caller: string): void {
+    if (this.connection === undefined) this.#queue.join(this, caller);
+  }
+
   cancel(): void {
-    this.#queue.delete(this);
+    this.#queue.leave(this);
     this.connection?.cancel(this);
   }
 }

@@ -60,6 +60,44 @@ describe("calls that wait for the node", () => {
     expect((await Promise.all(many)).every(({ status }) => status === 200)).toBe(true);
   });
 
+  it.each([1, 100])(
+    "have the turns of all who wait for the same answer (batches to the node: %i)",
+    async (batchItems) => {
+      const answers: (() => void)[] = [];
+      node.answer(({ id }, response) => {
+        answers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
+        return byHand;
+      });
+      gateway = await startTestGateway(node, {
+        tiers: { public: limitlessTier },
+        upstream: { connections: 1, queuedCallsPerCaller: 4_096, batchItems },
+        ...trusted,
+      });
+      const shown = async (line: string) => (await gateway.metrics.metrics()).includes(`${line}\n`);
+      const first = post(gateway.url, storage(5_000), from("9.9.9.1"));
+      await until("the first is at the node", () => answers.length === 1);
+      const popular = 900;
+      const many: Promise<unknown>[] = [];
+      for (let at = 0; at < 20; at += 1) {
+        // The popular read is asked last, in a batch with another.
+        const calls = [storage(2 * at), storage(at === 19 ? popular : 2 * at + 1)];
+        many.push(post(gateway.url, `[${calls.join(",")}]`, from("9.9.9.1")));
+        const waiting = (at + 1) * (batchItems === 1 ? 2 : 1);
+        await until("the batch waits", () => shown(`calls_waiting ${waiting}`));
+      }
+      const other = post(gateway.url, storage(popular), from("9.9.9.2"));
+      await until("the other's call is under way", () => shown("calls_in_flight 42"));
+      node.answer(() => "0x1");
+      answers[0]?.();
+      expect((await other).text).toBe(`{"jsonrpc":"2.0","id":${popular},"result":"0x1"}`);
+      await Promise.all([first, ...many]);
+      const order = node.requests.map(({ id }) => id);
+      expect(order).toHaveLength(41);
+      // What is at the node ends, and then one of the first caller's at most, with what goes together with it.
+      expect(order.indexOf(popular)).toBeLessThanOrEqual(batchItems === 1 ? 2 : 4);
+    },
+  );
+
   it("are bounded by caller: more are refused, and another's are taken", async () => {
     node.answer(() => byHand);
     gateway = await startTestGateway(node, {

@@ -34,6 +34,25 @@ it("passes over who may not be served now, who keeps the turn", () => {
   expect(drain(turns)).toEqual(["a0", "c0"]);
 });
 
+it("serves what several callers wait for at the earliest of their turns, once", () => {
+  const turns = new WaitingTurns<ReturnType<typeof ticket>>();
+  for (let at = 0; at < 4; at += 1) turns.add(ticket("a", at));
+  const shared = ticket("a", 4);
+  turns.add(shared);
+  turns.join(shared, "b");
+  turns.join(shared, "b");
+  turns.join(shared, "a");
+  turns.join(ticket("a", 5), "c");
+  turns.add(ticket("b", 0));
+  expect([turns.size, turns.sizeOf("a"), turns.sizeOf("b"), turns.sizeOf("c")]).toEqual([6, 5, 2, 0]);
+  expect(drain(turns)).toEqual(["a0", "a4", "a1", "b0", "a2", "a3"]);
+  const left = ticket("a", 6);
+  turns.add(left);
+  turns.join(left, "b");
+  turns.delete(left);
+  expect([turns.size, turns.sizeOf("b"), drain(turns)]).toEqual([0, 0, []]);
+});
+
 it("forgets what is given up, once", () => {
   const turns = new WaitingTurns<ReturnType<typeof ticket>>();
   const gone = ticket("a", 0);

@@ -3,15 +3,17 @@ type Waiting = Readonly<{ call: Readonly<{ caller: string }> }>;
 
 /**
  * What waits for the node's connections. Its callers are served by turns and each caller's calls in their order, so that a caller with a
- * thousand calls waiting delays another by one of them.
+ * thousand calls waiting delays another by one of them. What several callers wait for stands in the queue of each, and is served at the
+ * earliest of their turns.
  */
 export class WaitingTurns<Ticket extends Waiting> {
   /** In the order of turns: whoever was served last stands last. */
   readonly #byCaller = new Map<string, Set<Ticket>>();
-  #size = 0;
+  /** All that wait, each with the callers in whose queues it stands. */
+  readonly #callersOf = new Map<Ticket, string | Set<string>>();
 
   get size(): number {
-    return this.#size;
+    return this.#callersOf.size;
   }
 
   /** How many wait of one caller. */
@@ -19,20 +21,34 @@ export class WaitingTurns<Ticket extends Waiting> {
     return this.#byCaller.get(caller)?.size ?? 0;
   }
 
+  has(ticket: Ticket): boolean {
+    return this.#callersOf.has(ticket);
+  }
+
   add(ticket: Ticket): void {
     const { caller } = ticket.call;
-    const own = this.#byCaller.get(caller);
-    if (own === undefined) this.#byCaller.set(caller, new Set([ticket]));
-    else own.add(ticket);
-    this.#size += 1;
+    this.#callersOf.set(ticket, caller);
+    this.#stand(ticket, caller);
+  }
+
+  /** Lets a ticket that waits stand in another caller's queue, too. */
+  join(ticket: Ticket, caller: string): void {
+    const callers = this.#callersOf.get(ticket);
+    if (callers === undefined || callers === caller) return;
+    if (typeof callers === "string") this.#callersOf.set(ticket, new Set([callers, caller]));
+    else callers.add(caller);
+    this.#stand(ticket, caller);
   }
 
   delete(ticket: Ticket): void {
-    const { caller } = ticket.call;
-    const own = this.#byCaller.get(caller);
-    if (own?.delete(ticket) !== true) return;
-    this.#size -= 1;
-    if (own.size === 0) this.#byCaller.delete(caller);
+    const callers = this.#callersOf.get(ticket);
+    if (callers === undefined) return;
+    this.#callersOf.delete(ticket);
+    for (const caller of typeof callers === "string" ? [callers] : callers) {
+      const own = this.#byCaller.get(caller);
+      own?.delete(ticket);
+      if (own?.size === 0) this.#byCaller.delete(caller);
+    }
   }
 
   /** Takes out the next in turn of those whose callers may be served; the others keep their turns. */
@@ -41,16 +57,21 @@ export class WaitingTurns<Ticket extends Waiting> {
       if (!mayServe(caller)) continue;
       const [ticket] = own;
       if (ticket === undefined) continue;
+      this.delete(ticket);
       this.#byCaller.delete(caller);
-      own.delete(ticket);
-      this.#size -= 1;
       if (own.size > 0) this.#byCaller.set(caller, own);
       return ticket;
     }
     return undefined;
   }
 
-  *[Symbol.iterator](): IterableIterator<Ticket> {
-    for (const own of this.#byCaller.values()) yield* own;
+  [Symbol.iterator](): IterableIterator<Ticket> {
+    return this.#callersOf.keys();
+  }
+
+  #stand(ticket: Ticket, caller: string): void {
+    const own = this.#byCaller.get(caller);
+    if (own === undefined) this.#byCaller.set(caller, new Set([ticket]));
+    else own.add(ticket);
   }
 }

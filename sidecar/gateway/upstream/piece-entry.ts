@@ -1,0 +1,64 @@
+import type { NodeCall, NodeFailure, NodeFlow, NodeSender } from "./node-call.ts";
+
+/** What an entry tells the piece that it is in. */
+type EntryPiece = Readonly<{
+  /** Its call was given up. */
+  left: () => void;
+  /** Another caller waits for its answer. */
+  joined: (caller: string) => void;
+}>;
+
+/** One call in a piece; when it is asked again alone, it steers that. */
+export class PieceEntry implements NodeFlow {
+  readonly call: NodeCall;
+  readonly #piece: EntryPiece;
+  #own: NodeFlow | undefined;
+  /** Made with the first other caller that joins. */
+  #joiners: Set<string> | undefined;
+  /** Whether it was given up, or has its answer. */
+  isOver = false;
+
+  constructor(call: NodeCall, piece: EntryPiece) {
+    this.call = call;
+    this.#piece = piece;
+  }
+
+  answer(text: string): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    const { sink } = this.call;
+    if (sink.text === undefined) sink.whole(Buffer.from(text, "latin1"));
+    else sink.text(text);
+  }
+
+  fail(failure: NodeFailure): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.call.sink.fail(failure);
+  }
+
+  askAlone(pool: NodeSender): void {
+    if (this.isOver) return;
+    this.#own = pool.send(this.call);
+    for (const caller of this.#joiners ?? []) this.#own.join(caller);
+  }
+
+  join(caller: string): void {
+    if (this.#own !== undefined) this.#own.join(caller);
+    else if (!this.isOver) {
+      this.#joiners ??= new Set();
+      this.#joiners.add(caller);
+      this.#piece.joined(caller);
+    }
+  }
+
+  resume(): void {
+    this.#own?.resume();
+  }
+
+  cancel(): void {
+    if (this.#own !== undefined) this.#own.cancel();
+    else if (!this.isOver) this.#piece.left();
+    this.isOver = true;
+  }
+}
