@@ -2,6 +2,7 @@ import type { RateDecision } from "../limits/rate-limiter.ts";
 import type { AnswerFlow } from "./answer-sink.ts";
 import { limited } from "./call-end.ts";
 import type { Work } from "./call-work.ts";
+import { LateFlow } from "./late-flow.ts";
 
 /** Goes on with a call when its caller's rate allows so many units more. */
 export function charged(work: Work, costUnits: number, proceed: (work: Work) => AnswerFlow): AnswerFlow {
@@ -18,17 +19,8 @@ function refused(work: Work, waitMs: number): AnswerFlow {
 }
 
 function later(decision: Promise<RateDecision>, decided: (waitMs: RateDecision) => AnswerFlow): AnswerFlow {
-  let flow: AnswerFlow | undefined;
-  let cancelled = false;
-  const goOn = (waitMs: RateDecision) => {
-    if (!cancelled) flow = decided(waitMs);
-  };
+  const flow = new LateFlow();
+  const goOn = (waitMs: RateDecision) => flow.begin(() => decided(waitMs));
   decision.then(goOn, () => goOn(undefined));
-  return {
-    resume: () => flow?.resume(),
-    cancel: () => {
-      cancelled = true;
-      flow?.cancel();
-    },
-  };
+  return flow;
 }

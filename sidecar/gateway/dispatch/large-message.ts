@@ -9,6 +9,7 @@ import { limited } from "./call-end.ts";
 import type { CallContext, CallDependencies } from "./call-work.ts";
 import { charged } from "./charge.ts";
 import { EndingFlow, EndingSink } from "./ending-sink.ts";
+import { LateFlow } from "./late-flow.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import { makeTurns, turnBytes } from "./turns.ts";
 
@@ -67,22 +68,12 @@ export function readInTurns(
   }: Readonly<{ turns: SharedTurns; caller: string; proceed: (message: Message) => AnswerFlow }>,
 ): AnswerFlow {
   const reading = beginMessage(body, limits);
-  let flow: AnswerFlow | undefined;
-  let isCancelled = false;
-  const goOn = (message: Message) => {
-    if (!isCancelled) flow = proceed(message);
-  };
+  const flow = new LateFlow();
   const step = () => {
     const message = reading.next();
-    if (message !== undefined) turns.wait(caller, () => goOn(message));
+    if (message !== undefined) turns.wait(caller, () => flow.begin(() => proceed(message)));
     return message === undefined ? turnBytes : 0;
   };
-  makeTurns(turns, caller).run(step, () => isCancelled);
-  return {
-    resume: () => flow?.resume(),
-    cancel: () => {
-      isCancelled = true;
-      flow?.cancel();
-    },
-  };
+  makeTurns(turns, caller).run(step, () => flow.isCancelled);
+  return flow;
 }
