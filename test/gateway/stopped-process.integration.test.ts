@@ -56,7 +56,8 @@ it("a sidecar that is told to stop by SIGTERM answers every call under way, clos
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
     GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
     GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
-    GATEHOUSE_SIDECAR_GATEWAY_UPSTREAM_CONNECTIONS: String(overHttp + overWebSocket),
+    // One caller gets no more than three quarters of them.
+    GATEHOUSE_SIDECAR_GATEWAY_UPSTREAM_CONNECTIONS: String(2 * (overHttp + overWebSocket)),
     GATEHOUSE_SIDECAR_GATEWAY_TIERS: JSON.stringify({ public: publicTier }),
   });
   const url = sidecar.urls["gateway"]!;
