@@ -27,6 +27,8 @@ export async function nodeBegan(fileChangedAtMs: number, memory: UpkeepMemory, p
   const judge = (startedAtMs: number): NodeBegan => {
     if (!hasHeld(clockThen, clock)) return "unknown";
     if (startedAtMs > changedAtMs) return "after";
+    // The clock was set back since, or the file's server has another one.
+    if (fileChangedAtMs > clock.wallMs()) return "unknown";
     // By the file's own time alone: a look that found nothing, say while its file system hung, makes no content a new one.
     return startedAtMs + settings.restart.answersWithinMs < fileChangedAtMs ? "before" : "unknown";
   };
