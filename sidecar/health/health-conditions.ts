@@ -36,7 +36,7 @@ function advancing(health: NodeHealth, limits: HealthLimits, now: LookTime): rea
   if (height === undefined || heightSinceMs === undefined) return [];
   const type = "HeightAdvancing";
   if (highest !== undefined && height < highest) {
-    const message = `Height went back from ${highest} to ${height}; the node lost blocks or its data was replaced.`;
+    const message = `Height went back from ${highest} to ${height}; the node lost blocks or its data was replaced. Look at the node's log and its data directory.`;
     return [{ type, status: "False", reason: "WentBackwards", message }];
   }
   const unchangedMs = now.monotonicMs - heightSinceMs;

@@ -111,7 +111,7 @@ test("a height that stays, goes on, and goes backwards: no reference says that a
   await health.words("HeightAdvancing", "Advancing");
   node.state.height = 3;
   expect(await health.words("HeightAdvancing", "WentBackwards")).toBe(
-    "Height went back from 17 to 3; the node lost blocks or its data was replaced.",
+    "Height went back from 17 to 3; the node lost blocks or its data was replaced. Look at the node's log and its data directory.",
   );
   expect(readiness(health.board).ready).toBe(false);
   // Nobody says that the chain goes on after 3, and a chain of development may be set back for good.
@@ -195,7 +195,7 @@ test("a WebSocket that freezes while HTTP answers", async () => {
   await health.words("WebSocketAnswering", "Answering");
   isFrozen = true;
   expect(await health.words("WebSocketAnswering", "TimedOut")).toBe(
-    "ws://node did not answer eth_blockNumber within 300 ms; HTTP clients may be served while subscribers are not.",
+    "ws://node did not answer eth_blockNumber within 300 ms; subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
   );
   expect(health.board.get("RpcAnswering")?.status).toBe("True");
 });

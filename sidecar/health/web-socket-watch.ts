@@ -35,7 +35,7 @@ export async function watchWebSocket(
         board.set({ type, status: "True", reason: "Answering", message: `${where} answers eth_blockNumber.` });
         return;
       }
-      const message = `${where} ${failure.words}; HTTP clients may be served while subscribers are not.`;
+      const message = `${where} ${failure.words}; subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.`;
       board.set({ type, status: "False", reason: failure.reason, message });
     },
     { log },

@@ -1,5 +1,5 @@
 import { basename, join } from "node:path";
-import { authorityOf, type Authority } from "./authority.ts";
+import { authorityOf, whyIdle } from "./authority.ts";
 import type { ConditionReport } from "../tell/condition.ts";
 import type { ConfigWriteResult } from "./apply/config-writer.ts";
 import { writePatiently } from "./apply/patient-writing.ts";
@@ -128,16 +128,9 @@ function configCurrent(
   }
   const action = writeOf(planned);
   if (action === undefined) return { type, status: "True", reason: "AsDesired", message: "node.conf is as desired." };
-  const why = whyNotWritten(authorityOf(settings.upkeep.mode, state), state);
+  const why = whyIdle(authorityOf(settings.upkeep.mode, state), state) ?? "corrections are slowed down to one a second";
   const list = action.changes.map(describeChange).join("; ");
   return { type, status: "False", reason: "Drift", message: `node.conf is not as desired, and ${why}: ${list}` };
-}
-
-function whyNotWritten(authority: Authority, { hold, store }: UpkeepParts["state"]): string {
-  if (hold.get() !== undefined) return "a hold is in force";
-  if (authority === "acts" && store.failure() !== undefined) return "the sidecar can't keep its state (StateKept)";
-  if (authority === "waits") return "the sidecar waits for gatehouse adopt";
-  return authority === "observes" ? "upkeep.mode is observe" : "corrections are slowed down";
 }
 
 function soleWriter(

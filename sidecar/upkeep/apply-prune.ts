@@ -7,15 +7,16 @@ import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
 /**
  * Switches auto-pruning on if that is planned, once for each PruneInfo, and says how it is. The tool runs beside later passes,
- * because a drift of node.conf is not to wait for it.
+ * because a drift of node.conf is not to wait for it. `idle` says why the sidecar may do nothing now.
  */
-export function applyPrune(planned: Plan, acts: boolean, memory: UpkeepMemory, parts: UpkeepParts): void {
+export function applyPrune(planned: Plan, idle: string | undefined, memory: UpkeepMemory, parts: UpkeepParts): void {
   const { observer, nodeCli, board, metrics } = parts;
   const info = observer.pruneInfo();
   const type = "AutoPruneOn";
   metrics.pruneInfo(info);
   if (info === undefined) {
-    const message = "Not known: node_cli prune --get gave no answer.";
+    const message =
+      "Whether auto-pruning is on is not known: node_cli prune --get has printed nothing yet that tells it (NodeCliWorking).";
     board.set({ type, status: "Unknown", reason: "NoPruneInfo", message });
     return;
   }
@@ -25,9 +26,12 @@ export function applyPrune(planned: Plan, acts: boolean, memory: UpkeepMemory, p
     board.set(asObserved(info.autoPrune, planned));
     return;
   }
-  if (!acts) board.set({ type, status: "False", reason: "Off", message: "Auto-pruning is off and should be on." });
+  if (idle !== undefined) {
+    const message = `Auto-pruning is off, and ${idle}: node_cli prune --enable_auto_prune switches it on.`;
+    board.set({ type, status: "False", reason: "Off", message });
+  }
   const isBusy = memory.pruning !== undefined || memory.restart !== undefined;
-  if (!acts || isBusy || memory.prunedOn === info) return;
+  if (idle !== undefined || isBusy || memory.prunedOn === info) return;
   memory.prunedOn = info;
   memory.pruning = switchOn(nodeCli, action.reason, memory, parts)
     .catch((error: unknown) => parts.log.error({ err: error }, "switching auto-pruning on failed"))

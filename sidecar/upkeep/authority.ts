@@ -12,3 +12,14 @@ export function authorityOf(
   if (mode === "observe") return "observes";
   return mode === "enforce" || adopted.get() !== undefined ? "acts" : "waits";
 }
+
+/** Why a sidecar changes nothing at its node now, as the end of a sentence; undefined when it may. */
+export function whyIdle(
+  authority: Authority,
+  { hold, store }: Pick<UpkeepState, "hold" | "store">,
+): string | undefined {
+  if (hold.get() !== undefined) return "a hold is in force (Unheld says how it ends)";
+  if (authority === "waits") return "the sidecar waits for your word (Adopted says for which)";
+  if (authority === "observes") return "upkeep.mode is observe";
+  return store.failure() === undefined ? undefined : "the sidecar can't keep its state (StateKept says why)";
+}

@@ -4,7 +4,7 @@ import { applyRestart } from "./apply-restart.ts";
 import { desiredHash, desiredState } from "./desired-state.ts";
 import { tidyBesideConfig } from "./apply/config-writer.ts";
 import { judgeConfig } from "./judge-config.ts";
-import { authorityOf } from "./authority.ts";
+import { authorityOf, whyIdle } from "./authority.ts";
 import { keepBeforeEdit } from "./keep-before-edit.ts";
 import { keepIdentity } from "./keep-identity.ts";
 import { liftHold } from "./lift-hold.ts";
@@ -50,7 +50,7 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: Pass
   const { moved, doubt: doubtOfPlace } = await place.follow(version);
   tellVersion(resolution, doubtOfPlace, memory, parts);
   const { configPath } = place.layout();
-  const acted = authorityOf(settings.upkeep.mode, state) === "acts";
+  const authority = authorityOf(settings.upkeep.mode, state);
   memory.step = `reading ${configPath}`;
   const reading = await place.read();
   const isHanging = !reading.ok && reading.problem.reason === "Hanging";
@@ -61,7 +61,7 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: Pass
   if (isHanging) {
     throw new NothingSeen(`${configPath} can't be looked at, because its file system hangs`);
   }
-  if (!memory.passed && acted) await tidy(parts);
+  if (!memory.passed && authority === "acts") await tidy(parts);
   await keepBeforeEdit(reading, memory, parts);
   if (judged.again) return { wakeInMs: 1 };
   const document = reading.ok ? reading.document : undefined;
@@ -82,18 +82,18 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: Pass
   await rememberRunning(reading, memory, parts);
   await tellRollBack(memory, parts);
   // Asked once a pass: what was adopted in the middle of one is done in the next.
-  const acts = acted && state.hold.get() === undefined && state.store.failure() === undefined;
+  const idle = whyIdle(authority, state);
   memory.step = `writing ${configPath}`;
   const restored: AppliedConfig | undefined =
     judged.written === undefined ? undefined : { result: judged.written, again: false };
-  const written = acts && reading.ok ? await applyConfig(planned, reading, memory, parts) : restored;
+  const written = idle === undefined && reading.ok ? await applyConfig(planned, reading, memory, parts) : restored;
   await tellConfig(planned, reading, written, memory, parts);
   if (written?.again === true) {
     // Another program that keeps writing node.conf has the node looked at again and again, and never further than this.
     watch.made();
     return { wakeInMs: 1 };
   }
-  applyPrune(planned, acts, memory, parts);
+  applyPrune(planned, idle, memory, parts);
   memory.step = `asking the driver ${parts.driver?.name ?? "none"} about the node`;
   const restart = await applyRestart(planned, reading, wanted, memory, parts);
   memory.passed = true;

@@ -20,7 +20,7 @@ describe("planGrowth", () => {
   it("leaves a volume with room, one that grows already and one that grew just now", () => {
     expect(planGrowth({ ...full, freeRatio: 0.15 }, limits)).toEqual({ kind: "enough" });
     expect(planGrowth({ ...full, requestedBytes: 600 * gib }, limits)).toEqual({ kind: "growing" });
-    expect(planGrowth({ ...full, grownMsAgo: 999 }, limits)).toEqual({ kind: "paused" });
+    expect(planGrowth({ ...full, grownMsAgo: 999 }, limits)).toEqual({ kind: "paused", forMs: 1 });
     expect(planGrowth({ ...full, grownMsAgo: 1_000 }, limits)).toMatchObject({ kind: "grow" });
   });
 

@@ -20,7 +20,8 @@ export type GrowthLimits = Readonly<{
 
 /** What is to be done about a volume. */
 export type GrowthPlan =
-  | Readonly<{ kind: "enough" | "growing" | "paused" | "at-ceiling" }>
+  | Readonly<{ kind: "enough" | "growing" | "at-ceiling" }>
+  | Readonly<{ kind: "paused"; forMs: number }>
   | Readonly<{ kind: "grow"; toGibibytes: number }>;
 
 const gibibyte = 2 ** 30;
@@ -32,7 +33,8 @@ export function planGrowth(volume: VolumeState, limits: GrowthLimits): GrowthPla
   const nowGibibytes = Math.ceil(volume.requestedBytes / gibibyte);
   const toGibibytes = Math.min(nowGibibytes + limits.stepGibibytes, limits.ceilingGibibytes);
   if (toGibibytes * gibibyte <= volume.requestedBytes) return { kind: "at-ceiling" };
-  if (volume.grownMsAgo !== undefined && volume.grownMsAgo < limits.pauseMs) return { kind: "paused" };
+  const pausedForMs = limits.pauseMs - (volume.grownMsAgo ?? Infinity);
+  if (pausedForMs > 0) return { kind: "paused", forMs: pausedForMs };
   return { kind: "grow", toGibibytes };
 }
 

@@ -62,6 +62,9 @@ test("a volume that fills grows step by step, with a pause, to its ceiling and n
   cluster.claim.capacity = "600Gi";
   await watched.until("Paused");
   expect(cluster.patches).toEqual(["600Gi"]);
+  expect(watched.condition()?.message).toMatch(
+    /It grows again from \d{4}-\d\d-\d\dT[\d:.]+Z on \(volume\.pauseMs\)\.$/,
+  );
   watched.time.ms += limits.pauseMs;
   await expect.poll(() => cluster.patches, { timeout: 5_000 }).toEqual(["600Gi", "650Gi"]);
   cluster.claim.capacity = "650Gi";

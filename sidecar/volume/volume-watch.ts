@@ -67,7 +67,9 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
       growths.inc();
       events.add("volume", `The volume grows to ${plan.toGibibytes} GiB; ${percent(freeRatio)} of it were free.`);
     }
-    board.set(conditionOf(plan, freeRatio, size.requestedBytes, options));
+    board.set(
+      conditionOf(plan, { ...options, freeRatio, requestedBytes: size.requestedBytes, wallMs: clock.wallMs() }),
+    );
   };
   await poll(
     { name: "volume", intervalMs: options.intervalMs, signal: options.signal },
@@ -85,12 +87,11 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
 
 function conditionOf(
   plan: GrowthPlan,
-  freeRatio: number,
-  requestedBytes: number,
-  { ceilingGibibytes }: GrowthLimits,
+  seen: Readonly<{ freeRatio: number; requestedBytes: number; ceilingGibibytes: number; wallMs: number }>,
 ): Parameters<ConditionBoard["set"]>[0] {
   const type = "VolumeLargeEnough";
-  const size = `${percent(freeRatio)} of the volume's ${Math.ceil(requestedBytes / gibibyte)} GiB are free.`;
+  const { ceilingGibibytes } = seen;
+  const size = `${percent(seen.freeRatio)} of the volume's ${Math.ceil(seen.requestedBytes / gibibyte)} GiB are free.`;
   switch (plan.kind) {
     case "enough":
       return { type, status: "True", reason: "Enough", message: size };
@@ -98,13 +99,15 @@ function conditionOf(
       return { type, status: "True", reason: "Growing", message: `${size} It grows to ${plan.toGibibytes} GiB.` };
     case "growing":
       return { type, status: "True", reason: "Growing", message: `${size} The cluster is making it larger.` };
-    case "paused":
+    case "paused": {
+      const again = new Date(seen.wallMs + plan.forMs).toISOString();
       return {
         type,
         status: "True",
         reason: "Paused",
-        message: `${size} It grew lately and grows again after volume.pauseMs.`,
+        message: `${size} It grows again from ${again} on (volume.pauseMs).`,
       };
+    }
     case "at-ceiling": {
       const message = `${size} It is at its ceiling of ${ceilingGibibytes} GiB; raise volume.ceilingGibibytes, or prune more.`;
       return { type, status: "False", reason: "AtCeiling", message };

@@ -46,6 +46,17 @@ describe("a restart that is due", () => {
     expect(decideRestart({ ...situation, ...change }, { budget, window: open })).toMatchObject({ go: false, reason });
   });
 
+  test("says when it begins while node.conf still changes", () => {
+    const wallMs = Date.parse("2026-05-01T12:00:00Z");
+    const changing = { ...situation, wallMs, settleMs: 200, settledForMs: 50 };
+    expect(decideRestart(changing, { budget, window: open })).toMatchObject({
+      message: expect.stringMatching(
+        /; it begins at 2026-05-01T12:00:00\.150Z, unless node\.conf changes again before \(restart\.settleMs\)\.$/,
+      ),
+      wakeInMs: 150,
+    });
+  });
+
   test("says what a running one waits for, and until when a silent node may still be starting", () => {
     const until = { stage: "It answers; its height has to advance by then.", running: true };
     expect(decideRestart({ ...situation, ...until }, { budget, window: open })).toMatchObject({

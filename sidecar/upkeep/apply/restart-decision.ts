@@ -75,14 +75,16 @@ export function decideRestart(
   if (situation.authority === "observes") {
     return wait("Observing", `${why}; upkeep.mode is observe, so restart it by hand.`);
   }
-  if (situation.authority === "waits") return wait("WaitingForAdopt", `${why}; it waits for gatehouse adopt.`);
+  if (situation.authority === "waits")
+    return wait("WaitingForAdopt", `${why}; it waits for your word (Adopted says for which).`);
   if (!situation.canRestart) return wait("NoDriver", `${why}; restart.driver is none, so restart it by hand.`);
   if (due.cause === "unverified") return { go: true, due };
   if (!situation.isKept && due.cause !== "interrupted") {
-    return wait("StateNotKept", `${why}; it waits until the sidecar can keep its state (StateKept).`);
+    return wait("StateNotKept", `${why}; it waits until the sidecar can keep its state (StateKept says why it can't).`);
   }
   // A hold keeps from beginning a restart, not from ending one that left the node down.
-  if (situation.held && due.cause !== "interrupted") return wait("Held", `${why}; the hold has to be lifted first.`);
+  if (situation.held && due.cause !== "interrupted")
+    return wait("Held", `${why}; a hold is in force (Unheld says how it ends).`);
   if (situation.isUnusable) {
     const message = `${why}; the node can't start with node.conf as it is, so that is put right first. ConfigValid says how.`;
     return wait("ConfigUnusable", message);
@@ -91,7 +93,11 @@ export function decideRestart(
     return contested(situation.contested, why);
   }
   const unsettledMs = situation.settleMs - situation.settledForMs;
-  if (unsettledMs > 0) return wait("Settling", `${why}; it waits until changes have settled.`, unsettledMs);
+  if (unsettledMs > 0) {
+    const begins = new Date(wallMs + unsettledMs).toISOString();
+    const message = `${why}; it begins at ${begins}, unless node.conf changes again before (restart.settleMs).`;
+    return wait("Settling", message, unsettledMs);
+  }
   if (!due.urgent && !window.isOpen(wallMs)) {
     const opensAtMs = window.opensAtMs(wallMs);
     // A cron expression with a year may have had its last window.

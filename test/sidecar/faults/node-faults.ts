@@ -126,7 +126,8 @@ export const nodeFaults: readonly Fault[] = [
       verdict: "down",
       condition: ["HeightAdvancing", "WentBackwards"],
       readyz: 503,
-      reads: "Height went back from 100 to 5; the node lost blocks or its data was replaced.",
+      reads:
+        "Height went back from 100 to 5; the node lost blocks or its data was replaced. Look at the node's log and its data directory.",
     },
   },
   {
@@ -159,7 +160,8 @@ export const nodeFaults: readonly Fault[] = [
       verdict: "wrong",
       condition: ["WebSocketAnswering", "Refused"],
       readyz: 200,
-      reads: "ws://… can't be reached (ECONNREFUSED); HTTP clients may be served while subscribers are not.",
+      reads:
+        "ws://… can't be reached (ECONNREFUSED); subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
     },
   },
   {

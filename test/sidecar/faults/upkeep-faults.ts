@@ -95,7 +95,7 @@ export const upkeepFaults: readonly Fault[] = [
       verdict: "wrong",
       condition: ["AutoPruneOn", "Off"],
       readyz: 200,
-      reads: "Auto-pruning is off and should be on.",
+      reads: "Auto-pruning is off, and upkeep.mode is observe: node_cli prune --enable_auto_prune switches it on.",
     },
   },
   pushes(
