@@ -20,6 +20,12 @@ test("an upgrade from 0.10 to 0.16 moves the layout: once the new version runs, 
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
   });
   await upkeep.reason("AutoPruneOn", "On", 30_000);
+  // Until the version is known nothing is due yet.
+  await until(
+    () => upkeep.events.list().map(({ message }) => message),
+    (messages) => messages.some((message) => message.startsWith("The node is back and advances")),
+    30_000,
+  );
   await upkeep.reason("RestartSettled", "Idle", 30_000);
   expect(node.configPath).toBe(join(node.workspace, "node", "domain", "client", "bin", "node.conf"));
   expect(await monitorOf(node.configPath)).toMatchObject({ pamir_cetina_job_name: "node-7" });
