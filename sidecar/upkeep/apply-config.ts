@@ -1,5 +1,4 @@
 import { basename, join } from "node:path";
-import { authorityOf, whyIdle } from "./authority.ts";
 import type { ConditionReport } from "../tell/condition.ts";
 import type { ConfigWriteResult } from "./apply/config-writer.ts";
 import { writePatiently } from "./apply/patient-writing.ts";
@@ -65,18 +64,18 @@ function writeOf(planned: Plan): WriteConfig | undefined {
   return planned.actions.find((action) => action.kind === "write-config");
 }
 
-/** Says whether node.conf is as desired and whether anybody else writes it; remembers a content that is right. */
+/** Says whether node.conf is as desired and whether anybody else writes it; remembers a content that is right. `idle` says why nothing was written. */
 export async function tellConfig(
   planned: Plan,
   reading: ConfigReading,
-  applied: AppliedConfig | undefined,
+  { applied, idle }: Readonly<{ applied: AppliedConfig | undefined; idle: string | undefined }>,
   memory: UpkeepMemory,
   parts: UpkeepParts,
 ): Promise<void> {
   const { board } = parts;
   board.set(soleWriter(applied?.result, memory, parts));
   if (applied?.result?.ok === true || applied?.again === true) return;
-  const condition = configCurrent(planned, reading, applied?.result, parts);
+  const condition = configCurrent(planned, reading, applied?.result, idle);
   if (condition !== undefined) board.set(condition);
   if (condition?.status === "True" && reading.ok && memory.goodHash !== reading.contentHash) {
     await keepGood(reading, memory, parts);
@@ -107,7 +106,7 @@ function configCurrent(
   planned: Plan,
   reading: ConfigReading,
   result: ConfigWriteResult | undefined,
-  { state, settings }: UpkeepParts,
+  idle: string | undefined,
 ): ConditionReport | undefined {
   const type = "ConfigCurrent";
   if (!reading.ok) return undefined;
@@ -128,7 +127,7 @@ function configCurrent(
   }
   const action = writeOf(planned);
   if (action === undefined) return { type, status: "True", reason: "AsDesired", message: "node.conf is as desired." };
-  const why = whyIdle(authorityOf(settings.upkeep.mode, state), state) ?? "corrections are slowed down to one a second";
+  const why = idle ?? "corrections are slowed down to one a second";
   const list = action.changes.map(describeChange).join("; ");
   return { type, status: "False", reason: "Drift", message: `node.conf is not as desired, and ${why}: ${list}` };
 }

@@ -87,7 +87,7 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: Pass
   const restored: AppliedConfig | undefined =
     judged.written === undefined ? undefined : { result: judged.written, again: false };
   const written = idle === undefined && reading.ok ? await applyConfig(planned, reading, memory, parts) : restored;
-  await tellConfig(planned, reading, written, memory, parts);
+  await tellConfig(planned, reading, { applied: written, idle }, memory, parts);
   if (written?.again === true) {
     // Another program that keeps writing node.conf has the node looked at again and again, and never further than this.
     watch.made();
