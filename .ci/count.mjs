@@ -1,9 +1,11 @@
-// `count.mjs <failed steps> <vitest report>…` prints what was skipped and why, then `N passed, N failed, N skipped`, and ends with 1
-// when anything failed.
+// `count.mjs <failed steps> <vitest report>…` prints what was skipped and why, what failed and with which words, then
+// `N passed, N failed, N skipped`, and ends with 1 when anything failed.
 import { readFileSync } from "node:fs";
+import { relative } from "node:path";
 
 const [failedSteps, ...reportPaths] = process.argv.slice(2);
 const counts = { passed: 0, failed: Number(failedSteps), skipped: 0 };
+const failures = [];
 let missing = 0;
 for (const path of reportPaths) {
   try {
@@ -12,9 +14,13 @@ for (const path of reportPaths) {
     // A run that failed is one of the failed steps already; its tests are counted instead.
     counts.failed += report.success ? 0 : Math.max(report.numFailedTests, 1) - 1;
     counts.skipped += report.numPendingTests + report.numTodoTests;
-    for (const { assertionResults } of report.testResults) {
-      for (const { status, fullName } of assertionResults) {
-        if (status !== "passed" && status !== "failed") console.log(`skipped: ${fullName}`);
+    for (const { name, message, status: fileStatus, assertionResults } of report.testResults) {
+      const file = relative(process.cwd(), name);
+      // The file itself could not be loaded or set up.
+      if (fileStatus === "failed" && message !== "") failures.push(`failed: ${file}: ${message}`);
+      for (const { status, fullName, failureMessages } of assertionResults) {
+        if (status === "failed") failures.push(`failed: ${file}: ${fullName}\n  ${failureMessages.join("\n  ")}`);
+        else if (status !== "passed") console.log(`skipped: ${fullName}`);
       }
     }
   } catch (error) {
@@ -22,6 +28,7 @@ for (const path of reportPaths) {
     missing += 1;
   }
 }
+for (const failure of failures) console.log(failure.slice(0, 700));
 // A run without a report is a failed step as well, unless it ended well and wrote none.
 counts.failed = Math.max(counts.failed, missing);
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
