@@ -50,7 +50,7 @@ mounting(
       (condition) => condition?.status === "False",
     );
     expect(current?.message).toMatch(
-      /the sidecar can't keep its state \(StateKept\): |no copy of it can be kept in the state directory \(ENOSPC/,
+      /the sidecar can't keep its state \(StateKept says why\): |no copy of it can be kept in the state directory \(ENOSPC/,
     );
     await passesGoOn(upkeep);
     expect(await node.config()).toBe(driftedConfig);
