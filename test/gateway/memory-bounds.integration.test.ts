@@ -133,7 +133,9 @@ describe("the gateway in a process with little memory", () => {
   }, 120_000);
 
   it("drops WebSocket clients that take nothing of long answers, and those that never end a message", async () => {
-    answerWith(3_000_000);
+    // Of which a connection may hold one, and all of these clients one each: whichever of a client's answers are refused, one waits for it, and
+    // most of that in the gateway, since the kernel's buffers take 4 MB.
+    answerWith(10_000_000);
     const closed = new Map<WebSocket, number>();
     const open = async (address: string) => {
       const socket = new WebSocket(url.replace("http", "ws"), { headers: { "X-Forwarded-For": address } });
@@ -142,23 +144,21 @@ describe("the gateway in a process with little memory", () => {
       await once(socket, "open");
       return socket;
     };
-    const readers = await Promise.all(Array.from({ length: 8 }, (_, at) => open(`198.51.100.${at}`)));
+    const readers = await Promise.all(Array.from({ length: 4 }, (_, at) => open(`198.51.100.${at}`)));
     for (const [at, socket] of readers.entries()) {
       socket.pause();
-      for (let id = 0; id < 8; id += 1) socket.send(storage(id, 30_000 + at * 8 + id));
+      for (let id = 0; id < 4; id += 1) socket.send(storage(id, 30_000 + at * 4 + id));
     }
     await until("answers wait", waitMs, async () => (await heldBytes()) > 10_000_000);
     await expectOthersServed();
     await expectNothingHeld();
-    const answers = new Map(readers.map((socket) => [socket, 0]));
+    const longest = new Map<WebSocket, number>();
     for (const socket of readers) {
-      socket.on("message", () => answers.set(socket, (answers.get(socket) ?? 0) + 1));
+      socket.on("message", (data: Buffer) => longest.set(socket, Math.max(longest.get(socket) ?? 0, data.length)));
       socket.resume();
     }
-    // Whoever was told by short errors that too much is held has kept nobody's memory.
-    const isServed = (socket: WebSocket) => answers.get(socket) === 8;
-    await until("they are closed", waitMs, () => readers.every((socket) => closed.has(socket) || isServed(socket)));
-    expect(readers.filter(isServed).length).toBeLessThan(readers.length / 2);
+    await until("they are closed", waitMs, () => readers.every((socket) => closed.has(socket)));
+    for (const socket of readers) expect(longest.get(socket) ?? 0).toBeLessThan(answerBytes);
     const talkers = await Promise.all(Array.from({ length: 16 }, () => open("198.51.100.60")));
     for (const socket of talkers) socket.send(" ".repeat(2_500_000), { fin: false });
     await until("some are closed", waitMs, () => talkers.some((socket) => closed.get(socket) === 1013));
