@@ -10,13 +10,17 @@ export type Manifest = Readonly<{
   data?: Readonly<Record<string, string>>;
 }>;
 
-/** Runs the Pulumi program's own parts over mocks, as `infra/index.ts` does, and returns what it registers. */
+/**
+ * Runs the Pulumi program's own parts over mocks, as `infra/index.ts` does, and returns what it registers. `watch` is called
+ * when the mocks are set and nothing is registered yet.
+ */
 export async function deployedStack(
   config: Readonly<Record<string, string>>,
-  { preview, prefix = "gh" }: Readonly<{ preview: boolean; prefix?: string }>,
+  { preview, prefix = "gh", watch }: Readonly<{ preview: boolean; prefix?: string; watch?: () => void }>,
 ): Promise<readonly Recorded[]> {
   const recorded: Recorded[] = [];
   await runtime.setMocks(recordingMocks(recorded), "gatehouse", "test", preview);
+  watch?.();
   const { parseConfig } = await import("../config.ts");
   const { deployStack } = await import("../deploy-stack.ts");
   await deployStack(parseConfig(config), { prefix, root: "/repository" });

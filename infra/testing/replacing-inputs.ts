@@ -1,0 +1,56 @@
+import { runtime } from "@pulumi/pulumi";
+
+type Inputs = Readonly<Record<string, unknown>>;
+
+/** What the Docker provider changes in a container that runs; any other change makes a new container. */
+const changedInPlace = new Set([
+  "cpuSet",
+  "cpuShares",
+  "destroyGraceSeconds",
+  "maxRetryCount",
+  "memory",
+  "memorySwap",
+  "mustRun",
+  "restart",
+  "wait",
+  "waitTimeout",
+]);
+
+/** By kind, what the Kubernetes provider replaces an object for, beside its name and namespace. */
+const kubernetesPaths: Readonly<Record<string, readonly string[]>> = {
+  ConfigMap: ["data", "binaryData"],
+  Secret: ["type", "data", "stringData"],
+  PersistentVolumeClaim: ["spec"],
+  StatefulSet: ["spec.selector", "spec.serviceName", "spec.podManagementPolicy", "spec.volumeClaimTemplates"],
+  Deployment: ["spec.selector"],
+  Job: ["spec.selector", "spec.template", "spec.completions"],
+  RoleBinding: ["roleRef"],
+};
+
+/** The inputs of a resource whose change makes Pulumi replace it, with secrets hidden; none for components and images that are built. */
+export function replacingInputs(type: string, inputs: Inputs): Inputs {
+  const shown = withoutSecrets(inputs) as Inputs;
+  if (type === "docker:index/image:Image") return {};
+  if (type === "docker:index/container:Container") {
+    return Object.fromEntries(Object.entries(shown).filter(([key]) => !changedInPlace.has(key)));
+  }
+  if (type.startsWith("docker:")) return shown;
+  if (!type.startsWith("kubernetes:")) return {};
+  const paths = ["metadata.name", "metadata.namespace", ...(kubernetesPaths[String(shown["kind"])] ?? [])];
+  return Object.fromEntries(
+    paths.map((path) => [path, at(shown, path.split("."))]).filter(([, value]) => value !== undefined),
+  );
+}
+
+function at(value: unknown, [key, ...rest]: readonly string[]): unknown {
+  if (key === undefined) return value;
+  return typeof value === "object" && value !== null ? at((value as Inputs)[key], rest) : undefined;
+}
+
+function withoutSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecrets);
+  if (typeof value !== "object" || value === null) return value;
+  if ((value as Inputs)[runtime.specialSigKey] === runtime.specialSecretSig) return "[secret]";
+  const sorted = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(sorted.map(([key, inner]) => [key, withoutSecrets(inner)]));
+}

@@ -1,0 +1,95 @@
+import { runtime } from "@pulumi/pulumi";
+import { deployedStack } from "./deployed-stack.ts";
+import { replacingInputs } from "./replacing-inputs.ts";
+
+/** A resource as a stack's state keeps it, as far as that decides whether the next `pulumi up` keeps or replaces it. */
+export type Registration = Readonly<{
+  urn: string;
+  /** The URN of the explicit provider; another one replaces the resource. */
+  provider?: string;
+  isProtected?: true;
+  isRetainedOnDelete?: true;
+  deletesBeforeReplace?: true;
+  /** The inputs whose change replaces the resource; secrets are hidden. */
+  replacing?: Readonly<Record<string, unknown>>;
+}>;
+
+/** A registration, and the URNs by which a state may know it already: its own and those of its aliases. */
+export type AliasedRegistration = Registration & Readonly<{ knownAs: readonly string[] }>;
+
+type AliasSpec = Readonly<{ getName(): string; getType(): string; getParenturn(): string; getNoparent(): boolean }>;
+
+/** What is read of Pulumi's `RegisterResourceRequest`. */
+type Request = Readonly<{
+  getType(): string;
+  getName(): string;
+  getParent(): string;
+  getProvider(): string;
+  getProtect(): boolean;
+  getRetainondelete(): boolean;
+  getDeletebeforereplace(): boolean;
+  getObject(): Parameters<typeof runtime.deserializeProperties>[0];
+  getAliasesList(): readonly Readonly<{ getUrn(): string; getSpec(): AliasSpec | undefined }>[];
+}>;
+
+type Monitor = {
+  registerResource(request: Request, callback: unknown): Promise<void>;
+  newUrn(parent: string, type: string, name: string): string;
+};
+
+const prefix = "urn:pulumi:test::gatehouse::";
+
+/**
+ * Runs the Pulumi program over mocks and returns every resource that it registers, in the order of their URNs.
+ *
+ * The mocks' own URNs leave out all types but the parent's; these hold the whole chain, as a stack's state does.
+ */
+export async function registrationsOf(
+  config: Readonly<Record<string, string>>,
+): Promise<readonly AliasedRegistration[]> {
+  const known = new Map<string, readonly string[]>();
+  const registered: AliasedRegistration[] = [];
+  const watch = (): void => {
+    const monitor = runtime.getMonitor() as unknown as Monitor;
+    const register = monitor.registerResource.bind(monitor);
+    monitor.registerResource = (request, callback) => {
+      const knownAs = urnsOf(request, known);
+      known.set(monitor.newUrn(request.getParent(), request.getType(), request.getName()), knownAs);
+      registered.push({ ...registrationOf(request, knownAs[0] ?? "", known), knownAs });
+      return register(request, callback);
+    };
+  };
+  await deployedStack(config, { preview: false, watch });
+  return registered.toSorted((a, b) => (a.urn < b.urn ? -1 : 1));
+}
+
+/** The resource's URN, then those of its aliases, each below every URN that its parent is known by. */
+function urnsOf(request: Request, known: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const below = (parent: string, type: string, name: string): string[] =>
+    (known.get(parent) ?? [prefix]).map((urn) => {
+      const chain = urn.slice(prefix.length).split("::")[0] ?? "";
+      return `${prefix}${chain === "" ? type : `${chain}$${type}`}::${name}`;
+    });
+  const own = below(request.getParent(), request.getType(), request.getName());
+  const aliases = request.getAliasesList().flatMap((alias) => {
+    const spec = alias.getSpec();
+    if (spec === undefined) return [alias.getUrn()];
+    const parent = spec.getNoparent() ? "" : spec.getParenturn() || request.getParent();
+    return below(parent, spec.getType() || request.getType(), spec.getName() || request.getName());
+  });
+  return [...own, ...aliases];
+}
+
+function registrationOf(request: Request, urn: string, known: ReadonlyMap<string, readonly string[]>): Registration {
+  const provider = request.getProvider().replace(/::[^:]*$/, "");
+  const inputs = runtime.deserializeProperties(request.getObject()) as Readonly<Record<string, unknown>>;
+  const replacing = replacingInputs(request.getType(), inputs);
+  return {
+    urn,
+    ...(provider === "" ? {} : { provider: known.get(provider)?.[0] ?? provider }),
+    ...(request.getProtect() ? { isProtected: true } : {}),
+    ...(request.getRetainondelete() ? { isRetainedOnDelete: true } : {}),
+    ...(request.getDeletebeforereplace() ? { deletesBeforeReplace: true } : {}),
+    ...(Object.keys(replacing).length === 0 ? {} : { replacing }),
+  };
+}
