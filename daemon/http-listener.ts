@@ -1,9 +1,8 @@
 import type { IncomingMessage, Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import type { ListenerConnections } from "./connections/listener-connections.ts";
-import { beginListening } from "./begin-listening.ts";
 import { gatherChunks } from "./gathered-chunks.ts";
+import { listenOnSockets, type ListeningSockets } from "./listening-sockets.ts";
 import { takeProxyHeaders } from "./proxies/proxied-connections.ts";
 import { StartupError } from "./startup-error.ts";
 import { urlAuthority } from "./url-authority.ts";
@@ -70,16 +69,28 @@ function severalHosts(): Response {
 
 /** Starts any `node:http` server at the address that the options name; see {@link listenHttp}. */
 export async function listen(server: Server, options: Omit<ListenOptions, "requestTimeoutMs">): Promise<HttpListener> {
-  await beginListening(server, { host: options.host, port: options.port }).catch((error: unknown) => {
-    throw listenFailure(error as NodeJS.ErrnoException, options);
-  });
-  const { port } = server.address() as AddressInfo;
+  const { host, port, connections } = options;
+  const listening = await listenOnSockets(server, { host, port, sockets: socketsFor(connections) }).catch(
+    (error: unknown) => {
+      throw listenFailure(error as NodeJS.ErrnoException, options);
+    },
+  );
   return {
-    url: `http://${urlAuthority(options.host, port)}`,
-    port,
+    url: `http://${urlAuthority(host, listening.port)}`,
+    port: listening.port,
     server,
-    [Symbol.asyncDispose]: () => close(server, options.connections),
+    [Symbol.asyncDispose]: () => close(server, listening, connections),
   };
+}
+
+/** Sockets that take connections where many may come; more made newcomers wait no less. */
+const mostSockets = 16;
+/** Each is a file descriptor, and a listener has one for so many connections: under a low limit, and for operators, one takes them all. */
+const connectionsOfSocket = 32;
+
+function socketsFor(connections: ListenerConnections | undefined): number {
+  if (connections === undefined) return 1;
+  return Math.max(1, Math.min(mostSockets, Math.floor(connections.most / connectionsOfSocket)));
 }
 
 function listenFailure(
@@ -106,17 +117,20 @@ const idleCheckIntervalMs = 20;
 /** Time in which a request that has begun may become whole after the stop has begun; then it is answered 408. */
 const unfinishedMs = 1_000;
 
-async function close(server: Server, connections: ListenerConnections | undefined): Promise<void> {
+async function close(
+  server: Server,
+  listening: ListeningSockets,
+  connections: ListenerConnections | undefined,
+): Promise<void> {
   const beganMs = performance.now();
   const closeIdle = setInterval(() => {
     if (connections === undefined) server.closeIdleConnections();
     else connections.closeIdle({ unfinished: performance.now() - beganMs > unfinishedMs });
   }, idleCheckIntervalMs);
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.close((error) => (error === undefined ? resolve() : reject(error)));
-      connections?.closeIdle({ unfinished: false });
-    });
+    const closed = listening.close();
+    connections?.closeIdle({ unfinished: false });
+    await closed;
   } finally {
     clearInterval(closeIdle);
   }

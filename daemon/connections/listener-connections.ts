@@ -53,6 +53,11 @@ export class ListenerConnections {
     return this.#held.size;
   }
 
+  /** Most connections that it may hold now. */
+  get most(): number {
+    return this.#room.most();
+  }
+
   /** Connections that were refused or let go and are not closed yet: they hold a descriptor. */
   get leaving(): number {
     return this.#leaving;

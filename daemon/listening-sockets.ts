@@ -1,0 +1,83 @@
+import type { Server } from "node:http";
+import { createServer, type AddressInfo, type Server as NetServer } from "node:net";
+import { beginListening } from "./begin-listening.ts";
+
+/** Where a server listens, and on how many sockets. */
+export type ListeningPlace = Readonly<{
+  host: string;
+  /** 0 asks for a free port. */
+  port: number;
+  sockets: number;
+}>;
+
+/** What a server listens on. */
+export type ListeningSockets = Readonly<{
+  port: number;
+  /** Takes no more connections, and waits until all that were taken are closed. */
+  close: () => Promise<void>;
+}>;
+
+/** As node:http takes its own connections. */
+const asHttpTakes = { allowHalfOpen: true, noDelay: true };
+
+/**
+ * Makes a `node:http` server take its connections over several sockets at one port. An event loop accepts one connection of each socket a
+ * turn, whatever waits: with turns of 10 ms over one socket that is a hundred a second, the kernel's queue fills, and a newcomer waits for
+ * seconds until it is connected. The kernel spreads connections over the sockets (SO_REUSEPORT, socket(7)), each with a queue of its own. A
+ * system that can't do this (macOS) has one.
+ *
+ * @throws {NodeJS.ErrnoException} why it can't listen, e.g. EADDRINUSE; nothing listens then.
+ */
+export async function listenOnSockets(
+  server: Server,
+  { host, port, sockets }: ListeningPlace,
+): Promise<ListeningSockets> {
+  if (sockets > 1 && port !== 0) await checkIsFree(host, port);
+  await using begun = new AsyncDisposableStack();
+  const begin = async <S extends NetServer>(
+    one: S,
+    where: Readonly<{ host: string; port: number; reusePort: boolean }>,
+  ) => {
+    await beginListening(one, where);
+    begun.defer(() => closed(one));
+    return one;
+  };
+  const inAll = await begin(server, { host, port, reusePort: sockets > 1 }).then(
+    () => sockets,
+    async (error: unknown) => {
+      if (!isUnsupported(error)) throw error;
+      await begin(server, { host, port, reusePort: false });
+      return 1;
+    },
+  );
+  const at = server.address() as AddressInfo;
+  const taking: NetServer[] = [server];
+  while (taking.length < inAll) {
+    const acceptor = createServer(asHttpTakes, (socket) => server.emit("connection", socket));
+    taking.push(await begin(acceptor, { host: at.address, port: at.port, reusePort: true }));
+  }
+  begun.move();
+  return { port: at.port, close: async () => void (await Promise.all(taking.map(closed))) };
+}
+
+/**
+ * Fails as long as anybody listens there. A port that is shared is given to every process of the same user that wants to share it, without a
+ * word, so that two Gatehouses would each get a part of the connections. It is looked at alone first: what is left is two that start within
+ * the same millisecond. Port 0 needs no look, because the kernel gives none that somebody has.
+ */
+async function checkIsFree(host: string, port: number): Promise<void> {
+  const probe = createServer((socket) => socket.destroy());
+  await beginListening(probe, { host, port, exclusive: true });
+  await closed(probe);
+}
+
+function isUnsupported(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOTSUP";
+}
+
+/** What each waits for are the connections that it took itself. */
+function closed(server: NetServer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.close((error) => (error === undefined ? resolve() : reject(error)));
+  });
+}
