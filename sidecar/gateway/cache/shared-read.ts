@@ -42,6 +42,7 @@ export type SharedReadOwner = Readonly<{
  * reader's answer.
  */
 export class SharedRead implements AnswerFlow, NodeSink {
+  readonly wantsWhole = true;
   readonly read: NodeRead;
   readonly moment: ReadMoment;
   readonly #first: Reader;

@@ -6,6 +6,8 @@ export type NodeFailure = "unavailable" | "timeout" | "tooLarge" | "badAnswer" |
 
 /** Takes what the node answers to one call; see `AnswerSink` for the order of calls. */
 export type NodeSink = Readonly<{
+  /** Whether it does nothing with an answer before its end: a short one may come as `whole` then, in however many reads it came. */
+  wantsWhole?: boolean;
   /** The bytes hold until this returns: what is to stay is copied. Those of a `chunk` are the sink's to keep. */
   whole: (body: Buffer) => void;
   /**

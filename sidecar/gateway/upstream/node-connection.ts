@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { traceHeaders } from "../observe/trace-context.ts";
-import { ChunkedDecoder } from "./chunked-decoder.ts";
+import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
+import { AnswerBody } from "./answer-body.ts";
 import type { NodeAddress } from "./node-address.ts";
 import { errorAnswer, errorBytes } from "./error-answer.ts";
 import type { NodeFailure, NodeSink } from "./node-call.ts";
@@ -20,6 +21,7 @@ const ownBufferBytes = 16_384;
 export type ConnectionDependencies = Readonly<{
   outbox: Outbox;
   turns: SharedTurns;
+  scratch: ScratchBuffers;
   idle: (connection: NodeConnection) => void;
   closed: (connection: NodeConnection) => void;
   /** A call that got no byte of an answer because the node had closed the kept-alive connection. */
@@ -46,11 +48,8 @@ export class NodeConnection implements Disposable {
   #head: ResponseHead | undefined;
   /** Takes the body of the response whose head was read. */
   #sink: NodeSink | undefined;
-  #limitBytes = 0;
+  #body: AnswerBody | undefined;
   #held: Buffer | undefined;
-  #chunks: ChunkedDecoder | undefined;
-  #leftBytes = 0;
-  #passedBytes = 0;
   #served = 0;
   #connected = false;
   #deadline = 0;
@@ -109,6 +108,7 @@ export class NodeConnection implements Disposable {
   cancel(ticket: NodeTicket): void {
     if (this.#ticket !== ticket) return;
     this.#ticket = undefined;
+    this.#body?.drop();
     this.#socket.destroy();
   }
 
@@ -124,15 +124,18 @@ export class NodeConnection implements Disposable {
 
   #receive(bytes: Buffer): boolean {
     const ticket = this.#ticket;
-    const isKept = this.#head !== undefined && bytes.length >= ownBufferBytes;
+    const body = this.#body;
     if (ticket === undefined) this.#socket.destroy();
     else if (this.#head === undefined) this.#receiveHead(ticket, bytes);
-    else {
-      this.#receiveBody(ticket, isKept ? bytes : Buffer.from(bytes));
+    else if (body !== undefined) {
+      const isLong = bytes.length >= ownBufferBytes;
+      const isKept = isLong && body.isStreaming;
+      this.#receiveBody(ticket, body, { head: this.#head, bytes, isKept });
       // A socket that has much to read is read again and again in one turn of the event loop.
-      if (isKept && this.#ticket === ticket && this.#turn.waitIfOver(() => ticket.call.caller)) this.#socket.pause();
+      if (isLong && this.#ticket === ticket && this.#turn.waitIfOver(() => ticket.call.caller)) this.#socket.pause();
+      return isKept;
     }
-    return isKept;
+    return false;
   }
 
   #receiveHead(ticket: NodeTicket, bytes: Buffer): void {
@@ -163,47 +166,30 @@ export class NodeConnection implements Disposable {
     }
     this.#head = head;
     this.#sink = sink;
-    this.#limitBytes = failure === undefined ? responseBytes : errorBytes;
-    this.#leftBytes = head.lengthBytes ?? Number.POSITIVE_INFINITY;
-    this.#passedBytes = 0;
     if (head.lengthBytes === body.length) {
       this.#finish(head, () => sink.whole(body));
       return;
     }
-    this.#chunks = head.chunked ? new ChunkedDecoder() : undefined;
-    sink.begin(head.lengthBytes);
-    if (body.length > 0 && this.#ticket === ticket) this.#receiveBody(ticket, Buffer.from(body));
+    const limitBytes = failure === undefined ? responseBytes : errorBytes;
+    const { scratch } = this.#dependencies;
+    this.#body = new AnswerBody(head, limitBytes, { sink, scratch, hold: () => this.#hold() });
+    this.#receiveBody(ticket, this.#body, { head, bytes: body, isKept: false });
   }
 
-  #receiveBody(ticket: NodeTicket, bytes: Buffer): void {
-    const head = this.#head;
-    const sink = this.#sink;
-    if (head === undefined || sink === undefined) return;
+  #receiveBody(
+    ticket: NodeTicket,
+    body: AnswerBody,
+    { head, bytes, isKept }: Readonly<{ head: ResponseHead; bytes: Buffer; isKept: boolean }>,
+  ): void {
     this.#deadline = this.#limits.deadlineIn(ticket.call.timeoutMs);
-    if (this.#chunks !== undefined) {
-      const outcome = this.#chunks.push(bytes, (data) => this.#pass(ticket, sink, data));
-      if (this.#ticket !== ticket) return;
-      if (outcome === "bad") this.#fail("badAnswer");
-      if (outcome === "done") this.#finish(head, () => sink.end());
-      return;
-    }
-    if (head.lengthBytes !== undefined && bytes.length > this.#leftBytes) {
-      this.#fail("badAnswer");
-      return;
-    }
-    this.#leftBytes -= bytes.length;
-    this.#pass(ticket, sink, bytes);
-    if (this.#leftBytes === 0 && this.#ticket === ticket) this.#finish(head, () => sink.end());
+    const state = body.take(bytes, isKept);
+    if (this.#ticket !== ticket) return;
+    if (state === "done") this.#finish(head, () => body.end());
+    else if (state !== "more") this.#fail(state);
   }
 
-  #pass(ticket: NodeTicket, sink: NodeSink, bytes: Buffer): void {
-    if (this.#ticket !== ticket) return;
-    this.#passedBytes += bytes.length;
-    if (this.#passedBytes > this.#limitBytes) {
-      this.#fail("tooLarge");
-      return;
-    }
-    if (sink.chunk(bytes) || this.#paused || this.#ticket !== ticket) return;
+  #hold(): void {
+    if (this.#paused) return;
     this.#paused = true;
     this.#socket.pause();
     this.#dependencies.held(this, true);
@@ -220,7 +206,7 @@ export class NodeConnection implements Disposable {
     this.#ticket = undefined;
     this.#head = undefined;
     this.#sink = undefined;
-    this.#chunks = undefined;
+    this.#body = undefined;
     this.#served += 1;
     this.#goOn();
     tell();
@@ -231,6 +217,7 @@ export class NodeConnection implements Disposable {
   #fail(failure: NodeFailure): void {
     const sink = this.#sink ?? this.#ticket?.call.sink;
     this.#ticket = undefined;
+    this.#body?.drop();
     this.#socket.destroy();
     sink?.fail(failure);
   }
@@ -241,9 +228,11 @@ export class NodeConnection implements Disposable {
     this.#ticket = undefined;
     this.#dependencies.closed(this);
     if (ticket === undefined) return;
-    const sink = this.#sink ?? ticket.call.sink;
-    if (head !== undefined && head.lengthBytes === undefined && !head.chunked) sink.end();
+    if (head !== undefined && head.lengthBytes === undefined && !head.chunked) this.#body?.end();
     else if (head === undefined && this.#served > 0 && ticket.call.repeatable) this.#dependencies.again(ticket);
-    else sink.fail("unavailable");
+    else {
+      this.#body?.drop();
+      (this.#sink ?? ticket.call.sink).fail("unavailable");
+    }
   }
 }

@@ -1,6 +1,7 @@
 import type { NodeCall, NodeFlow } from "./node-call.ts";
 import { nodeAddress, type NodeAddress } from "./node-address.ts";
 import { makeOutbox } from "../wire/outbox.ts";
+import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import { ConnectionShares } from "./connection-shares.ts";
 import { HeldConnections } from "./held-connections.ts";
@@ -20,6 +21,9 @@ export type NodePoolOptions = Readonly<{
   idleTimeoutMs: number;
   responseBytes: () => number;
 }>;
+
+/** Answers in several reads that are put together at a time, as a rule: memory of so many of each size is kept. */
+const gatheredAtOnce = 16;
 
 /** Time between two looks at what has taken too long; the coarseness of every timeout. */
 const sweepMs = 50;
@@ -45,6 +49,7 @@ export class NodePool implements Disposable {
   };
   readonly #held: HeldConnections<NodeConnection>;
   readonly #outbox = makeOutbox();
+  readonly #scratch = new ScratchBuffers(gatheredAtOnce);
   #sweep: NodeJS.Timeout | undefined;
   #sweepEveryMs = sweepMs;
   #sweptAt: number;
@@ -113,6 +118,7 @@ export class NodePool implements Disposable {
       { responseBytes, connectTimeoutMs, deadlineIn: (waitMs) => this.#deadlineIn(waitMs) },
       {
         outbox: this.#outbox,
+        scratch: this.#scratch,
         turns: this.#turns,
         idle: (free) => this.#freed(free),
         closed: (gone) => this.#gone(gone),

@@ -1,4 +1,4 @@
-import { headEnd, knownHead, placeOfBody, type KnownHead } from "../wire/known-head.ts";
+import { beginsWith, bytesOf, headEnd, knownHead, placeOfBody, type KnownHead } from "../wire/known-head.ts";
 import type { NodeFailure } from "./node-call.ts";
 
 /** What the head of the node's HTTP response says about its body. */
@@ -17,14 +17,21 @@ const lowerCaseBit = 0x20;
 /** What bytes begin with: a whole head and where the body after it begins, or one that is not whole, or none of HTTP/1.1. */
 export type ReadHead = Readonly<{ head: ResponseHead; bodyAt: number }> | "unfinished" | "bad";
 
-/** Makes a reader of one node's heads. Within a second only the length in them changes, if that: the rest is read once. */
+/**
+ * Makes a reader of one node's heads. Within a second only the length in them changes, if that: the rest is read once. Some nodes send long
+ * answers in chunks and short ones with a length, so that the last head of either kind is known.
+ */
 export function responseHeadReader(): (bytes: Buffer) => ReadHead {
   let known: Readonly<{ bytes: KnownHead; head: ResponseHead }> | undefined;
+  let knownInChunks: Readonly<{ bytes: Uint8Array; head: ResponseHead }> | undefined;
   return (bytes) => {
     const place = known === undefined ? undefined : placeOfBody(bytes, known.bytes);
     if (known !== undefined && place !== undefined) {
       const { status, chunked, keepAlive } = known.head;
       return { head: { status, lengthBytes: place.lengthBytes, chunked, keepAlive }, bodyAt: place.startsAt };
+    }
+    if (knownInChunks !== undefined && beginsWith(bytes, knownInChunks.bytes)) {
+      return { head: knownInChunks.head, bodyAt: knownInChunks.bytes.length };
     }
     const end = bytes.indexOf(headEnd);
     if (end === -1) return "unfinished";
@@ -33,7 +40,8 @@ export function responseHeadReader(): (bytes: Buffer) => ReadHead {
     const head = readResponseHead(text);
     if (head === undefined) return "bad";
     const kept = head.lengthBytes === undefined ? undefined : knownHead(text);
-    known = kept === undefined ? undefined : { bytes: kept, head };
+    if (head.chunked) knownInChunks = { bytes: bytesOf(text), head };
+    else known = kept === undefined ? undefined : { bytes: kept, head };
     return { head, bodyAt };
   };
 }

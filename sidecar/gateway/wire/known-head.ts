@@ -40,8 +40,13 @@ export function placeOfBody(bytes: Buffer, { before, after }: KnownHead): BodyPl
   return { startsAt: at + after.length, lengthBytes };
 }
 
-/** In memory of their own: a part of the pool that small buffers share would keep all of that pool alive. */
-function bytesOf(text: string): Uint8Array {
+/** Whether bytes begin with these. */
+export function beginsWith(bytes: Buffer, part: Uint8Array): boolean {
+  return hasAt(bytes, 0, part);
+}
+
+/** The bytes of a binary string, in memory of their own: a part of the pool that small buffers share would keep all of that pool alive. */
+export function bytesOf(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, "latin1"));
 }
 

@@ -1,0 +1,147 @@
+import { ownBytes } from "../wire/own-bytes.ts";
+import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
+import { ChunkedDecoder } from "./chunked-decoder.ts";
+import type { NodeFailure, NodeSink } from "./node-call.ts";
+import type { ResponseHead } from "./response-head.ts";
+
+/** Longest answer that is put together here when it comes in several reads. */
+const gatheredMost = 65_536;
+
+/** What an answer's body is read with. */
+export type AnswerBodyDependencies = Readonly<{
+  sink: NodeSink;
+  /** Memory in which a short answer is put together. */
+  scratch: ScratchBuffers;
+  /** The sink asks to wait for `resume`. */
+  hold: () => void;
+}>;
+
+/** How far a body was read. */
+export type BodyState = "more" | "done" | Extract<NodeFailure, "badAnswer" | "tooLarge">;
+
+/**
+ * The body of one response, taken out of its chunks. A body that is there with one read goes to its sink whole, from where it was read. So does
+ * a short one that comes in several reads, if its sink wants no less than the whole: every other goes on as it comes.
+ */
+export class AnswerBody {
+  readonly #head: ResponseHead;
+  readonly #limitBytes: number;
+  readonly #dependencies: AnswerBodyDependencies;
+  readonly #chunks: ChunkedDecoder | undefined;
+  /** Of a body whose length is known. */
+  #leftBytes: number;
+  #passedBytes = 0;
+  /** All of the body so far that has not gone to the sink, in the read that is being taken. */
+  #inRead: Buffer | undefined;
+  /** The same in memory of its own, of which `#gatheredBytes` are used. */
+  #gathered: Buffer | undefined;
+  #gatheredBytes = 0;
+  #isStreaming = false;
+  #isDropped = false;
+  /** Whether the sink may keep the bytes of the read that is being taken. */
+  #isReadKept = false;
+
+  /** `limitBytes` is the most that the body may have. */
+  constructor(head: ResponseHead, limitBytes: number, dependencies: AnswerBodyDependencies) {
+    this.#head = head;
+    this.#limitBytes = limitBytes;
+    this.#dependencies = dependencies;
+    this.#chunks = head.chunked ? new ChunkedDecoder() : undefined;
+    this.#leftBytes = head.lengthBytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether the sink takes what comes as it comes, so that a long read may be given away. */
+  get isStreaming(): boolean {
+    return this.#isStreaming;
+  }
+
+  /**
+   * Takes what came with one read. After `done`, `end` hands on what is left, before the read's bytes are overwritten. `isKept`: they never
+   * are.
+   */
+  take(bytes: Buffer, isKept: boolean): BodyState {
+    this.#isReadKept = isKept;
+    const state = this.#chunks === undefined ? this.#takePlain(bytes) : this.#takeChunks(this.#chunks, bytes);
+    if (this.#isDropped) return "more";
+    if (this.#passedBytes > this.#limitBytes) return "tooLarge";
+    if (state === "bad") return "badAnswer";
+    if (state === "more" && !this.#isStreaming) this.#settle();
+    return state;
+  }
+
+  /** Nothing more comes, and nothing is wanting. */
+  end(): void {
+    const { sink } = this.#dependencies;
+    if (this.#isStreaming) sink.end();
+    else sink.whole(this.#inRead ?? this.#gathered?.subarray(0, this.#gatheredBytes) ?? Buffer.alloc(0));
+    this.drop();
+  }
+
+  /** Lets go of what was read; the sink gets no more of it. */
+  drop(): void {
+    this.#isDropped = true;
+    this.#inRead = undefined;
+    if (this.#gathered !== undefined) this.#dependencies.scratch.giveBack(this.#gathered);
+    this.#gathered = undefined;
+  }
+
+  #takePlain(bytes: Buffer): "more" | "done" | "bad" {
+    if (bytes.length > this.#leftBytes) return "bad";
+    this.#leftBytes -= bytes.length;
+    if (bytes.length > 0) this.#pass(bytes);
+    return this.#leftBytes === 0 ? "done" : "more";
+  }
+
+  #takeChunks(chunks: ChunkedDecoder, bytes: Buffer): "more" | "done" | "bad" {
+    return chunks.push(bytes, (data) => this.#pass(data));
+  }
+
+  #pass(data: Buffer): void {
+    if (this.#isDropped) return;
+    this.#passedBytes += data.length;
+    if (this.#passedBytes > this.#limitBytes) return;
+    if (!this.#isStreaming && this.#passedBytes > data.length) {
+      if (this.#passedBytes <= gatheredMost) return this.#gather(data);
+      this.#stream();
+    }
+    if (this.#isStreaming) this.#give(this.#isReadKept ? data : Buffer.from(data));
+    else this.#inRead = data;
+  }
+
+  #gather(data: Buffer): void {
+    const before = this.#inRead;
+    this.#inRead = undefined;
+    this.#gathered ??= this.#dependencies.scratch.take(this.#head.lengthBytes ?? gatheredMost);
+    for (const part of before === undefined ? [data] : [before, data]) {
+      this.#gathered.set(part, this.#gatheredBytes);
+      this.#gatheredBytes += part.length;
+    }
+  }
+
+  /** The read is over, and the body is not: what is in it would be overwritten. */
+  #settle(): void {
+    const isShort = Math.max(this.#head.lengthBytes ?? 0, this.#passedBytes) <= gatheredMost;
+    if (this.#dependencies.sink.wantsWhole !== true || !isShort) this.#stream();
+    else if (this.#inRead !== undefined) this.#gather(Buffer.alloc(0));
+  }
+
+  #stream(): void {
+    this.#isStreaming = true;
+    const { sink, scratch } = this.#dependencies;
+    const inRead = this.#inRead;
+    const gathered = this.#gathered;
+    this.#inRead = undefined;
+    this.#gathered = undefined;
+    sink.begin(this.#head.lengthBytes);
+    if (inRead !== undefined) this.#give(this.#isReadKept ? inRead : Buffer.from(inRead));
+    if (gathered === undefined) return;
+    const used = gathered.subarray(0, this.#gatheredBytes);
+    const own = ownBytes(used);
+    if (own !== used) scratch.giveBack(gathered);
+    this.#give(own);
+  }
+
+  #give(bytes: Buffer): void {
+    if (!this.#isDropped && !this.#dependencies.sink.chunk(bytes)) this.#dependencies.hold();
+  }
+}
