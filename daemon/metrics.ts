@@ -4,18 +4,28 @@ import { version } from "./version.ts";
 /** Time between two looks at the event loop's delay. The library's own, 10 ms, wakes an idle process a hundred times a second. */
 const loopTickMs = 100;
 
+/** Gauges of the library that are named as if they were counters; each is the sum of a metric of the same name without `_total`. */
+const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
+
 /**
- * Makes a service's metrics registry, with the process's own metrics and `gatehouse_build_info`. Units stand in the metrics'
+ * Makes a service's metrics registry, with the process's own metrics, `gatehouse_build_info` and `gatehouse_time_seconds`. Units stand in the metrics'
  * names (`_seconds`, `_bytes`, `_total`).
  */
 export function createMetrics(service: string): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopTickMs });
+  for (const name of misnamed) registry.removeSingleMetric(name);
   new Gauge({
     name: "gatehouse_build_info",
     help: "Always 1; the labels tell which service and version runs, and on which Node.",
     labelNames: ["service", "version", "node"],
     registers: [registry],
   }).set({ service, version, node: process.version }, 1);
+  const clock: Gauge = new Gauge({
+    name: "gatehouse_time_seconds",
+    help: "The clock of this machine at the scrape, seconds since 1970; beside Prometheus's own clock it tells how far one of them is off.",
+    registers: [registry],
+    collect: () => clock.set(Date.now() / 1_000),
+  });
   return registry;
 }

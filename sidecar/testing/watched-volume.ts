@@ -49,5 +49,5 @@ export function watchedVolume(
     stopping.abort();
     await done;
   };
-  return { time, told, condition, until, [Symbol.asyncDispose]: end };
+  return { time, told, metrics, condition, until, [Symbol.asyncDispose]: end };
 }

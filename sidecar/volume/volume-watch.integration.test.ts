@@ -59,6 +59,9 @@ test("a volume that fills grows step by step, with a pause, to its ceiling and n
   disk.freeRatio = 0.1;
   await watched.until("Growing");
   expect(cluster.patches).toEqual(["600Gi"]);
+  expect(await watched.metrics.metrics()).toMatch(
+    /^gatehouse_volume_requested_bytes \d+$[^]*^gatehouse_volume_growths_total 1$/m,
+  );
   cluster.claim.capacity = "600Gi";
   await watched.until("Paused");
   expect(cluster.patches).toEqual(["600Gi"]);

@@ -26,6 +26,8 @@ const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
     /^daemon\/(settings[a-z-]*|setting-types|url-authority|version|loopback|mask)\.ts$/,
     /^(sidecar|sidecar\/engine-proxy|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/settings\.ts$/,
     /^resource-server\/route-problems\.ts$/,
+    // Types alone: an alert on a condition, a reason, an outcome or a limit that the sidecar does not have must not compile.
+    /^sidecar\/(tell\/condition-reasons|gateway\/observe\/meter)\.ts$/,
     // What an image's tag says of the version is read as the sidecar reads it.
     /^sidecar\/upkeep\/observe\/node-version\.ts$/,
   ],

@@ -1,0 +1,32 @@
+/** How soon a person has to look: `critical` wakes one, `warning` waits for the morning. */
+export type Severity = "critical" | "warning";
+
+/** One alerting rule, before it is written in a form of Prometheus. */
+export type Alert = Readonly<{
+  name: `Gatehouse${string}`;
+  /** PromQL; made of selectors of `series.ts`. */
+  expr: string;
+  /** How long the expression has to hold, as Prometheus writes durations. */
+  for: string;
+  severity: Severity;
+  /** What is so, where, with the value. A Prometheus template. */
+  summary: string;
+  /** What it leads to, and the first step. A Prometheus template; of values it shows labels alone. */
+  description: string;
+}>;
+
+/** One recording rule. */
+export type Recording = Readonly<{ record: `gatehouse:${string}`; expr: string }>;
+
+/** Rules that are evaluated together, recordings first. */
+export type RuleGroup = Readonly<{ name: string; recordings: readonly Recording[]; alerts: readonly Alert[] }>;
+
+/**
+ * The file name of an alert's page in `docs/runbooks/`.
+ *
+ * @example runbookFile("GatehouseNodeDown") // "node-down.md"
+ */
+export function runbookFile(name: Alert["name"]): string {
+  const words = name.slice("Gatehouse".length).match(/[A-Z][a-z]*/g) ?? [];
+  return `${words.map((word) => word.toLowerCase()).join("-")}.md`;
+}

@@ -1,0 +1,18 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { ruleFiles } from "./rule-files.ts";
+import { ruleGroups } from "./rules/all.ts";
+
+const { values } = parseArgs({
+  options: {
+    "runbook-base-url": { type: "string", default: "https://gatehouse.example/docs/runbooks" },
+    out: { type: "string", default: join(import.meta.dirname, "generated") },
+  },
+});
+const files = ruleFiles(ruleGroups, { runbookBaseUrl: values["runbook-base-url"] });
+for (const [name, text] of Object.entries(files)) {
+  const path = join(values.out, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+}

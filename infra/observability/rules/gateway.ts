@@ -1,0 +1,138 @@
+import type { CallOutcome, LimitName } from "#sidecar/gateway/observe/meter.ts";
+import type { Alert, Recording, RuleGroup } from "../alert.ts";
+import { series } from "../series.ts";
+
+/** Share of calls that may fail, and share that may take longer than {@link slowAfterSeconds}. */
+const errorBudget = 0.001;
+const latencyBudget = 0.01;
+/** A bound of the histogram's buckets; not a whole number, because Prometheus 3 writes those another way. */
+const slowAfterSeconds = "0.5";
+/** Fewer failed or slow calls than this within the longer window are nobody's alert, whatever their share. */
+const callsMin = 10;
+
+const windows = ["5m", "30m", "1h", "6h"] as const;
+type Window = (typeof windows)[number];
+
+/** The caller's own doing: neither good nor bad for the objectives. */
+const callersOwn = ["refused", "limited", "cancelled"] as const satisfies readonly CallOutcome[];
+const failed = ["failed", "overload"] as const satisfies readonly CallOutcome[];
+
+const without = "sum without (method, tier, outcome)";
+const counts = "gatehouse_gateway_call_duration_seconds_count";
+const allCalls = series(counts, { outcome: { notIn: callersOwn } });
+const failedCalls = series(counts, { outcome: { in: failed } });
+const servedCalls = series(counts, { outcome: { notIn: [...callersOwn, ...failed] } });
+const quickCalls = series("gatehouse_gateway_call_duration_seconds_bucket", {
+  le: slowAfterSeconds,
+  outcome: { notIn: [...callersOwn, ...failed] },
+});
+
+const errorRatio = (window: Window) => `gatehouse:gateway_call_errors:ratio_rate${window}` as const;
+const slowRatio = (window: Window) => `gatehouse:gateway_call_slow:ratio_rate${window}` as const;
+
+const recordings: readonly Recording[] = windows.flatMap((window): readonly Recording[] => [
+  {
+    record: errorRatio(window),
+    expr: `${without} (rate(${failedCalls}[${window}])) / ${without} (rate(${allCalls}[${window}]))`,
+  },
+  {
+    record: slowRatio(window),
+    expr: `1 - sum without (method, tier, outcome, le) (rate(${quickCalls}[${window}])) / ${without} (rate(${servedCalls}[${window}]))`,
+  },
+]);
+
+type Burn = Readonly<{ short: Window; long: Window; factor: number }>;
+/** A month's budget gone in two days, and in five; the factors of the Google SRE workbook. */
+const fast: Burn = { short: "5m", long: "1h", factor: 14.4 };
+const slow: Burn = { short: "30m", long: "6h", factor: 6 };
+
+function errorsBurn({ short, long, factor }: Burn): string {
+  const limit = Number((factor * errorBudget).toFixed(6));
+  const enough = `${without} (increase(${failedCalls}[${long}])) >= ${callsMin}`;
+  return `${errorRatio(short)} > ${limit} and ${errorRatio(long)} > ${limit} and ${enough}`;
+}
+
+function latencyBurn({ short, long, factor }: Burn): string {
+  const limit = Number((factor * latencyBudget).toFixed(6));
+  const slowCalls = `${slowRatio(long)} * ${without} (increase(${servedCalls}[${long}])) >= ${callsMin}`;
+  return `${slowRatio(short)} > ${limit} and ${slowRatio(long)} > ${limit} and ${slowCalls}`;
+}
+
+const budgets: readonly Alert[] = [
+  {
+    name: "GatehouseGatewayErrorsFast",
+    expr: errorsBurn(fast),
+    for: "2m",
+    severity: "critical",
+    summary: "{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} failed within five minutes.",
+    description:
+      "At this rate the error budget of a month is gone within two days. See whether the node of {{ $labels.instance }} answers.",
+  },
+  {
+    name: "GatehouseGatewayErrorsSlow",
+    expr: errorsBurn(slow),
+    for: "15m",
+    severity: "warning",
+    summary:
+      "{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} failed within half an hour, and for hours.",
+    description:
+      "At this rate the error budget of a month is gone within five days. See which methods of {{ $labels.instance }} fail.",
+  },
+  {
+    name: "GatehouseGatewayLatencyFast",
+    expr: latencyBurn(fast),
+    for: "2m",
+    severity: "critical",
+    summary: `{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} took longer than ${slowAfterSeconds} s within five minutes.`,
+    description:
+      "Callers of {{ $labels.instance }} wait. See whether the node is slow or the gateway itself (GatewayResponsive).",
+  },
+  {
+    name: "GatehouseGatewayLatencySlow",
+    expr: latencyBurn(slow),
+    for: "15m",
+    severity: "warning",
+    summary: `{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} took longer than ${slowAfterSeconds} s within half an hour, and for hours.`,
+    description: "Callers of {{ $labels.instance }} wait more than they should. See which methods are slow.",
+  },
+];
+
+const overloadLimits = ["overload", "memory"] as const satisfies readonly LimitName[];
+const callLimits = ["rate", "concurrency"] as const satisfies readonly LimitName[];
+
+const limits: readonly Alert[] = [
+  {
+    name: "GatehouseGatewayLinkLost",
+    expr: `${series("gatehouse_gateway_link_open")} == 0 unless on (job, instance) ${series("gatehouse_node_up")} == 0`,
+    for: "3m",
+    severity: "warning",
+    summary: "The gateway {{ $labels.instance }} has no WebSocket to its node ({{ $value }} links).",
+    description:
+      "Subscribers of {{ $labels.instance }} get nothing new. The node answers over HTTP, so look at its WebSocket port.",
+  },
+  {
+    name: "GatehouseLimiterSaturated",
+    expr:
+      `sum without (limit) (rate(${series("gatehouse_gateway_limited_total", { limit: { in: callLimits } })}[5m]))` +
+      ` / sum without (method, outcome) (rate(${series(counts)}[5m])) > 0.25`,
+    for: "15m",
+    severity: "warning",
+    summary:
+      "{{ $value | humanizePercentage }} of the calls of tier {{ $labels.tier }} at {{ $labels.instance }} meet a limit.",
+    description:
+      "Callers of tier {{ $labels.tier }} want more than it gives. Find who sends the most, then raise the tier's limits or give that caller a key.",
+  },
+  {
+    name: "GatehouseOverloadShed",
+    expr: `sum without (limit, tier) (rate(${series("gatehouse_gateway_limited_total", { limit: { in: overloadLimits } })}[5m])) > 0`,
+    for: "10m",
+    severity: "warning",
+    summary:
+      '{{ $value | printf "%.1f" }} calls a second are turned away by {{ $labels.instance }}, which has no room for them.',
+    description:
+      "The process {{ $labels.instance }} is at the end of its CPU or memory. Give it more, or spread the load.",
+  },
+];
+
+/** Objectives of the gateway and alerts on its limits. */
+export const gatewayRules: RuleGroup = { name: "gatehouse-gateway", recordings, alerts: [...budgets, ...limits] };

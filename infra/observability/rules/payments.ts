@@ -1,0 +1,88 @@
+import type { Alert, Recording, RuleGroup } from "../alert.ts";
+import { series } from "../series.ts";
+
+const sameTarget = "on (job, instance)";
+const balance = series("gatehouse_facilitator_signer_balance_native");
+const settler = series("gatehouse_facilitator_settler");
+const settled = series("gatehouse_facilitator_settle_duration_seconds_count", { outcome: "settled" });
+const verified = series("gatehouse_facilitator_verify_duration_seconds_count");
+const refused = series("gatehouse_facilitator_verify_duration_seconds_count", { outcome: { notIn: ["valid"] } });
+
+/** Days for which the signer has to be able to pay. */
+const signerDays = 7;
+
+const spend = "gatehouse:facilitator_signer_spend:rate1d";
+const share = (window: "15m" | "1d") => `gatehouse:facilitator_refusals:share${window}` as const;
+
+function refusedShare(window: "15m" | "1d"): Recording {
+  const ofReason = `sum by (job, outcome) (increase(${refused}[${window}]))`;
+  return {
+    record: share(window),
+    expr: `${ofReason} / on (job) group_left () sum by (job) (increase(${verified}[${window}]))`,
+  };
+}
+
+const recordings: readonly Recording[] = [
+  {
+    record: spend,
+    // Half hours in which the balance rose (somebody sent more) count as 0, and what was not known (NaN) not at all.
+    expr: `avg_over_time((clamp_min(-deriv(${balance}[30m]), 0) >= 0)[1d:15m])`,
+  },
+  refusedShare("15m"),
+  refusedShare("1d"),
+];
+
+const alerts: readonly Alert[] = [
+  {
+    name: "GatehouseSignerLow",
+    expr: `${balance} / (${spend} * 86400) < ${signerDays} and ${sameTarget} ${settler} == 1`,
+    for: "1h",
+    severity: "warning",
+    summary:
+      'The signer of the facilitator {{ $labels.instance }} can pay for gas for {{ $value | printf "%.1f" }} more days at the rate of the last day.',
+    description: "When it has nothing left, no payment settles at {{ $labels.instance }}. Send it native currency.",
+  },
+  {
+    name: "GatehouseSignerEmpty",
+    // NaN, a balance that nobody could ask for, is no empty one.
+    expr: `${balance} >= 0 and ${sameTarget} ${series("gatehouse_ready_check", { check: "signer" })} == 0`,
+    for: "2m",
+    severity: "critical",
+    summary:
+      "The signer of the facilitator {{ $labels.instance }} holds {{ $value }}, less than one settlement may cost.",
+    description:
+      "No payment settles at {{ $labels.instance }}, so nothing is sold. Send the signer native currency now.",
+  },
+  {
+    name: "GatehouseSettlementStuck",
+    expr: `min_over_time(${series("gatehouse_facilitator_settlements_pending")}[10m]) > 0 unless on (job) sum by (job) (increase(${settled}[10m])) > 0`,
+    for: "5m",
+    severity: "critical",
+    summary:
+      "{{ $value }} settlements at the facilitator {{ $labels.instance }} are under way, and none has settled for ten minutes.",
+    description:
+      "Buyers of {{ $labels.instance }} wait for what they paid for. Look at the chain, its fees and the signer's next nonce; never delete the ledger.",
+  },
+  {
+    name: "GatehouseRefusalsUnusual",
+    expr: `${share("15m")} > 3 * ${share("1d")} and ${share("15m")} > 0.05 and sum by (job, outcome) (increase(${refused}[15m])) >= 10`,
+    for: "5m",
+    severity: "warning",
+    summary:
+      "{{ $value | humanizePercentage }} of the payments at {{ $labels.job }} are refused as {{ $labels.outcome }}, three times what is usual.",
+    description:
+      "A seller's price, a token's name or version, or a clock has changed, a client is wrong, or somebody tries forged payments at {{ $labels.job }}.",
+  },
+  {
+    name: "GatehouseFacilitatorNoLeader",
+    expr: `max by (job) (${settler}) == 0`,
+    for: "3m",
+    severity: "critical",
+    summary: "No replica of the facilitator {{ $labels.job }} settles ({{ $value }} leaders).",
+    description:
+      "Payments at {{ $labels.job }} are verified and none is settled. See whether the replicas reach PostgreSQL, and what holds the lock.",
+  },
+];
+
+/** Alerts on the money. */
+export const paymentRules: RuleGroup = { name: "gatehouse-payments", recordings, alerts };

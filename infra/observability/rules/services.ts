@@ -1,0 +1,48 @@
+import type { Alert, RuleGroup } from "../alert.ts";
+import { series, type Matcher } from "../series.ts";
+
+/** Prometheus's own: 0 while a target can't be scraped. */
+const scraped = "up";
+const clock = series("gatehouse_time_seconds");
+
+/** Targets that answered within a day and do not now, and jobs all of whose targets are gone from the service discovery. */
+function lost(service: Matcher): string {
+  const known = (range: string) => `last_over_time(${series("gatehouse_build_info", { service })}[${range}])`;
+  const silent = `max by (job, instance, service) (${known("1d")}) and on (job, instance) ${scraped} == 0`;
+  const gone = `max by (job, service) (${known("6h")}) unless on (job) ${scraped}`;
+  return `(${silent}) or (${gone})`;
+}
+
+const alerts: readonly Alert[] = [
+  {
+    name: "GatehouseSidecarDown",
+    expr: lost("sidecar"),
+    for: "3m",
+    severity: "critical",
+    summary: "The sidecar {{ $labels.instance }} of job {{ $labels.job }} is gone ({{ $value }} was there).",
+    description:
+      "The gateway in front of the node does not serve, and no other alert of job {{ $labels.job }} can fire. See whether its process or container runs.",
+  },
+  {
+    name: "GatehouseServiceDown",
+    expr: lost({ notIn: ["sidecar", "devnet"] }),
+    for: "3m",
+    severity: "critical",
+    summary:
+      "The {{ $labels.service }} {{ $labels.instance }} of job {{ $labels.job }} is gone ({{ $value }} was there).",
+    description:
+      "What the {{ $labels.service }} does (selling, settling payments, passing restarts on) waits until it runs again.",
+  },
+  {
+    name: "GatehouseClockDrift",
+    expr: `abs(${clock} - timestamp(${clock})) > 30`,
+    for: "10m",
+    severity: "warning",
+    summary: "The clock of {{ $labels.instance }} and Prometheus's clock differ by {{ $value | humanizeDuration }}.",
+    description:
+      "Payments are refused as not yet valid or expired, and times in logs mislead. Synchronise the clock of {{ $labels.instance }}, or Prometheus's.",
+  },
+];
+
+/** Alerts on the services' processes. */
+export const serviceRules: RuleGroup = { name: "gatehouse-services", recordings: [], alerts };

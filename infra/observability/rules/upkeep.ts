@@ -1,0 +1,85 @@
+import type { Alert, RuleGroup } from "../alert.ts";
+import { condition, series, shownLabel, shownReason, wrongFor } from "../series.ts";
+
+const sameTarget = "on (job, instance)";
+const verdict = series("gatehouse_verdict", { level: { in: ["held", "down", "wrong", "unknown"] } });
+
+const configuration: readonly Alert[] = [
+  {
+    name: "GatehouseConfigHeld",
+    expr: `${condition("Unheld")} == 0`,
+    for: "1m",
+    severity: "critical",
+    summary: `A restart of the node behind {{ $labels.instance }} went wrong and was rolled back ({{ $value }} of 1): ${shownReason("Unheld")}.`,
+    description: `The sidecar changes nothing more. When the cause is gone: ${shownLabel(series("gatehouse_command_info", { verb: "resume" }), "command")}`,
+  },
+  {
+    name: "GatehouseConfigContested",
+    expr: `${condition("SoleWriter")} == 0`,
+    for: "5m",
+    severity: "warning",
+    summary: `Somebody else writes the node.conf that {{ $labels.instance }} keeps ({{ $value }} of 1): ${shownReason("SoleWriter")}.`,
+    description:
+      "Two writers undo each other's work, and each round may restart the node of {{ $labels.instance }}. Find the other one and stop it.",
+  },
+  {
+    name: "GatehouseRestartBudgetUsedUp",
+    expr: `${series("gatehouse_node_restarts_in_last_hour")} and ${sameTarget} ${wrongFor("RestartSettled", "BudgetExhausted")} == 1`,
+    for: "1m",
+    severity: "critical",
+    summary:
+      "The sidecar {{ $labels.instance }} has restarted its node {{ $value }} times within an hour and stops doing so.",
+    description:
+      "What should mend the node of {{ $labels.instance }} does not. Look at why it was restarted before anything restarts it again.",
+  },
+];
+
+const pushed: readonly Alert[] = [
+  {
+    name: "GatehouseMetricsNotArriving",
+    expr: `${condition("MetricsArriving")} == 0 unless ${sameTarget} ${wrongFor("MetricsArriving", "JobShared")} == 1`,
+    for: "10m",
+    severity: "warning",
+    summary: `The node behind {{ $labels.instance }} pushes no metrics ({{ $value }} of 1): ${shownReason("MetricsArriving")}.`,
+    description:
+      "The node of {{ $labels.instance }} runs unseen: its own metrics do not reach the Pushgateway. See whether the Pushgateway answers.",
+  },
+  {
+    name: "GatehouseJobNameShared",
+    expr: `${wrongFor("MetricsArriving", "JobShared")} == 1`,
+    for: "10m",
+    severity: "warning",
+    summary:
+      "Another node pushes metrics under the job name of the node behind {{ $labels.instance }} ({{ $labels.reason }}).",
+    description:
+      "Two nodes overwrite each other's metrics, so that neither's can be trusted. Give each node a job name of its own.",
+  },
+];
+
+const watching: readonly Alert[] = [
+  {
+    name: "GatehouseNotLookedAfter",
+    expr: `time() - ${series("gatehouse_upkeep_last_success_timestamp_seconds")} > 120`,
+    for: "1m",
+    severity: "critical",
+    summary: "The sidecar {{ $labels.instance }} has made no whole pass for {{ $value | humanizeDuration }}.",
+    description:
+      "Nobody looks after the node of {{ $labels.instance }}: nothing is corrected, pruned or restarted. The sidecar's page says why.",
+  },
+  {
+    name: "GatehouseNotRight",
+    expr: `sum without (level) (${verdict}) == 1`,
+    for: "15m",
+    severity: "warning",
+    summary: `The sidecar {{ $labels.instance }} calls its node ${shownLabel(verdict, "level")} ({{ $value }} of 1).`,
+    description:
+      "This covers whatever has no alert of its own. The page of {{ $labels.instance }} says what is wrong and what to do.",
+  },
+];
+
+/** Alerts on what the sidecar does for the node. */
+export const upkeepRules: RuleGroup = {
+  name: "gatehouse-upkeep",
+  recordings: [],
+  alerts: [...configuration, ...pushed, ...watching],
+};

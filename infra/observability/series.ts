@@ -1,0 +1,57 @@
+import type { conditionReasons } from "#sidecar/tell/condition-reasons.ts";
+import type { LabelOf, SeriesName } from "./metric-catalogue.ts";
+
+/** What a label has to be: one value, one of several, or none of several. */
+export type Matcher = string | Readonly<{ in: readonly string[] }> | Readonly<{ notIn: readonly string[] }>;
+
+type Matchers<N extends SeriesName> = Readonly<{ [L in LabelOf<N>]?: Matcher }>;
+
+type ConditionReasons = typeof conditionReasons;
+type ConditionType = keyof ConditionReasons;
+
+/**
+ * An instant selector, as PromQL has it. A name or a label that no service exposes does not compile.
+ *
+ * @example series("gatehouse_verdict", { level: { in: ["held", "down"] } }) // gatehouse_verdict{level=~"held|down"}
+ */
+export function series<N extends SeriesName>(name: N, matchers?: Matchers<N>): string {
+  const shown = Object.entries<Matcher | undefined>(matchers ?? {}).flatMap(([label, matcher]) =>
+    matcher === undefined ? [] : [label + operand(matcher)],
+  );
+  return shown.length === 0 ? name : `${name}{${shown.join(",")}}`;
+}
+
+/** The selector of one condition; 0 where it is wrong. */
+export function condition(type: ConditionType): string {
+  return series("gatehouse_condition", { type });
+}
+
+/** The selector of a condition that is wrong for one of some reasons; 1 while it is. */
+export function wrongFor<T extends ConditionType>(
+  type: T,
+  ...reasons: readonly ConditionReasons[T]["False"][number][]
+): string {
+  return series("gatehouse_condition_info", { type, reason: { in: reasons } });
+}
+
+function operand(matcher: Matcher): string {
+  if (typeof matcher === "string") return `=${JSON.stringify(matcher)}`;
+  if ("in" in matcher) return `=~${JSON.stringify(matcher.in.join("|"))}`;
+  return `!~${JSON.stringify(matcher.notIn.join("|"))}`;
+}
+
+/**
+ * A template that shows one label of the series that is 1 for the alert's own target, so that a reason which changes does not begin the
+ * alert anew.
+ *
+ * @param selector of a series with one label matcher at least.
+ */
+export function shownLabel(selector: string, label: string): string {
+  const asked = selector.replace(/\}$/, ",job=%q,instance=%q} == 1");
+  return `{{ with printf \`${asked}\` $labels.job $labels.instance | query }}{{ . | first | label "${label}" }}{{ else }}unknown{{ end }}`;
+}
+
+/** A template that shows why a condition is wrong. */
+export function shownReason(type: ConditionType): string {
+  return shownLabel(series("gatehouse_condition_info", { type }), "reason");
+}

@@ -1,0 +1,102 @@
+import type { LabelOf, SeriesName } from "#infra/observability/metric-catalogue.ts";
+import { series } from "#infra/observability/series.ts";
+
+/** The scrape target of every case. */
+export const target = { job: "gatehouse", instance: "node-7:9100" } as const;
+
+/** One series of a case: its selector, and its values as promtool writes them. */
+export type InputSeries = readonly [selector: string, values: string];
+
+/** What an alert does over time: it fires in the trouble, not before, and not after. Times in minutes. */
+export type AlertCase = Readonly<{
+  alert: `Gatehouse${string}`;
+  /** What the case shows, where an alert has several. */
+  of?: string;
+  series: readonly InputSeries[];
+  silentAt: readonly number[];
+  firesAt: number;
+  resolvedAt: number;
+  /** Beside the severity. */
+  labels?: Readonly<Record<string, string>>;
+  summary: string;
+  /** Minutes between two samples, and two evaluations; 1 if it is not there. */
+  stepMinutes?: number;
+  /** What is like the trouble and none: series, and when they are looked at. */
+  nearMiss: Readonly<{ series: readonly InputSeries[]; silentAt: readonly number[] }>;
+}>;
+
+/** When something is different, in steps from the start. */
+export type Span = Readonly<{ from: number; to: number; end: number }>;
+
+export const trouble: Span = { from: 10, to: 60, end: 90 };
+
+/** A series of a metric of the catalogue at the case's target. */
+export function sample<N extends SeriesName>(
+  name: N,
+  labels: Readonly<Record<LabelOf<N>, string>>,
+  values: string,
+): InputSeries {
+  const own = series(name, labels)
+    .slice(name.length)
+    .replace(/^\{|\}$/g, "");
+  return at(name, own, values);
+}
+
+/** Prometheus's own `up` of the case's target. */
+export function upSample(values: string): InputSeries {
+  return at("up", "", values);
+}
+
+function at(name: string, own: string, values: string): InputSeries {
+  const labels = [`job="${target.job}"`, `instance="${target.instance}"`, ...(own === "" ? [] : [own])];
+  return [`${name}{${labels.join(",")}}`, values];
+}
+
+/** One value, another one in the trouble, and the first again. `_`: no series, as after a target that is gone. */
+export function phases(usual: string, bad: string, { from, to, end }: Span = trouble): string {
+  // Of a value, promtool's `1x9` are ten samples; of a gap, `_x9` are nine.
+  if (usual === "_") return `_x${from} ${bad}x${to - from - 1} stale`;
+  const during = bad === "_" ? `stale _x${to - from - 1}` : `${bad}x${to - from - 1}`;
+  return `${usual}x${from - 1} ${during} ${usual}x${end - to}`;
+}
+
+/** A condition that is wrong for a reason in a span. */
+export function wrong(type: string, reason: string, span: Span = trouble): readonly InputSeries[] {
+  return [
+    sample("gatehouse_condition", { type }, phases("1", "0", span)),
+    sample("gatehouse_condition_info", { type, reason }, phases("_", "1", span)),
+  ];
+}
+
+/** A case of an alert that rests on a condition: wrong for long it fires, wrong for less than its `for` it does not. */
+export function conditionCase({
+  alert,
+  type,
+  reason,
+  forMinutes,
+  summary,
+  ...more
+}: Readonly<{
+  alert: AlertCase["alert"];
+  type: string;
+  reason: string;
+  forMinutes: number;
+  summary: string;
+  labels?: Readonly<Record<string, string>>;
+  beside?: readonly InputSeries[];
+}>): AlertCase {
+  const { from, to, end } = trouble;
+  const beside = more.beside ?? [];
+  const short = wrong(type, reason, { from, to: from + Math.max(1, forMinutes - 1), end });
+  return {
+    alert,
+    of: reason,
+    series: [...wrong(type, reason), ...beside],
+    silentAt: [from - 1, from + forMinutes - 1],
+    firesAt: from + forMinutes + 1,
+    resolvedAt: to + 1,
+    labels: { ...target, ...more.labels },
+    summary,
+    nearMiss: { series: [...short, ...beside], silentAt: [from + forMinutes, from + forMinutes + 1, end - 1] },
+  };
+}

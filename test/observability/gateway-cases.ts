@@ -1,0 +1,177 @@
+import { phases, sample, target, type AlertCase, type InputSeries } from "./alert-case.ts";
+
+const who = target.instance;
+const method = "eth_call";
+const tier = "public";
+const calls = (outcome: string, values: string): InputSeries =>
+  sample("gatehouse_gateway_call_duration_seconds_count", { method, tier, outcome }, values);
+const quick = (values: string): InputSeries =>
+  sample("gatehouse_gateway_call_duration_seconds_bucket", { method, tier, outcome: "node", le: "0.5" }, values);
+const limited = (limit: string, values: string): InputSeries =>
+  sample("gatehouse_gateway_limited_total", { limit, tier }, values);
+
+/** A counter that rises by one rate, by another, and by the first again, whose spans are given in minutes. */
+function rising(spans: readonly (readonly [perMinute: number, minutes: number])[]): string {
+  let from = 0;
+  return spans
+    .map(([perMinute, minutes]) => {
+      const text = `${from}+${perMinute}x${minutes - 1}`;
+      from += perMinute * minutes;
+      return text;
+    })
+    .join(" ");
+}
+
+const day = 1_440;
+const errorsFast = (perMinute: number): InputSeries[] => [
+  calls("node", rising([[600, 300]])),
+  calls(
+    "failed",
+    rising([
+      [0, 60],
+      [perMinute, 100],
+      [0, 140],
+    ]),
+  ),
+];
+const errorsSlow = (perMinute: number): InputSeries[] => [
+  calls("node", rising([[600, day]])),
+  calls(
+    "failed",
+    rising([
+      [0, 60],
+      [perMinute, 500],
+      [0, 880],
+    ]),
+  ),
+];
+const latency = (slow: number, minutes: number, end: number): InputSeries[] => [
+  calls("node", rising([[600, end]])),
+  quick(
+    rising([
+      [600, 60],
+      [600 - slow, minutes],
+      [600, end - minutes - 60],
+    ]),
+  ),
+];
+
+/** What the alerts on the gateway do. */
+export const gatewayCases: readonly AlertCase[] = [
+  {
+    alert: "GatehouseGatewayErrorsFast",
+    // 5 % of the calls.
+    series: errorsFast(31.578947368421055),
+    silentAt: [59, 61],
+    firesAt: 120,
+    resolvedAt: 170,
+    labels: target,
+    summary: `5% of the calls to ${who} failed within five minutes.`,
+    // 1 % is slower than this alert looks at; callers' own faults and a few failed calls are no errors.
+    nearMiss: { series: [...errorsFast(6), calls("refused", "0+500x300")], silentAt: [120, 159] },
+  },
+  {
+    alert: "GatehouseGatewayErrorsSlow",
+    series: errorsSlow(12.244897959183673),
+    silentAt: [59, 80],
+    firesAt: 420,
+    resolvedAt: 640,
+    labels: target,
+    summary: `2% of the calls to ${who} failed within half an hour, and for hours.`,
+    nearMiss: {
+      // One failed call of a node that is hardly asked.
+      series: [calls("node", "0+0.1x1440"), calls("failed", "0x60 1x1380")],
+      silentAt: [62, 75, 90, 420],
+    },
+  },
+  {
+    alert: "GatehouseGatewayLatencyFast",
+    series: latency(150, 100, 300),
+    silentAt: [59, 62],
+    firesAt: 130,
+    resolvedAt: 170,
+    labels: target,
+    summary: `25% of the calls to ${who} took longer than 0.5 s within five minutes.`,
+    nearMiss: { series: latency(60, 100, 300), silentAt: [130, 159] },
+  },
+  {
+    alert: "GatehouseGatewayLatencySlow",
+    series: latency(60, 500, day),
+    silentAt: [59, 90],
+    firesAt: 420,
+    resolvedAt: 640,
+    labels: target,
+    summary: `10% of the calls to ${who} took longer than 0.5 s within half an hour, and for hours.`,
+    nearMiss: { series: latency(24, 500, day), silentAt: [420, 559] },
+  },
+  {
+    alert: "GatehouseGatewayLinkLost",
+    series: [sample("gatehouse_gateway_link_open", {}, phases("1", "0")), sample("gatehouse_node_up", {}, "1x90")],
+    silentAt: [9, 12],
+    firesAt: 14,
+    resolvedAt: 61,
+    labels: target,
+    summary: `The gateway ${who} has no WebSocket to its node (0 links).`,
+    nearMiss: {
+      series: [
+        sample("gatehouse_gateway_link_open", {}, phases("1", "0")),
+        sample("gatehouse_node_up", {}, phases("1", "0")),
+      ],
+      silentAt: [14, 40],
+    },
+  },
+  {
+    alert: "GatehouseLimiterSaturated",
+    series: [
+      calls("node", "0+60x119"),
+      calls(
+        "limited",
+        rising([
+          [0, 10],
+          [60, 50],
+          [0, 60],
+        ]),
+      ),
+      limited(
+        "rate",
+        rising([
+          [0, 10],
+          [60, 50],
+          [0, 60],
+        ]),
+      ),
+    ],
+    silentAt: [9, 24],
+    firesAt: 40,
+    resolvedAt: 70,
+    labels: { ...target, tier },
+    summary: `50% of the calls of tier public at ${who} meet a limit.`,
+    nearMiss: {
+      series: [calls("node", "0+60x119"), calls("limited", "0+6x119"), limited("rate", "0+6x119")],
+      silentAt: [40, 60, 100],
+    },
+  },
+  {
+    alert: "GatehouseOverloadShed",
+    series: [
+      limited(
+        "overload",
+        rising([
+          [0, 10],
+          [120, 50],
+          [0, 60],
+        ]),
+      ),
+    ],
+    silentAt: [9, 19],
+    firesAt: 30,
+    resolvedAt: 70,
+    labels: target,
+    summary: `2.0 calls a second are turned away by ${who}, which has no room for them.`,
+    // A single burst, and another limit.
+    nearMiss: {
+      series: [limited("overload", "0x10 500x100"), limited("rate", "0+60x110")],
+      silentAt: [12, 16, 22, 40],
+    },
+  },
+];

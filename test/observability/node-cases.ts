@@ -1,0 +1,111 @@
+import { conditionCase, phases, sample, target, trouble, wrong, type AlertCase } from "./alert-case.ts";
+
+const who = target.instance;
+const up = (values: string) => sample("gatehouse_node_up", {}, values);
+const steady = (value: number) => `${value}x${trouble.end}`;
+const gibibyte = 2 ** 30;
+/** Half a year of steps would be slow: ten minutes between two samples are too far for Prometheus, four are not. */
+const wide = { stepMinutes: 4, hours: (count: number) => count * 15 };
+
+const restarting = { from: 10, to: 18, end: 90 };
+
+/** What the alerts on the node do. */
+export const nodeCases: readonly AlertCase[] = [
+  {
+    alert: "GatehouseNodeDown",
+    of: "a node that stopped",
+    series: [up(phases("1", "0")), ...wrong("RpcAnswering", "Refused")],
+    silentAt: [9, 12],
+    firesAt: 14,
+    resolvedAt: 61,
+    labels: target,
+    summary: `The node behind ${who} does not answer (0 of 1): Refused.`,
+    nearMiss: {
+      series: [up(phases("1", "0", restarting)), ...wrong("RestartSettled", "Running", restarting)],
+      silentAt: [14, 17, 20, 40],
+    },
+  },
+  {
+    alert: "GatehouseNodeDown",
+    of: "a restart that does not end",
+    series: [up(phases("1", "0")), ...wrong("RpcAnswering", "TimedOut"), ...wrong("RestartSettled", "Settling")],
+    silentAt: [9, 28],
+    firesAt: 35,
+    resolvedAt: 61,
+    labels: target,
+    summary: `The node behind ${who} does not answer (0 of 1): TimedOut.`,
+    nearMiss: { series: [up(steady(1)), ...wrong("RestartSettled", "Settling")], silentAt: [35, 50] },
+  },
+  conditionCase({
+    alert: "GatehouseHeadStale",
+    type: "HeightAdvancing",
+    reason: "Stalled",
+    forMinutes: 3,
+    beside: [sample("gatehouse_node_height_unchanged_seconds", {}, steady(240))],
+    summary: `The node behind ${who} has had no new block for 4m 0s: Stalled.`,
+  }),
+  conditionCase({
+    alert: "GatehouseNodeBehind",
+    type: "HeightCurrent",
+    reason: "Behind",
+    forMinutes: 10,
+    beside: [sample("gatehouse_node_lag_blocks", {}, steady(120))],
+    summary: `The node behind ${who} is 120 blocks behind the references.`,
+  }),
+  conditionCase({
+    alert: "GatehousePruningOff",
+    type: "AutoPruneOn",
+    labels: { type: "AutoPruneOn" },
+    reason: "NotSwitchedOn",
+    forMinutes: 15,
+    summary: `Auto-pruning of the node behind ${who} is not as the settings want it (0 of 1): NotSwitchedOn.`,
+  }),
+  conditionCase({
+    alert: "GatehousePruningStalled",
+    type: "PruneAdvancing",
+    labels: { type: "PruneAdvancing" },
+    reason: "PruningStalled",
+    forMinutes: 15,
+    summary: `Pruning of the node behind ${who} makes no progress (0 of 1): PruningStalled.`,
+  }),
+  {
+    alert: "GatehouseDiskFullSoon",
+    stepMinutes: wide.stepMinutes,
+    // 100 GiB, of which 2 GiB an hour go from the tenth hour on; at the 30th somebody makes it twice as large.
+    series: [
+      sample(
+        "gatehouse_node_disk_free_bytes",
+        {},
+        `${100 * gibibyte}x${wide.hours(10)} ${100 * gibibyte}-${(2 * gibibyte) / 15}x${wide.hours(20)} ${400 * gibibyte}x${wide.hours(20)}`,
+      ),
+    ],
+    silentAt: [8 * 60, 10 * 60],
+    firesAt: 20 * 60,
+    resolvedAt: 40 * 60,
+    labels: target,
+    summary: `The data disk of the node behind ${who} is full within 4 days; by then -111.9GiB would be left.`,
+    nearMiss: {
+      // Half a GiB an hour lasts for eight days.
+      series: [
+        sample("gatehouse_node_disk_free_bytes", {}, `${100 * gibibyte}-${(0.5 * gibibyte) / 15}x${wide.hours(24)}`),
+      ],
+      silentAt: [60, 8 * 60, 12 * 60],
+    },
+  },
+  conditionCase({
+    alert: "GatehouseDiskSpaceLow",
+    type: "DiskSpaceLeft",
+    reason: "Low",
+    forMinutes: 5,
+    beside: [sample("gatehouse_node_disk_free_bytes", {}, steady(3 * gibibyte))],
+    summary: `The data disk of the node behind ${who} has 3GiB left: Low.`,
+  }),
+  conditionCase({
+    alert: "GatehouseVolumeAtCeiling",
+    type: "VolumeLargeEnough",
+    reason: "AtCeiling",
+    forMinutes: 10,
+    beside: [sample("gatehouse_volume_requested_bytes", {}, steady(500 * gibibyte))],
+    summary: `The volume of the node behind ${who} needs to grow beyond its ceiling; it has 500GiB.`,
+  }),
+];

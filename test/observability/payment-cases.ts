@@ -1,0 +1,89 @@
+import { phases, sample, target, type AlertCase, type InputSeries } from "./alert-case.ts";
+
+const who = target.instance;
+const step = { stepMinutes: 4, hours: (count: number) => count * 15 };
+const balance = (values: string): InputSeries => sample("gatehouse_facilitator_signer_balance_native", {}, values);
+const settler = (values: string): InputSeries => sample("gatehouse_facilitator_settler", {}, values);
+const verified = (outcome: string, values: string): InputSeries =>
+  sample("gatehouse_facilitator_verify_duration_seconds_count", { outcome }, values);
+const settled = (values: string): InputSeries =>
+  sample("gatehouse_facilitator_settle_duration_seconds_count", { outcome: "settled" }, values);
+const pending = (values: string): InputSeries => sample("gatehouse_facilitator_settlements_pending", {}, values);
+const signerCheck = (values: string): InputSeries => sample("gatehouse_ready_check", { check: "signer" }, values);
+
+/** So many samples of a balance that nobody could ask for. */
+const unknown = (count: number) => Array.from({ length: count }, () => "NaN").join(" ");
+
+/** What the alerts on the money do. */
+export const paymentCases: readonly AlertCase[] = [
+  {
+    alert: "GatehouseSignerLow",
+    stepMinutes: step.stepMinutes,
+    // 2.4 a day from 12 on; at the 60th hour somebody sends 94.
+    series: [
+      balance(`12-${0.1 / 15}x${step.hours(60)} 100-${0.1 / 15}x${step.hours(20)}`),
+      settler(`1x${step.hours(80)}`),
+    ],
+    silentAt: [60],
+    firesAt: 50 * 60,
+    resolvedAt: 61 * 60,
+    labels: target,
+    summary: `The signer of the facilitator ${who} can pay for gas for 2.9 more days at the rate of the last day.`,
+    nearMiss: {
+      // Nothing is spent; a balance that is not known; a replica that does not settle.
+      series: [balance(`${unknown(15)} 1x${step.hours(60)}`), settler(`1x${step.hours(60)}`)],
+      silentAt: [60, 30 * 60, 50 * 60],
+    },
+  },
+  {
+    alert: "GatehouseSignerEmpty",
+    series: [balance("0.001x90"), signerCheck(phases("1", "0"))],
+    silentAt: [9, 11],
+    firesAt: 13,
+    resolvedAt: 61,
+    labels: target,
+    summary: `The signer of the facilitator ${who} holds 0.001, less than one settlement may cost.`,
+    nearMiss: { series: [balance(unknown(90)), signerCheck("0x90")], silentAt: [13, 40] },
+  },
+  {
+    alert: "GatehouseSettlementStuck",
+    series: [pending(phases("0", "4")), settled("0+5x9 50x49 50+5x30")],
+    silentAt: [9, 20],
+    firesAt: 30,
+    resolvedAt: 63,
+    labels: target,
+    summary: `4 settlements at the facilitator ${who} are under way, and none has settled for ten minutes.`,
+    // A busy facilitator always has some under way.
+    nearMiss: { series: [pending("9x90"), settled("0+5x90")], silentAt: [30, 60] },
+  },
+  {
+    alert: "GatehouseRefusalsUnusual",
+    series: [
+      verified("valid", "0+10x1439"),
+      verified("invalid_exact_evm_payload_signature", "0+0.1x999 100+10x59 700+0.1x379"),
+    ],
+    silentAt: [900, 999],
+    firesAt: 1_030,
+    resolvedAt: 1_090,
+    labels: { job: target.job, outcome: "invalid_exact_evm_payload_signature" },
+    summary: `50% of the payments at ${target.job} are refused as invalid_exact_evm_payload_signature, three times what is usual.`,
+    nearMiss: {
+      // Always a tenth; and nine of nine, which are too few to tell.
+      series: [verified("valid", "0+9x600"), verified("invalid_exact_evm_insufficient_balance", "0+1x600")],
+      silentAt: [300, 590],
+    },
+  },
+  {
+    alert: "GatehouseFacilitatorNoLeader",
+    series: [settler(phases("1", "0"))],
+    silentAt: [9, 12],
+    firesAt: 14,
+    resolvedAt: 61,
+    labels: { job: target.job },
+    summary: `No replica of the facilitator ${target.job} settles (0 leaders).`,
+    nearMiss: {
+      series: [settler("0x90"), [`gatehouse_facilitator_settler{job="${target.job}",instance="other:9100"}`, "1x90"]],
+      silentAt: [14, 60],
+    },
+  },
+];

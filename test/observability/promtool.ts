@@ -1,0 +1,26 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Whether Prometheus's promtool is on PATH. */
+export const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
+
+/** What a test's name says where it can't run. */
+export const withoutPromtool = hasPromtool ? "" : " (skipped: promtool is not on PATH)";
+
+/** Runs promtool in a folder of these files; its exit status and all that it printed. */
+export function runPromtool(
+  args: readonly string[],
+  files: Readonly<Record<string, string>>,
+  input?: string,
+): Readonly<{ status: number | null; output: string }> {
+  const directory = mkdtempSync(join(tmpdir(), "gatehouse-promtool-"));
+  try {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
+    const { status, stdout, stderr } = spawnSync("promtool", args, { cwd: directory, input, encoding: "utf8" });
+    return { status, output: stdout + stderr };
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}

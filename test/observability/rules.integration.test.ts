@@ -1,0 +1,142 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { runbookFile, type Alert } from "#infra/observability/alert.ts";
+import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
+import { renderGroups, ruleFiles } from "#infra/observability/rule-files.ts";
+import { ruleGroups } from "#infra/observability/rules/all.ts";
+import type { AlertCase } from "./alert-case.ts";
+import { gatewayCases } from "./gateway-cases.ts";
+import { nodeCases } from "./node-cases.ts";
+import { paymentCases } from "./payment-cases.ts";
+import { hasPromtool, runPromtool, withoutPromtool } from "./promtool.ts";
+import { upkeepCases } from "./upkeep-cases.ts";
+
+const runbookBaseUrl = "https://runbooks.example/gatehouse/";
+const files = ruleFiles(ruleGroups, { runbookBaseUrl });
+const alerts = ruleGroups.flatMap((group) => group.alerts);
+const cases = [...nodeCases, ...upkeepCases, ...gatewayCases, ...paymentCases];
+
+function definitionOf(name: string): Alert {
+  const found = alerts.find((alert) => alert.name === name);
+  if (found === undefined) throw new Error(`no alert is called ${name}`);
+  return found;
+}
+
+/** The description as a person reads it: with this alert's labels, and what its queries find. */
+function shownDescription({ description }: Alert, { series, labels }: AlertCase): string {
+  const command = /command="([^"]*)"/.exec(series.map(([selector]) => selector).join(" "))?.[1] ?? "";
+  return description
+    .replace(/\{\{ with .*\{\{ end \}\}/, command)
+    .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => labels?.[label] ?? "");
+}
+
+/** The alert's own rules alone: it, and what is recorded for it. */
+function rulesOf(name: string): string {
+  const groups = ruleGroups.flatMap((group) => {
+    const own = group.alerts.filter((alert) => alert.name === name);
+    const recordings = group.recordings.filter(({ record }) => own.some(({ expr }) => expr.includes(record)));
+    return own.length === 0 ? [] : [{ ...group, recordings, alerts: own }];
+  });
+  return stringify({ groups: renderGroups(groups, { runbookBaseUrl }) });
+}
+
+function inputs(series: AlertCase["series"]) {
+  return series.map(([selector, values]) => ({ series: selector, values }));
+}
+
+/** A case as promtool's test file. */
+function testFile(one: AlertCase): string {
+  const definition = definitionOf(one.alert);
+  const interval = `${one.stepMinutes ?? 1}m`;
+  const firing = {
+    exp_labels: { severity: definition.severity, ...one.labels },
+    exp_annotations: {
+      summary: one.summary,
+      description: shownDescription(definition, one),
+      runbook_url: runbookBaseUrl + runbookFile(definition.name),
+    },
+  };
+  const look = (minute: number, expected: readonly object[]) => ({
+    eval_time: `${minute}m`,
+    alertname: one.alert,
+    exp_alerts: expected,
+  });
+  return stringify({
+    rule_files: ["rules.yaml"],
+    evaluation_interval: interval,
+    tests: [
+      {
+        interval,
+        input_series: inputs(one.series),
+        alert_rule_test: [
+          ...one.silentAt.map((minute) => look(minute, [])),
+          look(one.firesAt, [firing]),
+          look(one.resolvedAt, []),
+        ],
+      },
+      {
+        interval,
+        input_series: inputs(one.nearMiss.series),
+        alert_rule_test: one.nearMiss.silentAt.map((minute) => look(minute, [])),
+      },
+    ],
+  });
+}
+
+describe("the rules", () => {
+  it("name no metric that no service exposes, and no recording that is not made", () => {
+    const recorded = new Set<string>(ruleGroups.flatMap(({ recordings }) => recordings.map(({ record }) => record)));
+    const known = (name: string) =>
+      recorded.has(name) || name in metricCatalogue || name.replace(/_(?:bucket|sum|count)$/, "") in metricCatalogue;
+    const texts = ruleGroups.flatMap((group) => [
+      ...group.recordings.map(({ expr }) => expr),
+      ...group.alerts.flatMap(({ expr, summary, description }) => [expr, summary, description]),
+    ]);
+    const named = texts.flatMap((text) => text.match(/\bgatehouse[_:][\w:]+/g) ?? []);
+    expect(named.length).toBeGreaterThan(alerts.length);
+    expect(named.filter((name) => !known(name))).toEqual([]);
+  });
+
+  it("say of each alert how bad it is, for how long it has to last, and with which value", () => {
+    const poor = alerts.filter(
+      ({ name, summary, description, ...alert }) =>
+        !/^\d+[mh]$/.test(alert.for) ||
+        !/\{\{ \$(?:value|labels)/.test(summary) ||
+        description.length < 40 ||
+        runbookFile(name) === ".md",
+    );
+    expect(poor.map(({ name }) => name)).toEqual([]);
+    expect(new Set(alerts.map(({ name }) => name)).size).toBe(alerts.length);
+  });
+
+  it("are committed as they are made, in each form", () => {
+    const committed = ruleFiles(ruleGroups, { runbookBaseUrl: "https://gatehouse.example/docs/runbooks" });
+    const folder = join(import.meta.dirname, "../../infra/observability/generated");
+    for (const [name, text] of Object.entries(committed)) expect(readFileSync(join(folder, name), "utf8")).toBe(text);
+  });
+
+  it("each have a case in which they fire", () => {
+    const tried = new Set<string>(cases.map(({ alert }) => alert));
+    expect(alerts.map(({ name }) => name).filter((name) => !tried.has(name))).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasPromtool)(`in promtool${withoutPromtool}`, () => {
+  it("the rule file and both files of the mixin are good", () => {
+    for (const name of ["prometheus-rules.yaml", "mixin/prometheus_alerts.yaml", "mixin/prometheus_rules.yaml"]) {
+      const { status, output } = runPromtool(["check", "rules", "rules.yaml"], { "rules.yaml": files[name] ?? "" });
+      expect([status, output]).toEqual([0, expect.stringContaining("SUCCESS")]);
+    }
+  });
+
+  it.each(cases.map((one) => [`${one.alert}${one.of === undefined ? "" : `: ${one.of}`}`, one] as const))(
+    "%s fires, and is silent before, after, and at what is like it",
+    (_, one) => {
+      const tried = { "rules.yaml": rulesOf(one.alert), "test.yaml": testFile(one) };
+      const { status, output } = runPromtool(["test", "rules", "test.yaml"], tried);
+      expect([status, output]).toEqual([0, expect.stringContaining("SUCCESS")]);
+    },
+  );
+});

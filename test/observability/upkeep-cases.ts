@@ -1,0 +1,136 @@
+import { conditionCase, phases, sample, target, trouble, upSample, wrong, type AlertCase } from "./alert-case.ts";
+
+const who = target.instance;
+const resume = "kubectl exec node-0 -c sidecar -- gatehouse resume";
+const build = (service: string, values: string) =>
+  sample("gatehouse_build_info", { service, version: "0.1.0", node: "v26" }, values);
+/** A target that can't be scraped has no series of its own. */
+const scrapedUntilTrouble = phases("1", "_");
+
+/** What the alerts on the sidecar's work and on processes do. */
+export const upkeepCases: readonly AlertCase[] = [
+  conditionCase({
+    alert: "GatehouseConfigHeld",
+    type: "Unheld",
+    labels: { type: "Unheld" },
+    reason: "Held",
+    forMinutes: 1,
+    beside: [sample("gatehouse_command_info", { verb: "resume", command: resume }, `1x${trouble.end}`)],
+    summary: `A restart of the node behind ${who} went wrong and was rolled back (0 of 1): Held.`,
+  }),
+  conditionCase({
+    alert: "GatehouseConfigContested",
+    type: "SoleWriter",
+    labels: { type: "SoleWriter" },
+    reason: "Contested",
+    forMinutes: 5,
+    summary: `Somebody else writes the node.conf that ${who} keeps (0 of 1): Contested.`,
+  }),
+  conditionCase({
+    alert: "GatehouseRestartBudgetUsedUp",
+    type: "RestartSettled",
+    reason: "BudgetExhausted",
+    forMinutes: 1,
+    beside: [sample("gatehouse_node_restarts_in_last_hour", {}, `3x${trouble.end}`)],
+    summary: `The sidecar ${who} has restarted its node 3 times within an hour and stops doing so.`,
+  }),
+  conditionCase({
+    alert: "GatehouseMetricsNotArriving",
+    type: "MetricsArriving",
+    reason: "Stale",
+    labels: { type: "MetricsArriving" },
+    forMinutes: 10,
+    summary: `The node behind ${who} pushes no metrics (0 of 1): Stale.`,
+  }),
+  {
+    ...conditionCase({
+      alert: "GatehouseJobNameShared",
+      type: "MetricsArriving",
+      reason: "JobShared",
+      forMinutes: 10,
+      labels: { type: "MetricsArriving", reason: "JobShared" },
+      summary: `Another node pushes metrics under the job name of the node behind ${who} (JobShared).`,
+    }),
+    nearMiss: { series: wrong("MetricsArriving", "Missing"), silentAt: [21, 40] },
+  },
+  {
+    alert: "GatehouseNotLookedAfter",
+    // A pass each minute but in the trouble; the clock begins at 0.
+    series: [
+      sample(
+        "gatehouse_upkeep_last_success_timestamp_seconds",
+        {},
+        `0+60x${trouble.from - 1} 540x${trouble.to - trouble.from - 1} 3600+60x30`,
+      ),
+    ],
+    silentAt: [9, 12],
+    firesAt: 14,
+    resolvedAt: 61,
+    labels: target,
+    summary: `The sidecar ${who} has made no whole pass for 5m 0s.`,
+    nearMiss: {
+      series: [sample("gatehouse_upkeep_last_success_timestamp_seconds", {}, `0+60x${trouble.end}`)],
+      silentAt: [14, 40, 80],
+    },
+  },
+  {
+    alert: "GatehouseNotRight",
+    series: [
+      sample("gatehouse_verdict", { level: "right" }, phases("1", "0")),
+      sample("gatehouse_verdict", { level: "wrong" }, `0x9 1x9 0x39 0x30`),
+      sample("gatehouse_verdict", { level: "down" }, `0x9 0x9 1x39 0x30`),
+    ],
+    silentAt: [9, 24],
+    // Down is worse than wrong and does not begin the fifteen minutes anew.
+    firesAt: 26,
+    resolvedAt: 61,
+    labels: target,
+    summary: `The sidecar ${who} calls its node down (1 of 1).`,
+    nearMiss: { series: [sample("gatehouse_verdict", { level: "working" }, `1x${trouble.end}`)], silentAt: [26, 60] },
+  },
+  {
+    alert: "GatehouseSidecarDown",
+    of: "a target that does not answer",
+    series: [upSample(phases("1", "0")), build("sidecar", scrapedUntilTrouble)],
+    silentAt: [9, 12],
+    firesAt: 14,
+    resolvedAt: 61,
+    labels: { ...target, service: "sidecar" },
+    summary: `The sidecar ${who} of job gatehouse is gone (1 was there).`,
+    nearMiss: { series: [upSample(phases("1", "0")), build("facilitator", scrapedUntilTrouble)], silentAt: [14, 40] },
+  },
+  {
+    alert: "GatehouseSidecarDown",
+    of: "a job without targets",
+    series: [upSample(scrapedUntilTrouble), build("sidecar", scrapedUntilTrouble)],
+    silentAt: [9, 12],
+    firesAt: 14,
+    resolvedAt: 61,
+    labels: { job: target.job, service: "sidecar" },
+    summary: `The sidecar  of job gatehouse is gone (1 was there).`,
+    nearMiss: { series: [upSample("1x90"), build("sidecar", scrapedUntilTrouble)], silentAt: [14, 40] },
+  },
+  {
+    alert: "GatehouseServiceDown",
+    series: [upSample(phases("1", "0")), build("facilitator", scrapedUntilTrouble)],
+    silentAt: [9, 12],
+    firesAt: 14,
+    resolvedAt: 61,
+    labels: { ...target, service: "facilitator" },
+    summary: `The facilitator ${who} of job gatehouse is gone (1 was there).`,
+    nearMiss: {
+      series: [upSample(phases("1", "0", { from: 10, to: 12, end: 90 })), build("facilitator", "1x90")],
+      silentAt: [11, 14],
+    },
+  },
+  {
+    alert: "GatehouseClockDrift",
+    series: [sample("gatehouse_time_seconds", {}, "0+60x9 720+60x49 3600+60x30")],
+    silentAt: [9, 19],
+    firesAt: 21,
+    resolvedAt: 61,
+    labels: target,
+    summary: `The clock of ${who} and Prometheus's clock differ by 2m 0s.`,
+    nearMiss: { series: [sample("gatehouse_time_seconds", {}, "5+60x90")], silentAt: [21, 60] },
+  },
+];
