@@ -7,6 +7,7 @@ import { makeAnswerCache, type AnswerCache } from "./cache/answer-cache.ts";
 import { makeHead, type Head } from "./cache/head.ts";
 import { startListeners, type Listeners } from "./listener/listeners.ts";
 import { makeCallHandler } from "./dispatch/call-handler.ts";
+import { admitBodies } from "./dispatch/body-admission.ts";
 import { makeMessageCharge } from "./dispatch/large-message.ts";
 import { makeMessageHandler } from "./dispatch/message-handler.ts";
 import { makeNodeReads } from "./dispatch/node-reads.ts";
@@ -106,6 +107,7 @@ export async function startGateway(
     connections,
     metrics,
     limited: meter.limited,
+    bodies: admitBodies({ ...calls, limited: meter.limited }),
     settingNames,
     log,
   });

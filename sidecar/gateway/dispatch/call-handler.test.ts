@@ -31,6 +31,7 @@ describe("a range in pieces", () => {
       policy: () => policy,
       limiter: {
         take: async (_key, costUnits) => (charges.push(costUnits) === 1 ? undefined : 3_000),
+        waitFor: () => undefined,
         owe: () => undefined,
       },
       gate: makeLoadGate({ loopDelayMs: () => 0 }),

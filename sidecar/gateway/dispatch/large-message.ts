@@ -21,6 +21,11 @@ export const smallBytes = 4_096;
 
 const bytesOfKiB = 1_024;
 
+/** What the bytes of a large message cost. */
+export function unitsOfBytes(lengthBytes: number, unitsPerKiB: number): number {
+  return Math.floor(lengthBytes / bytesOfKiB) * unitsPerKiB;
+}
+
 /**
  * Holds a message in its connection's memory until it is answered, and charges the bytes of a large one before any of it is looked at.
  * Whoever can't pay them is refused with the id null; `proceed` answers to the sink that it is given.
@@ -45,7 +50,7 @@ export function makeMessageCharge(dependencies: CallDependencies): MessageCharge
     if (!held.take(body.length)) {
       return limited({ ...work, id: idOf(body, limits) }, rpcErrors.tooMuchHeld.message, 1, "memory");
     }
-    const units = Math.floor(body.length / bytesOfKiB) * rateLimit.unitsPerKiB;
+    const units = unitsOfBytes(body.length, rateLimit.unitsPerKiB);
     const flow = body.length <= largeBytes ? proceed(releasing) : charged(work, units, (paid) => proceed(paid.sink));
     return new EndingFlow(flow, letGo);
   };

@@ -37,6 +37,16 @@ describe("processRateLimiter", () => {
     expect(limiter.take("a", 500, rates)).toBeUndefined();
   });
 
+  it("tells how long units would have to be waited for, and charges nothing for it", () => {
+    const { clock, limiter } = limiterAt(1_000);
+    expect(limiter.waitFor("a", 100, rates)).toBeUndefined();
+    expect(limiter.take("a", 60, rates)).toBeUndefined();
+    for (let look = 0; look < 3; look += 1) expect(limiter.waitFor("a", 50, rates)).toBeCloseTo(100);
+    expect(limiter.waitFor("a", 40, rates)).toBeUndefined();
+    clock.now += 100;
+    expect(limiter.take("a", 50, rates)).toBeUndefined();
+  });
+
   it("lets a caller owe units, who calls again when they are paid", () => {
     const { clock, limiter } = limiterAt(0);
     limiter.owe("a", 150, rates);

@@ -15,6 +15,11 @@ export type RateDecision = number | undefined;
 export type RateLimiter = Readonly<{
   take: (key: string, costUnits: number, rates: Rates) => RateDecision | Promise<RateDecision>;
   /**
+   * Milliseconds until so many units would fit, and charges nothing; undefined: they fit now, or only a store knows. For what is cheaper to
+   * refuse before it comes.
+   */
+  waitFor: (key: string, costUnits: number, rates: Rates) => number | undefined;
+  /**
    * Charges units for what is done already, more than the caller has if need be: its next call waits until the debt is paid. Nobody owes
    * more than a whole burst.
    */
@@ -45,6 +50,10 @@ export function processRateLimiter(
   return {
     clients: () => accounts.size,
     take: (key, costUnits, rates) => charge(accountOf(key), costUnits, rates, now()),
+    waitFor: (key, costUnits, rates) => {
+      const account = accounts.get(key);
+      return account === undefined ? undefined : charge({ ...account }, costUnits, rates, now());
+    },
     owe: (key, costUnits, rates) => indebt(accountOf(key), costUnits, rates, now()),
   };
 }

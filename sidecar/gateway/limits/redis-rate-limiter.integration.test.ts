@@ -23,9 +23,11 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+const now = () => performance.now();
+
 function limiterAt(port: number) {
-  const fallback = processRateLimiter({ clients: 10 }, { now: () => performance.now() });
-  return redisRateLimiter({ url: `redis://127.0.0.1:${port}`, timeoutMs: 2_000 }, { log, fallback });
+  const fallback = processRateLimiter({ clients: 10 }, { now });
+  return redisRateLimiter({ url: `redis://127.0.0.1:${port}`, timeoutMs: 2_000, clients: 10 }, { log, fallback, now });
 }
 
 /** A store on a port; what it held is gone with it. */
@@ -62,6 +64,17 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
     );
     expect(decisions.filter((wait) => wait === undefined)).toHaveLength(40);
     expect(decisions.find((wait) => wait !== undefined)).toBeGreaterThan(1_000);
+  });
+
+  it("tell, without asking the store, what it refused a moment ago would be refused again", async () => {
+    using limiter = limiterAt(port);
+    await until("the store is reached", () => limiter.isShared());
+    expect(limiter.waitFor("poor", 1_000, rates)).toBeUndefined();
+    expect(await limiter.take("poor", 900, rates)).toBeUndefined();
+    expect(await limiter.take("poor", 500, rates)).toBeGreaterThan(300_000);
+    expect(limiter.waitFor("poor", 500, rates)).toBeGreaterThan(300_000);
+    expect(limiter.waitFor("poor", 50, rates)).toBeUndefined();
+    expect(limiter.waitFor("another", 500, rates)).toBeUndefined();
   });
 
   it("have a caller pay everywhere what it owes to one, up to a whole burst", async () => {

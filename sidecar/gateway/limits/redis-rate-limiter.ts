@@ -1,9 +1,13 @@
 import { Redis } from "ioredis";
 import type { Logger } from "#daemon/log.ts";
+import { LatestEntries } from "./latest-entries.ts";
 import type { RateDecision, RateLimiter, Rates } from "./rate-limiter.ts";
 
 /** Where the shared accounts are, and how long they may take. */
-export type RedisRateLimiterOptions = Readonly<{ url: string; timeoutMs: number }>;
+export type RedisRateLimiterOptions = Readonly<{ url: string; timeoutMs: number; clients: number }>;
+
+/** What the store last refused a caller, and until when. */
+type Refusal = Readonly<{ costUnits: number; untilMs: number }>;
 
 /**
  * The generic cell rate algorithm over two allowances, in one atomic script; times in microseconds of the store's own clock,
@@ -53,11 +57,11 @@ const accountKey = (key: string) => `gatehouse:rate:${key}`;
 
 /**
  * Limits rates across replicas in a store with the Redis protocol. While the store does not answer in time the process decides
- * by itself, and the log says so.
+ * by itself, and the log says so. It is not asked what it would refuse: that is known from what it last refused to the same caller.
  */
 export function redisRateLimiter(
-  { url, timeoutMs }: RedisRateLimiterOptions,
-  { log, fallback }: Readonly<{ log: Logger; fallback: RateLimiter }>,
+  { url, timeoutMs, clients }: RedisRateLimiterOptions,
+  { log, fallback, now }: Readonly<{ log: Logger; fallback: RateLimiter; now: () => number }>,
 ): RateLimiter & Disposable & Readonly<{ isShared: () => boolean }> {
   const redis = new Redis(url, {
     enableAutoPipelining: true,
@@ -71,6 +75,7 @@ export function redisRateLimiter(
       gatehouseOwe: { lua: debtScript, numberOfKeys: 1 },
     },
   });
+  const refusals = new LatestEntries<Refusal>(clients);
   let isShared = false;
   let told: boolean | undefined;
   const tell = (shared: boolean, error?: unknown) => {
@@ -93,11 +98,20 @@ export function redisRateLimiter(
         costUnits,
       );
       tell(true);
-      return micros > 0 ? micros / 1_000 : undefined;
+      if (micros <= 0) return undefined;
+      refusals.set(key, { costUnits, untilMs: now() + micros / 1_000 });
+      return micros / 1_000;
     } catch (error) {
       tell(false, error);
       return fallback.take(key, costUnits, rates);
     }
+  };
+  const waitFor: RateLimiter["waitFor"] = (key, costUnits, rates) => {
+    if (!isShared) return fallback.waitFor(key, costUnits, rates);
+    const refusal = refusals.get(key);
+    if (refusal === undefined || costUnits < refusal.costUnits) return undefined;
+    const leftMs = refusal.untilMs - now();
+    return leftMs > 0 ? leftMs : undefined;
   };
   const owe: RateLimiter["owe"] = (key, costUnits, rates) => {
     const unitMicros = 1e6 / rates.computeUnitsPerSecond;
@@ -109,5 +123,5 @@ export function redisRateLimiter(
       },
     );
   };
-  return { take, owe, isShared: () => isShared, [Symbol.dispose]: () => redis.disconnect() };
+  return { take, waitFor, owe, isShared: () => isShared, [Symbol.dispose]: () => redis.disconnect() };
 }

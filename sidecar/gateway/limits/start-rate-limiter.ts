@@ -16,5 +16,5 @@ export async function startRateLimiter(
   const own = processRateLimiter({ clients }, { now });
   if (redisUrl === undefined) return { ...own, [Symbol.dispose]: () => undefined };
   const { redisRateLimiter } = await import("./redis-rate-limiter.ts");
-  return redisRateLimiter({ url: redisUrl.reveal(), timeoutMs }, { log, fallback: own });
+  return redisRateLimiter({ url: redisUrl.reveal(), timeoutMs, clients }, { log, fallback: own, now });
 }

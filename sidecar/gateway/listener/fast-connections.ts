@@ -2,6 +2,7 @@ import type { Server } from "node:http";
 import type { ListenerConnections } from "#daemon/connections/listener-connections.ts";
 import type { Socket } from "node:net";
 import type { Identify } from "../callers/identify.ts";
+import type { BodyAdmission } from "../dispatch/body-admission.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
@@ -13,7 +14,7 @@ import { makeFastAnswerHeads } from "./fast-answer.ts";
 import { FastConnection } from "./fast-connection.ts";
 import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";
 import { sweepIntervalMs } from "./fast-wait.ts";
-import type { PeerFacts } from "./request-facts.ts";
+import type { PeerFacts, RequestFacts } from "./request-facts.ts";
 
 /** What the fast path answers with. */
 export type FastPathDependencies = Readonly<{
@@ -24,6 +25,7 @@ export type FastPathDependencies = Readonly<{
   memory: MemoryBudget;
   addressOf: (peer: PeerFacts) => string;
   isAllowedHost: (host: string | undefined) => boolean;
+  bodies: BodyAdmission;
   ageHeaders: () => AnswerHeaders;
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
   isDraining: () => boolean;
@@ -46,6 +48,7 @@ export function serveFastConnections(
     memory,
     addressOf,
     isAllowedHost,
+    bodies,
     corsHeaders,
     ageHeaders,
     isDraining,
@@ -69,6 +72,7 @@ export function serveFastConnections(
     addressOf,
     bodyBytes: () => policy().settings.limits.bodyBytes,
     isAllowedHost,
+    mayCome: (facts: RequestFacts, lengthBytes: number) => mayCome(facts, lengthBytes, { identify, bodies }),
     corsHeaders,
     isDraining,
     waits,
@@ -90,4 +94,14 @@ export function serveFastConnections(
     };
   });
   return { [Symbol.dispose]: () => clearInterval(sweep) };
+}
+
+function mayCome(
+  facts: RequestFacts,
+  lengthBytes: number,
+  { identify, bodies }: Pick<FastPathDependencies, "identify" | "bodies">,
+): boolean {
+  const identity = bodies.isLarge(lengthBytes) ? identify(facts) : undefined;
+  if (identity === undefined || identity instanceof Promise) return true;
+  return identity.kind === "caller" && bodies.waitSeconds(identity.caller, lengthBytes) === undefined;
 }

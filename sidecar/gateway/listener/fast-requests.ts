@@ -9,6 +9,8 @@ import type { RequestFacts } from "./request-facts.ts";
 export type FastRequestRules = Readonly<{
   bodyBytes: () => number;
   isAllowedHost: (host: string | undefined) => boolean;
+  /** Whether a body of this length may come: else node:http refuses it by its head. */
+  mayCome: (facts: RequestFacts, lengthBytes: number) => boolean;
   /** Headers for a browser's page of this origin; undefined when the origin may not call. */
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
 }>;
@@ -84,7 +86,7 @@ export function readFastRequests(
     return request;
   };
   const withLength = (origin: FastOrigin, startsAt: number, lengthBytes: number): Begun | typeof odd =>
-    lengthBytes > rules.bodyBytes() ? odd : { ...origin, body: { startsAt, endsAt: startsAt + lengthBytes } };
+    lengthBytes > rules.bodyBytes() || !rules.mayCome(origin.facts, lengthBytes) ? odd : { ...origin, body: { startsAt, endsAt: startsAt + lengthBytes } };
 
   return {
     facts: () => known?.facts,

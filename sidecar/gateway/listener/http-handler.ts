@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallerIdentity } from "../callers/caller.ts";
 import type { Identify } from "../callers/identify.ts";
+import type { BodyAdmission } from "../dispatch/body-admission.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { ConnectionMemory } from "../memory/connection-memory.ts";
@@ -10,7 +11,7 @@ import type { AnswerHeaders } from "./answer-head.ts";
 import { isWasteful, wastefulChunks } from "./chunk-economy.ts";
 import { HeldRequests } from "./held-requests.ts";
 import type { HttpConnections } from "./http-connections.ts";
-import { refuse, refuseBody } from "./http-refusals.ts";
+import { refuse, refuseBody, refuseDebtor } from "./http-refusals.ts";
 import { httpSink, steer } from "./http-sink.ts";
 import { factsOf, isJsonRpcType } from "./request-facts.ts";
 import { readTarget } from "./request-target.ts";
@@ -21,6 +22,7 @@ export type HttpHandlerDependencies = Readonly<{
   identify: Identify;
   handle: MessageHandler;
   connections: HttpConnections;
+  bodies: BodyAdmission;
   /** Headers for a browser's page of this origin; undefined when the origin may not call. */
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
   /** Headers that follow an answer's own. */
@@ -41,7 +43,7 @@ const tooMuchHeld = {
  * OPTIONS a browser's preflight; 404 off the root path, 405, 413 and 415 where those fit. Every JSON-RPC outcome is 200.
  */
 export function makeHttpHandler(dependencies: HttpHandlerDependencies) {
-  return (request: IncomingMessage, response: ServerResponse): void => {
+  return (request: IncomingMessage, response: ServerResponse, { isAwaited } = { isAwaited: false }): void => {
     // Followed by "close"; the answer under way is cancelled there.
     request.on("error", () => response.destroy());
     const { headers, method } = request;
@@ -67,6 +69,8 @@ export function makeHttpHandler(dependencies: HttpHandlerDependencies) {
         message: "invalid content type, only application/json is supported",
       });
     }
+    if (isRefusedByHead(request, response, cors, dependencies)) return undefined;
+    if (isAwaited) response.writeContinue();
     return receive(request, response, cors, dependencies);
   };
 }
@@ -76,6 +80,39 @@ function answerEmpty(response: ServerResponse, cors: AnswerHeaders): void {
   response.end();
 }
 
+const tooLarge = (bodyBytes: number) => ({
+  status: 413,
+  message: `content length too large; at most ${bodyBytes} bytes`,
+});
+
+/** Refuses a body that is too long, its sender's who may not call, or more than that caller can pay for, before any of it is read. */
+function isRefusedByHead(
+  request: IncomingMessage,
+  response: ServerResponse,
+  cors: AnswerHeaders,
+  { policy, identify, bodies }: HttpHandlerDependencies,
+): boolean {
+  const lengthBytes = Number(request.headers["content-length"] ?? 0);
+  const { bodyBytes } = policy().settings.limits;
+  if (lengthBytes > bodyBytes) {
+    refuseBody(request, response, tooLarge(bodyBytes));
+    return true;
+  }
+  const identity = bodies.isLarge(lengthBytes) ? identify(factsOf(request)) : undefined;
+  // A token that has to be looked up first is checked when the body is there.
+  if (identity === undefined || identity instanceof Promise) return false;
+  if (identity.kind === "refused") {
+    response.setHeader("WWW-Authenticate", "Bearer");
+    refuseBody(request, response, { status: 401, message: identity.message });
+    return true;
+  }
+  const waitSeconds = bodies.waitSeconds(identity.caller, lengthBytes);
+  if (waitSeconds === undefined) return false;
+  bodies.refused(identity.caller);
+  refuseDebtor(request, response, cors, waitSeconds);
+  return true;
+}
+
 function receive(
   request: IncomingMessage,
   response: ServerResponse,
@@ -83,8 +120,6 @@ function receive(
   dependencies: HttpHandlerDependencies,
 ): void {
   const { bodyBytes } = dependencies.policy().settings.limits;
-  const tooLarge = { status: 413, message: `content length too large; at most ${bodyBytes} bytes` };
-  if (Number(request.headers["content-length"] ?? 0) > bodyBytes) return refuseBody(request, response, tooLarge);
   const memory = dependencies.connections.memoryOf(request);
   const received = new HeldRequests(memory);
   const letGo = () => received.drop(received.length);
@@ -104,7 +139,7 @@ function receive(
       if (received.count()) return;
     }
     letGo();
-    refuseBody(request, response, isTooLarge ? tooLarge : tooMuchHeld);
+    refuseBody(request, response, isTooLarge ? tooLarge(bodyBytes) : tooMuchHeld);
   });
   request.on("close", letGo);
   request.on("end", () => {

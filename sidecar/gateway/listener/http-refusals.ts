@@ -1,4 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { errorText } from "../envelope/answer-text.ts";
+import { limitExceeded } from "../envelope/rpc-error.ts";
+import { refusedHeaders, type AnswerHeaders } from "./answer-head.ts";
 
 /** A refusal of a request, told as plain text. */
 export type HttpRefusal = Readonly<{ status: number; message: string }>;
@@ -31,6 +34,24 @@ const lingerMs = 2_000;
 export function refuseBody(request: IncomingMessage, response: ServerResponse, refusal: HttpRefusal): void {
   writeRefusal(request, response, refusal);
   response.write(`${refusal.message}\n`);
+  linger(request, response);
+}
+
+/** Refuses a request whose caller can't pay for its body, as what a limit refuses is answered, and as {@link refuseBody} does it. */
+export function refuseDebtor(
+  request: IncomingMessage,
+  response: ServerResponse,
+  before: AnswerHeaders,
+  waitSeconds: number,
+): void {
+  const text = errorText("null", limitExceeded(`rate limit exceeded; try again in ${waitSeconds} s`));
+  const headers: AnswerHeaders = [...before, ...refusedHeaders(waitSeconds, text.length), ["Connection", "close"]];
+  response.writeHead(429, headers.flat());
+  response.write(text);
+  linger(request, response);
+}
+
+function linger(request: IncomingMessage, response: ServerResponse): void {
   const timer = setTimeout(() => response.end(), lingerMs);
   let discarded = 0;
   request.on("data", (part: Buffer) => {

@@ -5,6 +5,7 @@ import type { ListenerConnections } from "#daemon/connections/listener-connectio
 import { listen } from "#daemon/http-listener.ts";
 import { takeProxyHeaders } from "#daemon/proxies/proxied-connections.ts";
 import type { Identify } from "../callers/identify.ts";
+import type { BodyAdmission } from "../dispatch/body-admission.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
@@ -58,6 +59,7 @@ export type ListenerDependencies = Readonly<{
   isProxy?: (remoteAddress: string) => boolean;
   dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
   limited: Meter["limited"];
+  bodies: BodyAdmission;
 }>;
 
 /** A listener at work. Disposing of it lets calls under way finish and closes WebSockets with 1001. */
@@ -80,6 +82,11 @@ export async function startListener(options: ListenerOptions, dependencies: List
   const isDraining = () => draining.now;
   const readers = new SlowReaders(options);
   const clients = makeWebSocketClients(options.webSocket, { ...dependencies, readers });
+  const answer = makeHttpHandler({
+    ...dependencies,
+    connections: makeHttpConnections({ ...dependencies, readers }),
+    isDraining,
+  });
   const server = createServer(
     {
       requestTimeout: options.requestTimeoutMs,
@@ -91,8 +98,10 @@ export async function startListener(options: ListenerOptions, dependencies: List
       // Any other upgrade is ignored, as a server may (RFC 9110, section 7.8): Java's and curl's clients offer h2c with a plain POST.
       shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
     },
-    makeHttpHandler({ ...dependencies, connections: makeHttpConnections({ ...dependencies, readers }), isDraining }),
+    (request, response) => answer(request, response),
   );
+  // Nobody is told to go on with a body that is refused by its head.
+  server.on("checkContinue", (request, response) => answer(request, response, { isAwaited: true }));
   server.on("upgrade", (request, socket: Duplex, head) => void upgrade(request, socket, head));
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // Followed by "close", which the WebSocket's own owner sees.

@@ -10,6 +10,7 @@ import { readApiKeys, type ApiKeys } from "../callers/api-keys.ts";
 import { identifyByAddress, identifyByCredential, type Identify } from "../callers/identify.ts";
 import { logProxyNotices } from "../callers/proxy-notice.ts";
 import { makeTokens } from "../callers/tokens.ts";
+import type { BodyAdmission } from "../dispatch/body-admission.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";
 import { dropCounter } from "../observe/call-metrics.ts";
 import type { Meter } from "../observe/meter.ts";
@@ -37,6 +38,7 @@ export type ListenersDependencies = Readonly<{
   blockAgeMs: () => number | undefined;
   metrics: Registry;
   limited: Meter["limited"];
+  bodies: BodyAdmission;
   settingNames: SettingNames;
   log: Logger;
 }>;
