@@ -1,5 +1,6 @@
 import { WebSocket } from "ws";
 import type { Logger } from "#daemon/log.ts";
+import { runningPause } from "../../running-timeout.ts";
 import { readObject } from "../envelope/read-object.ts";
 import type { NodeAnswer } from "../envelope/read-answer.ts";
 import { makeBackoff } from "./backoff.ts";
@@ -60,14 +61,19 @@ export function startNodeLink(options: NodeLinkOptions, { events, log, random }:
   const connect = () => {
     state.timer = undefined;
     const socket = new WebSocket(options.url, {
-      handshakeTimeout: options.timeoutMs,
       maxPayload: messageBytes,
       perMessageDeflate: false,
     });
     state.socket = socket;
     let wasOpen = false;
+    const settled = new AbortController();
+    void giveUpAfter(options.timeoutMs, settled.signal, (error) => {
+      if (!state.isOver) tell("unreachable", error);
+      socket.terminate();
+    });
     socket.on("open", () => {
       wasOpen = true;
+      settled.abort();
       tell("open");
       events.opened();
     });
@@ -77,6 +83,7 @@ export function startNodeLink(options: NodeLinkOptions, { events, log, random }:
       if (!wasOpen && !state.isOver) tell("unreachable", error);
     });
     socket.on("close", () => {
+      settled.abort();
       state.socket = undefined;
       calls.dropAll();
       if (wasOpen && !state.isOver) tell("lost");
@@ -103,6 +110,12 @@ export function startNodeLink(options: NodeLinkOptions, { events, log, random }:
       state.socket?.terminate();
     },
   };
+}
+
+/** Gives a handshake up in time. The limit that `ws` has would count the time in which this process stood still, too. */
+async function giveUpAfter(ms: number, settled: AbortSignal, giveUp: (error: Error) => void): Promise<void> {
+  await runningPause(ms, settled);
+  if (!settled.aborted) giveUp(new Error(`no answer to the handshake within ${ms} ms`));
 }
 
 type LinkWord = "open" | "lost" | "unreachable";

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { Agent } from "undici";
 import type { z } from "zod";
+import { runningTimeout } from "../../running-timeout.ts";
 import { controlPath } from "./control-answers.ts";
 import { socketPath, socketPlace } from "./control-socket.ts";
 
@@ -87,7 +88,7 @@ async function askAt<Schema extends z.ZodType>(
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       },
       body: path === "" ? null : JSON.stringify(body ?? {}),
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: runningTimeout(timeoutMs),
     });
     const text = await response.body.text();
     if (response.statusCode !== 200) throw new ControlError(refusal(place, response.statusCode));

@@ -46,7 +46,6 @@ export function kubernetesNodeCli(
         headers,
         ...(ca === undefined ? {} : { ca }),
         maxPayload: options.outputLimitBytes + 1,
-        handshakeTimeout: options.timeoutMs,
       });
       return await collect(socket, name, options, signal);
     } catch (error) {
