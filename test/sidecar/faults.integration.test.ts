@@ -12,6 +12,7 @@ import { until } from "../support/until.ts";
 import { beginsAs, type Fault, type StruckNode } from "./faults/fault.ts";
 import { fileFaults } from "./faults/file-faults.ts";
 import { nodeFaults } from "./faults/node-faults.ts";
+import { processFaults } from "./faults/process-faults.ts";
 import { faultsReference } from "./faults/reference.ts";
 import { refusals } from "./faults/refusals.ts";
 import { restartFaults } from "./faults/restart-faults.ts";
@@ -116,7 +117,7 @@ async function untilTold(
   }
 }
 
-for (const fault of [...nodeFaults, ...fileFaults, ...upkeepFaults, ...restartFaults]) {
+for (const fault of [...nodeFaults, ...fileFaults, ...upkeepFaults, ...restartFaults, ...processFaults]) {
   const isSkipped = fault.mounts === true && !isPossible;
   test.skipIf(isSkipped)(`${fault.what}${isSkipped ? " (skipped: this user may not mount a file system)" : ""}`, () =>
     expectTold(fault),

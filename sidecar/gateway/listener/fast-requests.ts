@@ -86,7 +86,9 @@ export function readFastRequests(
     return request;
   };
   const withLength = (origin: FastOrigin, startsAt: number, lengthBytes: number): Begun | typeof odd =>
-    lengthBytes > rules.bodyBytes() || !rules.mayCome(origin.facts, lengthBytes) ? odd : { ...origin, body: { startsAt, endsAt: startsAt + lengthBytes } };
+    lengthBytes > rules.bodyBytes() || !rules.mayCome(origin.facts, lengthBytes)
+      ? odd
+      : { ...origin, body: { startsAt, endsAt: startsAt + lengthBytes } };
 
   return {
     facts: () => known?.facts,

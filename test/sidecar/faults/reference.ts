@@ -1,6 +1,7 @@
 import type { Fault, Refusal } from "./fault.ts";
 import { fileFaults } from "./file-faults.ts";
 import { nodeFaults } from "./node-faults.ts";
+import { processFaults } from "./process-faults.ts";
 import { refusals } from "./refusals.ts";
 import { restartFaults } from "./restart-faults.ts";
 import { upkeepFaults } from "./upkeep-faults.ts";
@@ -21,6 +22,7 @@ export function faultsReference(): string {
     ...section("node.conf, file systems and other writers", fileFaults),
     ...section("node_cli, the Pushgateway and the data's disk", upkeepFaults),
     ...section("Restarts, upgrades, the clock and the first contact", restartFaults),
+    ...section("The sidecar's own process", processFaults),
     "## Faults at which the sidecar does not start",
     "",
     ...table(["what happened", "the process ends with status 1 and"], refusals.map(refusalRow)),

@@ -1,0 +1,71 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import type { Fault } from "./fault.ts";
+
+/** Descriptors that the process may have while they run short, and how many of them something else takes. */
+const limit = 1_024;
+const taken = 1_000;
+
+/** How long the event loop stands still. */
+const busyMs = 1_500;
+
+/** Sets this process's soft limit of open files, which the sidecar reads when it starts; the hard one stays. */
+function limitDescriptors(soft: number): void {
+  const args = ["--pid", String(process.pid), `--nofile=${soft}:`];
+  if (spawnSync("prlimit", args).status !== 0) throw new Error(`prlimit ${args.join(" ")} failed`);
+}
+
+function softLimit(): number {
+  const { stdout } = spawnSync("prlimit", ["--pid", String(process.pid), "--nofile", "--noheadings", "--output=SOFT"]);
+  return Number(String(stdout).trim());
+}
+
+/** Opens files until so many descriptors are in use, whoever uses them. */
+function takeDescriptors(): Disposable {
+  const open: number[] = [];
+  while ((open.at(-1) ?? 0) < taken) open.push(openSync("/dev/null", "r"));
+  return {
+    [Symbol.dispose]: () => {
+      for (const descriptor of open.splice(0)) closeSync(descriptor);
+    },
+  };
+}
+
+/** Faults of the sidecar's own process. */
+export const processFaults: readonly Fault[] = [
+  {
+    what: "The gateway is slow: its event loop stands still",
+    strike: () => {
+      const end = performance.now() + busyMs;
+      while (performance.now() < end);
+      return Promise.resolve();
+    },
+    told: {
+      verdict: "wrong",
+      condition: ["GatewayResponsive", "EventLoopDelayed"],
+      readyz: 200,
+      reads:
+        "The gateway itself is slow: its event loop was late by up to … ms, … % of the last 10 s. Callers wait for it and not for the node, which is not judged by that time. Look at the CPU that this process has",
+    },
+  },
+  {
+    what: "The process has hardly a file descriptor left",
+    settings: ({ resources }) => {
+      const before = softLimit();
+      limitDescriptors(limit);
+      resources.defer(() => limitDescriptors(before));
+      return {};
+    },
+    strike: ({ resources }) => {
+      resources.use(takeDescriptors());
+      return Promise.resolve();
+    },
+    told: {
+      verdict: "wrong",
+      condition: ["FileDescriptorsLeft", "Short"],
+      readyz: 200,
+      reads:
+        "… of 1024 file descriptors are open, … of at most … connections. If the callers are wanted, raise the limit of open files (ulimit -n",
+    },
+  },
+];
