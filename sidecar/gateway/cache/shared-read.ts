@@ -156,7 +156,9 @@ export class SharedRead implements AnswerFlow, NodeSink {
 
   #tooLong(sofar: readonly Buffer[], lengthBytes: number | undefined): NodeSink | undefined {
     const { first, joined } = this.#close();
-    for (const left of joined) left.own = this.#owner.alone({ ...this.read, sender: undefined }, left.reader);
+    const { method, caller, memory, params, key, traceContext } = this.read;
+    const alone = { method, caller, memory, params, key, traceContext };
+    for (const left of joined) left.own = this.#owner.alone(alone, left.reader);
     if (first === undefined) {
       this.#flow?.cancel();
       return undefined;

@@ -10,8 +10,10 @@ import type { PolicySettings } from "../policy/settings.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink } from "./answer-sink.ts";
 import { ended, labelOf, limited, unanswered } from "./call-end.ts";
 import type { CallContext, Work } from "./call-work.ts";
+import type { NodeRead } from "./node-read.ts";
 import type { NodeOutcome, Reader } from "./reader.ts";
 import { readSplit } from "./split-read.ts";
+import type { NodeSender } from "../upstream/node-call.ts";
 import type { TraceContext } from "../observe/trace-context.ts";
 
 type Overload = PolicySettings["overload"];
@@ -38,18 +40,8 @@ export function readOne(work: Work, method: Method, params: string, key: string)
   if (refusal === "overload") {
     return limited(work, "too much load; try again later", overload.retryAfterSeconds, "overload");
   }
-  const caller = context.caller.key;
-  const reader = new AdmittedRead(work, method, gate);
-  const read = {
-    method,
-    caller,
-    memory: reader,
-    params,
-    key,
-    traceContext: traceContextOf(context),
-    sender: batch?.sender,
-  };
-  return reads.read(read, reader);
+  const read = new AdmittedRead(work, gate, { method, params, key, sender: batch?.sender });
+  return reads.read(read, read);
 }
 
 /**
@@ -60,24 +52,38 @@ export function goesTogether({ repeatable, costUnits }: Method, { heavyCostUnits
   return repeatable && costUnits < heavyCostUnits;
 }
 
-/** A caller's part in a read that was let to the node, and what is held for it meanwhile. */
-class AdmittedRead implements Reader, HeldBytes {
+/** A read that was let to the node, its caller's part in it, and what is held for it meanwhile: one object, because a batch has many. */
+class AdmittedRead implements NodeRead, Reader, HeldBytes {
   readonly id: string;
   readonly sink: AnswerSink;
+  readonly method: Method;
+  readonly caller: string;
+  readonly params: string;
+  readonly key: string;
+  readonly traceContext: TraceContext | undefined;
+  readonly sender: NodeSender | undefined;
   readonly #work: Work;
-  readonly #method: Method;
   readonly #gate: LoadGate;
   readonly #askedAt: number;
   #heldBytes = 0;
   #isDone = false;
 
-  constructor(work: Work, method: Method, gate: LoadGate) {
+  constructor(work: Work, gate: LoadGate, read: Pick<NodeRead, "method" | "params" | "key" | "sender">) {
     this.id = work.id;
     this.sink = work.sink;
+    this.method = read.method;
+    this.caller = work.context.caller.key;
+    this.params = read.params;
+    this.key = read.key;
+    this.traceContext = traceContextOf(work.context);
+    this.sender = read.sender;
     this.#work = work;
-    this.#method = method;
     this.#gate = gate;
     this.#askedAt = work.dependencies.now();
+  }
+
+  get memory(): HeldBytes {
+    return this;
   }
 
   take(bytes: number): boolean {
@@ -103,7 +109,7 @@ class AdmittedRead implements Reader, HeldBytes {
     const { context, policy } = this.#work;
     if (this.#heldBytes > 0) this.give(this.#heldBytes);
     this.#isDone = true;
-    this.#gate.leave(context.caller.key, this.#method.costUnits, policy.settings.overload);
+    this.#gate.leave(context.caller.key, this.method.costUnits, policy.settings.overload);
   }
 
   done(outcome: NodeOutcome): void {

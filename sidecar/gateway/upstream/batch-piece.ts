@@ -1,6 +1,7 @@
 import { makeTurns } from "../dispatch/turns.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { NodeCall, NodeFailure, NodeFlow, NodeSender, NodeSink } from "./node-call.ts";
+import { BatchIds } from "./batch-ids.ts";
 import { PieceEntry } from "./piece-entry.ts";
 import { BatchAnswerReading, ofTheBatch } from "./read-batch-answer.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
@@ -31,7 +32,7 @@ export class BatchPiece implements NodeSink {
   readonly #dependencies: BatchPieceDependencies;
   /** In the order of the calls; also those that were given up since. */
   readonly #entries: PieceEntry[] = [];
-  readonly #ids = new Set<string>();
+  readonly #ids = new BatchIds();
   /** Calls that wait for an answer. */
   #waiting = 0;
   #sizeBytes = 0;
