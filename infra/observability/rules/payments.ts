@@ -80,7 +80,7 @@ const alerts: readonly Alert[] = [
     severity: "critical",
     summary: "No replica of the facilitator {{ $labels.job }} settles ({{ $value }} leaders).",
     description:
-      "Payments at {{ $labels.job }} are verified and none is settled. See whether the replicas reach PostgreSQL, and what holds the lock.",
+      "Payments at {{ $labels.job }} are verified and none is settled. See whether the replicas reach PostgreSQL, and who holds the lease.",
   },
 ];
 

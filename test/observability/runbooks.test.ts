@@ -1,0 +1,98 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runbookFile } from "#infra/observability/alert.ts";
+import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
+import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { conditionReasons } from "#sidecar/tell/condition-reasons.ts";
+import { verdictLevels } from "#sidecar/tell/verdict.ts";
+import { hasPromtool, runPromtool, withoutPromtool } from "./promtool.ts";
+
+const root = join(import.meta.dirname, "../..");
+const folder = join(root, "docs/runbooks");
+const alerts = ruleGroups.flatMap((group) => group.alerts);
+const recorded = new Set<string>(ruleGroups.flatMap((group) => group.recordings.map(({ record }) => record)));
+const files = globSync("*.md", { cwd: folder }).toSorted();
+const pages = files
+  .filter((name) => name !== "README.md")
+  .map((name) => ({ name, text: readFileSync(join(folder, name), "utf8") }));
+const index = readFileSync(join(folder, "README.md"), "utf8");
+
+const settings = readFileSync(join(root, "docs/settings.md"), "utf8");
+const commands = new Set(
+  globSync("cli/*.ts", { cwd: root })
+    .map((path) => readFileSync(join(root, path), "utf8"))
+    .flatMap((text) => [...text.matchAll(/new Command\("([\w-]+)"\)/g)].map(([, name]) => name)),
+);
+/** Paths that a service's listener for operators, or the sidecar's, answers. */
+const routes = new Set(["/", "/livez", "/readyz", "/metrics", "/status"]);
+const metric = (name: string) => name in metricCatalogue || recorded.has(name);
+const queries = (text: string) =>
+  [...text.matchAll(/^```promql\n([^]*?)^```$/gm)].flatMap(([, block = ""]) => block.trimEnd().split("\n"));
+const quoted = (text: string) =>
+  [...text.replaceAll(/^```[^]*?^```$/gm, "").matchAll(/`([^`\n]+)`/g)].map(([, word = ""]) => word);
+
+describe("the runbooks", () => {
+  it("are one page for each alert, and no other", () => {
+    expect(pages.map(({ name }) => name)).toEqual(alerts.map(({ name }) => runbookFile(name)).toSorted());
+    for (const { name } of alerts) {
+      const { text } = pages.find((page) => page.name === runbookFile(name)) ?? { text: "" };
+      expect(text).toContain(`Alert \`${name}\`.`);
+      expect(index).toMatch(new RegExp(`^\\| \`${name}\` +\\| \\[.+\\]\\(${runbookFile(name)}\\) +\\|$`, "m"));
+    }
+  });
+
+  it.each(pages)("$name says what it means, how to see it, what to do, and whom to wake", ({ text }) => {
+    const parts = [...text.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
+    expect(parts).toEqual(["What it means", "See it", "Do", "Wake"]);
+    expect(queries(text)).not.toEqual([]);
+  });
+
+  it.each([...pages, { name: "README.md", text: index }])("$name links to files that are there", ({ text }) => {
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link = ""]) => link);
+    expect(links.filter((link) => !existsSync(join(folder, link)))).toEqual([]);
+  });
+
+  it.each(pages)("$name names conditions, reasons, metrics and settings that exist", ({ text }) => {
+    const conditions = Object.entries(conditionReasons);
+    const words = new Set<string>(
+      conditions.flatMap(([type, { True, False, Unknown }]) => [type, "True", "False", ...True, ...False, ...Unknown]),
+    );
+    const unknown = quoted(text).filter((word) => {
+      if (/^Gatehouse[A-Z]/.test(word)) return !alerts.some(({ name }) => name === word);
+      if (/^[A-Z][A-Za-z]+$/.test(word)) return !words.has(word);
+      if (/^[a-z]+(?:\.[a-zA-Z]+)+$/.test(word) && word !== "node.conf") return !settings.includes(`[\`${word}\`]`);
+      return false;
+    });
+    const named = [...text.matchAll(/\bgatehouse[_:][\w:]+/g)].map(([name]) => name);
+    const unexposed = named.filter((name) => !metric(name) && !metric(name.replace(/_(?:bucket|sum|count)$/, "")));
+    const types = [...text.matchAll(/\.type == "(\w+)"/g)].map(([, type = ""]) => type);
+    expect({ unknown, unexposed, types: types.filter((type) => !(type in conditionReasons)) }).toEqual({
+      unknown: [],
+      unexposed: [],
+      types: [],
+    });
+  });
+
+  it.each(pages)("$name names commands, addresses and levels that exist", ({ text }) => {
+    const verbs = [...text.matchAll(/\bgatehouse ([a-z][\w-]*)/g)].map(([, verb = ""]) => verb);
+    const paths = [...text.matchAll(/http:\/\/127\.0\.0\.1:(\d+)(\/\w*)/g)];
+    const levels = /The verdict is ((?:`\w+`(?:, | or )?)+)/.exec(text)?.[1] ?? "";
+    expect(verbs.filter((verb) => !commands.has(verb))).toEqual([]);
+    expect(paths.map(([, , path = ""]) => path).filter((path) => !routes.has(path))).toEqual([]);
+    expect(paths.map(([, port = ""]) => port).filter((port) => !settings.includes(`| \`${port}\` |`))).toEqual([]);
+    expect(quoted(levels).filter((level) => !verdictLevels.some((known) => known === level))).toEqual([]);
+  });
+
+  it.skipIf(!hasPromtool)(`have queries that Prometheus understands${withoutPromtool}`, () => {
+    const rules = pages.flatMap(({ name, text }) =>
+      queries(text).map((expr, place) => ({
+        record: `page:${basename(name, ".md").replaceAll("-", "_")}:${place}`,
+        expr,
+      })),
+    );
+    const file = JSON.stringify({ groups: [{ name: "pages", rules }] });
+    const { status, output } = runPromtool(["check", "rules", "pages.json"], { "pages.json": file });
+    expect([status, output]).toEqual([0, expect.stringContaining("SUCCESS")]);
+  });
+});
