@@ -1,4 +1,5 @@
 import type { ListenOptions, Server } from "node:net";
+import { boundedLines, defaultBound } from "./bounded-log.ts";
 
 /**
  * Makes a server listen, and listens to its errors for as long as it lives: one that can't take a connection, because no descriptor or
@@ -10,7 +11,10 @@ export async function beginListening(server: Server, where: ListenOptions): Prom
   await new Promise<void>((resolve, reject) => {
     const onListening = () => {
       server.off("error", onError);
-      server.on("error", (error) => process.emitWarning(error));
+      const warn = boundedLines(defaultBound, (omitted) => {
+        process.emitWarning(`${omitted} more connections could not be taken, for reasons like the last ones`);
+      });
+      server.on("error", (error) => warn(() => process.emitWarning(error)));
       resolve();
     };
     const onError = (error: Error) => {

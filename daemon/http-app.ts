@@ -4,6 +4,7 @@ import { HTTPException } from "hono/http-exception";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { routePath } from "hono/route";
 import { Histogram, type Registry } from "prom-client";
+import { boundedLog } from "./bounded-log.ts";
 import { discardBody } from "./discard-body.ts";
 import type { Logger } from "./log.ts";
 import type { Mask } from "./mask.ts";
@@ -40,6 +41,7 @@ export type AppDependencies = Readonly<{
  */
 export function createApp(options: AppOptions, { log, metrics, mask }: AppDependencies): App {
   const app: App = new Hono<AppVariables>();
+  const lines = boundedLog(log);
   app.use(requestId());
   if (metrics !== undefined) app.use(measured(metrics));
   if (mask !== undefined) app.use(masked(mask));
@@ -58,7 +60,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   app.onError((error, c) => {
     // How Hono's own middleware refuses a request.
     if (error instanceof HTTPException) return error.getResponse();
-    log.error({ err: error, requestId: c.get("requestId"), route: routePath(c, -1) }, "request failed");
+    lines.error({ err: error, requestId: c.get("requestId"), route: routePath(c, -1) }, "request failed");
     return c.json({ error: "internal error", requestId: c.get("requestId") }, 500);
   });
   return app;

@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { boundedLog, type BoundedLog } from "#daemon/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http-app.ts";
 import type { Logger } from "#daemon/log.ts";
 import { StoreError } from "#daemon/store-error.ts";
@@ -28,8 +29,9 @@ const overloadRetrySeconds = 1;
  * payment is 200; everything else is an error status with `{error}`, so that no fault of the chain can pass for a verdict.
  */
 export function facilitatorRoutes(app: App, dependencies: RouteDependencies): void {
-  app.post("/verify", (c) => answer(c, "verify", dependencies));
-  app.post("/settle", (c) => answer(c, "settle", dependencies));
+  const answering = { ...dependencies, lines: boundedLog(dependencies.log) };
+  app.post("/verify", (c) => answer(c, "verify", answering));
+  app.post("/settle", (c) => answer(c, "settle", answering));
   app.get("/supported", (c) => {
     // What is settled here is no secret; but who shows a key that is wrong learns it before the first sale.
     const known = knownSeller(c, dependencies.apiKeys);
@@ -42,7 +44,7 @@ export function facilitatorRoutes(app: App, dependencies: RouteDependencies): vo
 async function answer(
   c: Context<AppVariables>,
   operation: Operation,
-  { facilitator, apiKeys, log }: RouteDependencies,
+  { facilitator, apiKeys, lines }: RouteDependencies & Readonly<{ lines: BoundedLog }>,
 ): Promise<Response> {
   const known = knownSeller(c, apiKeys);
   if (!known.ok) return unauthorized(c, known.key);
@@ -61,9 +63,10 @@ async function answer(
   } catch (error) {
     const { status, message } = describeError(error);
     const requestId = c.get("requestId");
-    if (error instanceof ChainError) log.warn({ problem: message, operation, requestId }, "the chain gave no verdict");
-    else if (error instanceof StoreError) log.warn({ err: error, operation, requestId }, "the ledger can't be used");
-    else if (status === 500) log.error({ err: error, operation, requestId }, "no verdict");
+    if (error instanceof ChainError)
+      lines.warn({ problem: message, operation, requestId }, "the chain gave no verdict");
+    else if (error instanceof StoreError) lines.warn({ err: error, operation, requestId }, "the ledger can't be used");
+    else if (status === 500) lines.error({ err: error, operation, requestId }, "no verdict");
     if (status === 503) c.header("Retry-After", String(overloadRetrySeconds));
     return c.json({ error: message }, status);
   }

@@ -1,4 +1,5 @@
 import type { SettleResponse, SupportedResponse, VerifyResponse } from "@x402/core/types";
+import { boundedLog, boundOfSales } from "#daemon/bounded-log.ts";
 import type { Logger } from "#daemon/log.ts";
 import { identifyCaller, type Caller, type CallerFacts } from "./caller.ts";
 import type { FacilitatorMetrics } from "./facilitator-metrics.ts";
@@ -36,6 +37,9 @@ type Judged = Readonly<{ payment: SignedPayment } | { refusal: Refusal; payer: s
 /** Offers scheme `exact` with EIP-3009 in the words of x402 version 2. */
 export function createScheme({ network, terms, signer }: SchemeOptions, dependencies: SchemeDependencies): Scheme {
   const { engine, check, metrics, clock, log } = dependencies;
+  // Anybody can have the same payment refused, or its settlement told again, any number of times.
+  const refusals = boundedLog(log);
+  const settlements = boundedLog(log, boundOfSales);
   const judge = (paymentPayload: unknown, paymentRequirements: unknown): Judged => {
     const parsed = parsePayment(paymentPayload, paymentRequirements, network);
     if (!parsed.ok) return { refusal: parsed.refusal, payer: undefined };
@@ -67,7 +71,8 @@ export function createScheme({ network, terms, signer }: SchemeOptions, dependen
       return unsettled(unserved, network, payment.payer);
     }
     const result = await engine.settle(payment, identifyCaller(facts, paymentPayload, paymentRequirements));
-    log.info({ settlement: payment.id, payer: payment.payer, ...logged(result) }, "settle answered");
+    const lines = result.state === "refused" ? refusals : settlements;
+    lines.info({ settlement: payment.id, payer: payment.payer, ...logged(result) }, "settle answered");
     return response(result, network, payment.payer);
   };
   return {

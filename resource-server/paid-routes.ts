@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { finished } from "node:stream/promises";
 import type { Context } from "hono";
+import { boundedLog, boundOfSales, type BoundedLog } from "#daemon/bounded-log.ts";
 import { within } from "#daemon/deadline.ts";
 import type { App, AppVariables } from "#daemon/http-app.ts";
 import type { Logger } from "#daemon/log.ts";
@@ -43,13 +44,15 @@ type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerRespon
  */
 export function paidRoutes(app: App, options: PaidRoutesOptions, dependencies: PaidRoutesDependencies): void {
   const { deliveryTimeoutMs, client } = options;
+  const { log } = dependencies;
+  const serving = { ...dependencies, lines: { sales: boundedLog(log, boundOfSales), others: boundedLog(log), log } };
   for (const route of options.routes) {
     app.on(route.method, route.path, async (c) => {
       const { incoming } = bindingsOf(c);
       const target = incoming.url ?? "";
       if (incoming.method !== route.method || target.split("?", 1)[0] !== route.path) return c.notFound();
       const url = new URL(target, options.publicUrl ?? c.req.url).href;
-      const response = await serve(c, { route, target, url, deliveryTimeoutMs, client }, dependencies);
+      const response = await serve(c, { route, target, url, deliveryTimeoutMs, client }, serving);
       return response;
     });
   }
@@ -66,9 +69,9 @@ type Ordered = Readonly<{
 async function serve(
   c: Context<AppVariables>,
   { route, target, url, deliveryTimeoutMs, client }: Ordered,
-  dependencies: PaidRoutesDependencies,
+  dependencies: PaidRoutesDependencies & Readonly<{ lines: SaleLines }>,
 ): Promise<Response> {
-  const { sell, work, metrics, log } = dependencies;
+  const { sell, work, metrics, lines } = dependencies;
   const refuse = (outcome: "unpaid" | "invalid", reason: string) => {
     metrics.count(route, outcome);
     return paymentRequired(route, url, reason);
@@ -96,52 +99,59 @@ async function serve(
       ),
   });
   metrics.count(route, outcome.kind);
-  logOutcome(log.child({ route: route.key, requestId: c.get("requestId") }), reading.payment.payer, outcome);
+  const facts = { route: route.key, requestId: c.get("requestId"), payer: reading.payment.payer };
+  logOutcome(lines, facts, outcome);
   if (outcome.kind === "sold") {
-    void conclude(outcome.delivery, { outgoing: bindingsOf(c).outgoing, deliveryTimeoutMs }, log);
+    void conclude(outcome.delivery, { outgoing: bindingsOf(c).outgoing, deliveryTimeoutMs }, lines.others);
   }
   return saleAnswer(route, url, outcome);
 }
 
+/** Lines about requests: anybody can have payments refused, and who has paid can have the same sale told again, any number of times. */
+type SaleLines = Readonly<{ sales: BoundedLog; others: BoundedLog; log: Logger }>;
+
 type Sending = Readonly<{ outgoing: ServerResponse; deliveryTimeoutMs: number }>;
 
 /** Ends a delivery when all of the response was handed to the network, the connection is gone, or the time is over. */
-async function conclude(delivery: Delivery, sending: Sending, log: Logger): Promise<void> {
+async function conclude(delivery: Delivery, sending: Sending, lines: BoundedLog): Promise<void> {
   const { outgoing, deliveryTimeoutMs } = sending;
   try {
     await within("the delivery", deliveryTimeoutMs, finished(outgoing, { readable: false }));
   } catch (error) {
     outgoing.destroy();
-    log.warn({ err: error }, "the client did not take its response; the same payment gets it again");
-    return record(delivery.undelivered(), log);
+    lines.warn({ err: error }, "the client did not take its response; the same payment gets it again");
+    return record(delivery.undelivered(), lines);
   }
-  return record(delivery.delivered(), log);
+  return record(delivery.delivered(), lines);
 }
 
-async function record(end: Promise<void>, log: Logger): Promise<void> {
+async function record(end: Promise<void>, lines: BoundedLog): Promise<void> {
   try {
     await end;
   } catch (error) {
-    log.error({ err: error }, "the end of a delivery can't be recorded; the same payment could get its response again");
+    lines.error(
+      { err: error },
+      "the end of a delivery can't be recorded; the same payment could get its response again",
+    );
   }
 }
 
-function logOutcome(log: Logger, payer: string, outcome: SaleOutcome): void {
+function logOutcome({ sales, others, log }: SaleLines, facts: object, outcome: SaleOutcome): void {
   switch (outcome.kind) {
     case "sold":
-      return log.info({ payer, transaction: outcome.settlement.transaction }, "sold");
+      return sales.info({ ...facts, transaction: outcome.settlement.transaction }, "sold");
     case "pending":
-      return log.warn({ payer, transaction: outcome.settlement.transaction }, "settlement pending");
+      return sales.warn({ ...facts, transaction: outcome.settlement.transaction }, "settlement pending");
     case "no-verdict":
-      return log.warn({ payer, cause: outcome.cause.message }, "no verdict of the facilitator");
+      return others.warn({ ...facts, cause: outcome.cause.message }, "no verdict of the facilitator");
     case "no-ledger":
-      return log.warn({ payer, cause: outcome.cause.message }, "the ledger could not be used");
+      return others.warn({ ...facts, cause: outcome.cause.message }, "the ledger could not be used");
     case "failed":
-      return log.warn({ payer, cause: outcome.message }, "nothing to sell");
+      return others.warn({ ...facts, cause: outcome.message }, "nothing to sell");
     case "invalid":
-      return log.info({ payer, reason: outcome.reason }, "payment refused");
+      return others.info({ ...facts, reason: outcome.reason }, "payment refused");
     default:
-      return log.debug({ payer, outcome: outcome.kind }, "payment not taken");
+      return log.debug({ ...facts, outcome: outcome.kind }, "payment not taken");
   }
 }
 

@@ -135,6 +135,7 @@ describe("saved reads", () => {
     });
     const reads = Array.from({ length: 3 }, (_, id) => read(id, "eth_call", [{ to: null }, "latest"]));
     await until("all are waiting", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 3"));
+    await until("the call is at the node", () => finish !== undefined);
     finish?.();
     for (const { text } of await Promise.all(reads)) expect(text.length).toBeGreaterThan(size);
     expect(await gateway.metrics.metrics()).toContain("calls_in_flight 0");

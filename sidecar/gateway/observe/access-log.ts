@@ -1,21 +1,26 @@
 import { randomUUID } from "node:crypto";
+import { boundedLog } from "#daemon/bounded-log.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { EndedCall, Meter } from "./meter.ts";
 
 /** Which calls are logged. */
 export type AccessLogOptions = Readonly<{ sampleRatio: number; slowMs: number }>;
 
-/** Adds the access log to a meter: a share of the calls, and all that were slow; never their parameters. */
+/**
+ * Adds the access log to a meter: a share of the calls, and those that were slow, bounded, since clients can make any number of them; never
+ * their parameters.
+ */
 export function withAccessLog(
   meter: Meter,
   { sampleRatio, slowMs }: AccessLogOptions,
   { log, random }: Readonly<{ log: Logger; random: () => number }>,
 ): Meter {
+  const lines = boundedLog(log);
   return {
     ...meter,
     call: (ended) => {
       meter.call(ended);
-      if (slowMs > 0 && ended.seconds * 1_000 >= slowMs) log.warn(entryOf(ended), "slow call");
+      if (slowMs > 0 && ended.seconds * 1_000 >= slowMs) lines.warn(entryOf(ended), "slow call");
       else if (sampleRatio > 0 && random() < sampleRatio) log.info(entryOf(ended), "call");
     },
   };

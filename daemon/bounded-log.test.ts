@@ -1,0 +1,61 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { boundedLog } from "./bounded-log.ts";
+import { createLog } from "./log.ts";
+
+type Line = Readonly<{ level: string; msg: string; omitted?: number; withinMs?: number; n?: number }>;
+
+function written() {
+  const lines: Line[] = [];
+  const log = createLog(
+    { service: "test", level: "info" },
+    { write: (line) => void lines.push(JSON.parse(line) as Line) },
+  );
+  return { lines, log };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + 5_000;
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`not within 5 s: ${holds.toString()}`);
+    await delay(5);
+  }
+}
+
+test("of thousands of lines of a kind some are written, and one says how many more there were", async () => {
+  const { lines, log } = written();
+  const bounded = boundedLog(log, { lines: 20, everyMs: 50 });
+  for (let n = 0; n < 5_000; n += 1) bounded.warn({ n }, "slow call");
+  bounded.info({ n: 1 }, "another");
+  expect(lines.map(({ msg, n }) => [msg, n])).toEqual([
+    ...Array.from({ length: 20 }, (_, n) => ["slow call", n]),
+    ["another", 1],
+  ]);
+  await until(() => lines.length > 21);
+  expect(lines.slice(21)).toMatchObject([
+    { level: "warn", msg: "slow call: more of these were left out", omitted: 4_980, withinMs: 50 },
+  ]);
+  bounded.warn({ n: 9 }, "slow call");
+  expect(lines.at(-1)).toMatchObject({ msg: "slow call", n: 9 });
+});
+
+test("each line is written or counted once, however long they come", async () => {
+  const { lines, log } = written();
+  const bounded = boundedLog(log, { lines: 3, everyMs: 20 });
+  let made = 0;
+  for (const end = performance.now() + 200; performance.now() < end; await delay(1)) {
+    for (let at = 0; at < 50; at += 1, made += 1) bounded.warn({}, "slow call");
+  }
+  await until(() => lines.at(-1)?.omitted !== undefined);
+  const counted = lines.reduce((sum, { omitted }) => sum + (omitted ?? 1), 0);
+  expect(counted).toBe(made);
+  expect(lines.length).toBeLessThan(60);
+});
+
+test("few lines are written as they are", async () => {
+  const { lines, log } = written();
+  const bounded = boundedLog(log, { lines: 3, everyMs: 20 });
+  for (let at = 0; at < 3; at += 1) bounded.error({}, "failed");
+  await delay(60);
+  expect(lines.map(({ msg }) => msg)).toEqual(["failed", "failed", "failed"]);
+});

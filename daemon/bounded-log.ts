@@ -1,0 +1,54 @@
+import type { Logger } from "./log.ts";
+
+/** How many lines of one kind are written in a time; those beyond are counted. */
+export type LineBound = Readonly<{ lines: number; everyMs: number }>;
+
+/** Writes lines that clients cause: a message is one of a few constants, and the facts tell one line of it from another. */
+export type BoundedLog = Readonly<Record<"info" | "warn" | "error", (facts: object, message: string) => void>>;
+
+/** Enough to see what happens and to whom: two lines a second, some 50 MB a day, however many clients cause them. */
+export const defaultBound: LineBound = { lines: 20, everyMs: 10_000 };
+
+/**
+ * Bounds the lines that clients can cause, or whoever sends enough of the right requests fills the disk. Of each message so many lines are
+ * written in a time; then one more line says how many there were besides (`omitted`, in the last `withinMs`). A process that ends does not
+ * tell the last of them; metrics count each.
+ */
+export function boundedLog(log: Logger, bound: LineBound = defaultBound): BoundedLog {
+  const byMessage = new Map<string, (write: () => void) => void>();
+  const at = (level: keyof BoundedLog) => (facts: object, message: string) => {
+    const lines =
+      byMessage.get(message) ??
+      boundedLines(bound, (omitted) => {
+        log[level]({ omitted, withinMs: bound.everyMs }, `${message}: more of these were left out`);
+      });
+    byMessage.set(message, lines);
+    lines(() => log[level](facts, message));
+  };
+  return { info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+/** For lines about money that moved: more than are settled in any such time, since each should stand in the log. */
+export const boundOfSales: LineBound = { lines: 1_000, everyMs: 10_000 };
+
+/** The same for lines of one kind that are written by something else than a log. */
+export function boundedLines(
+  { lines, everyMs }: LineBound,
+  tell: (omitted: number) => void,
+): (write: () => void) => void {
+  const state = { written: 0, omitted: 0 };
+  const begin = () => {
+    setTimeout(() => {
+      const { omitted } = state;
+      Object.assign(state, { written: 0, omitted: 0 });
+      if (omitted > 0) tell(omitted);
+    }, everyMs).unref();
+  };
+  return (write) => {
+    if (state.written === 0) begin();
+    if (state.written < lines) {
+      state.written += 1;
+      write();
+    } else state.omitted += 1;
+  };
+}
