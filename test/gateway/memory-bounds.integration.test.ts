@@ -167,11 +167,11 @@ describe("the gateway in a process with little memory", () => {
     await expectNothingHeld();
   }, 120_000);
 
-  it("collects no answer for an unusual id beyond what may be held", async () => {
+  it("collects no answer for an unusual id, however long", async () => {
     answerWith(60_000_000);
-    expect(await askFrom("198.51.100.70", storage("<1>", 40_000))).toBe(
-      '{"jsonrpc":"2.0","id":"<1>","error":{"code":-32008,"message":"response too large"}}',
-    );
+    const odd = await askFrom("198.51.100.70", storage("<1>", 40_000));
+    expect(odd.length).toBe(answerBytes + '{"jsonrpc":"2.0","id":"<1>","result":""}'.length);
+    expect(odd.startsWith('{"jsonrpc":"2.0","id":"<1>","result":"z')).toBe(true);
     expect((await askFrom("198.51.100.70", storage(1, 40_001))).length).toBeGreaterThan(answerBytes);
     await expectOthersServed();
     await expectNothingHeld();

@@ -5,16 +5,15 @@ import type { Head } from "../cache/head.ts";
 import { makeReadsUnderWay } from "../cache/reads-under-way.ts";
 import { SharedRead, type SharedReadOwner } from "../cache/shared-read.ts";
 import type { Method } from "../catalogue/method.ts";
-import { callText, errorText, resultText } from "../envelope/answer-text.ts";
-import { isEmptyResult, readAnswer } from "../envelope/read-answer.ts";
-import { failureError } from "../upstream/failure-error.ts";
-import type { NodeFailure, NodeFlow } from "../upstream/node-call.ts";
+import { callText } from "../envelope/answer-text.ts";
+import { isEmptyResult } from "../envelope/read-answer.ts";
+import type { NodeFlow } from "../upstream/node-call.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
 import type { AnswerFlow } from "./answer-sink.ts";
-import { CollectedAnswer, type CollectedTaker } from "./collected-answer.ts";
 import type { NodeRead } from "./node-read.ts";
 import { PassThrough } from "./pass-through.ts";
 import type { Reader } from "./reader.ts";
+import { carriedId, RenamedAnswer } from "./renamed-answer.ts";
 
 /** How reads may be saved. */
 export type NodeReadsOptions = Readonly<{
@@ -39,8 +38,6 @@ export type NodeReads = Readonly<{
  * another way (Go's escapes `<`, `>` and `&`, others `/` and `'`). Others travel under another id.
  */
 const plainId = /^(?:0|[1-9]\d{0,14}|"[\w .,:;!?*+=@#$%^~|(){}[\]-]{0,128}")$/;
-
-const carriedId = "1";
 
 /** Whether an id is plain; those of most clients are short integers, which need no expression to look at them. */
 function isPlainId(id: string): boolean {
@@ -81,7 +78,7 @@ export function makeNodeReads(
       timeoutMs: method.timeoutMs,
       repeatable: method.repeatable,
       traceContext,
-      sink: plain ? new PassThrough(reader) : new CollectedAnswer(options.responseBytes(), renamed(reader), memory),
+      sink: plain ? new PassThrough(reader) : new RenamedAnswer(reader, memory),
     });
     return new LoneFlow(flow, reader);
   };
@@ -137,26 +134,4 @@ class LoneFlow implements AnswerFlow {
     this.#flow.cancel();
     this.#reader.done("cancelled");
   }
-}
-
-/** Gives the answer back under the reader's own id. */
-function renamed(reader: Reader): CollectedTaker {
-  return {
-    whole: (body) => {
-      const answer = readAnswer(body.toString("latin1"), carriedId);
-      reader.done(answer === undefined ? "badAnswer" : "answered");
-      if (answer === undefined) reader.sink.text(errorText(reader.id, failureError("badAnswer")), "gateway");
-      else if (answer.kind === "result") reader.sink.text(resultText(reader.id, answer.json), "node");
-      else reader.sink.text(`{"jsonrpc":"2.0","id":${reader.id},"error":${answer.json}}`, "node");
-    },
-    fail: (failure: NodeFailure) => {
-      reader.done(failure);
-      reader.sink.text(errorText(reader.id, failureError(failure)), "gateway");
-    },
-    tooLong: () => {
-      reader.done("tooLarge");
-      reader.sink.text(errorText(reader.id, failureError("tooLarge")), "gateway");
-      return undefined;
-    },
-  };
 }

@@ -56,6 +56,12 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
   }
 }
 
+/** Offset of the first byte from `at` on, and before `until`, that does not stand for itself in a string. */
+export function skipPlain(bytes: Uint8Array, at: number, until: number): number {
+  while (at < until && plain[bytes[at] ?? 0] === 1) at += 1;
+  return at;
+}
+
 /** Offset after the string that starts at `at`, or {@link notJson}. */
 export function skipString(bytes: Uint8Array, at: number, budget: ScanBudget): number {
   if (bytes[at] !== quote) return notJson;
@@ -73,7 +79,8 @@ export function skipString(bytes: Uint8Array, at: number, budget: ScanBudget): n
   }
 }
 
-function skipEscape(bytes: Uint8Array, at: number): number {
+/** Offset after an escape, whose backslash stands before `at`, or {@link notJson}. */
+export function skipEscape(bytes: Uint8Array, at: number): number {
   const code = bytes[at] ?? 0;
   if (code === 0x75) {
     for (let digit = at + 1; digit <= at + 4; digit += 1) {

@@ -1,4 +1,5 @@
-import { amplyBudgeted, isAt, notJson, skipSpace, skipValue, type ScanBudget } from "../envelope/json-scanner.ts";
+import { isAt, notJson, skipSpace } from "../envelope/json-scanner.ts";
+import { ValueScan } from "../envelope/value-scan.ts";
 import { readObject } from "../envelope/read-object.ts";
 
 /** Deepest nesting that is read in what the node sends. */
@@ -14,14 +15,23 @@ const answerStart = '{"jsonrpc":"2.0","id":';
 const resultStart = ',"result":';
 const errorStart = ',"error":';
 
+/** How much of an answer is read in one step. */
+const stepBytes = 16_384;
+
+/** Longest answer that is looked through for its id; a longer one must have it at either end, as nodes write it. */
+const searchedBytes = 65_536;
+
 /** Stands for an answer that says that the call failed for being in this batch: alone it may succeed. */
 export const ofTheBatch = "";
 
 /** The node's answers by the places of the calls that they answer, as slices of one binary string; none where the node gave none. */
 export type BatchAnswers = readonly (string | undefined)[];
 
+/** An answer that is being read. */
+type Element = Readonly<{ start: number; layout: "result" | "error" | "other" }>;
+
 /**
- * Reads the node's answer to a batch of calls with these ids (JSON text), an element at a time. Elements without one of the ids that
+ * Reads the node's answer to a batch of calls with these ids (JSON text), in steps. Elements without one of the ids that
  * were asked for are passed over when they name none (`null`: the node could not tell), and make the whole untrustworthy when
  * they name another, or one for the second time: `answers` is undefined. So is what is no JSON array, unless it was `cut`: then it is
  * read up to its last whole element.
@@ -31,10 +41,11 @@ export class BatchAnswerReading {
   readonly #text: string;
   readonly #ids: readonly string[];
   readonly #places: Places;
-  readonly #budget = amplyBudgeted();
   readonly #isCut: boolean;
   readonly #answers: (string | undefined)[];
+  readonly #scan: ValueScan;
   #at: number;
+  #element: Element | undefined;
   /** Place of the call whose answer is next, in most nodes' order. */
   #next = 0;
   #isOver = false;
@@ -45,6 +56,7 @@ export class BatchAnswerReading {
     this.#text = bytes.toString("latin1");
     this.#ids = ids;
     this.#places = new Places(ids);
+    this.#scan = new ValueScan(bytes, depth);
     this.#isCut = cut;
     this.#answers = Array.from({ length: ids.length });
     const start = skipSpace(bytes, 0);
@@ -58,43 +70,62 @@ export class BatchAnswerReading {
     return this.#isBroken ? undefined : this.#answers;
   }
 
-  /** Reads an element; answers its length in bytes, 0 when there are no more. */
+  /** Reads on; answers by how many bytes, 0 when there are no more. */
   step(): number {
     if (this.#isOver) return 0;
-    const bytes = this.#bytes;
-    const start = this.#at;
-    const end = this.#readElement();
-    if (end === notJson) {
-      this.#isOver = true;
-      this.#isBroken ||= !this.#isCut;
-      return 0;
-    }
-    const after = skipSpace(bytes, end);
-    if (bytes[after] === comma) this.#at = skipSpace(bytes, after + 1);
-    else {
-      this.#isOver = true;
-      if (bytes[after] !== closeBracket) this.#isBroken ||= !this.#isCut;
-    }
-    return this.#isBroken ? 0 : end - start;
+    const scan = this.#scan;
+    const element = this.#element ?? this.#begin();
+    this.#element = element;
+    const before = scan.at;
+    const end = scan.step(stepBytes);
+    const bytes = scan.at - before;
+    if (end !== undefined) this.#finish(element, end);
+    return this.#isOver ? 0 : Math.max(1, bytes);
   }
 
-  /** Where the element ends that begins here, or {@link notJson}. */
-  #readElement(): number {
+  /** Most nodes answer in the order of the calls, and write an answer's members in the same order. */
+  #begin(): Element {
     const start = this.#at;
     const place = this.#next;
     this.#next += 1;
     const id = this.#ids[place];
-    // Most nodes answer in the order of the calls, and write an answer's members in the same order.
-    const usualEnd = endOfUsual(this.#bytes, start, { id, budget: this.#budget });
-    if (usualEnd !== notJson && this.#answers[place] === undefined) {
-      const isError = this.#bytes[start + answerStart.length + (id?.length ?? 0) + 2] === errorStart.charCodeAt(2);
-      const element = this.#text.slice(start, usualEnd);
-      this.#answers[place] = isError && isBatchError(element) ? ofTheBatch : element;
-      return usualEnd;
+    const layout = id === undefined || this.#answers[place] !== undefined ? "other" : layoutOf(this.#bytes, start, id);
+    if (id === undefined || layout === "other") return this.#beginOther(start);
+    const valueStart = layout === "result" ? resultStart : errorStart;
+    this.#scan.begin(start + answerStart.length + id.length + valueStart.length);
+    return { start, layout };
+  }
+
+  #beginOther(start: number): Element {
+    this.#scan.begin(start);
+    return { start, layout: "other" };
+  }
+
+  #finish({ start, layout }: Element, scanned: number): void {
+    this.#element = undefined;
+    const isUsual = layout !== "other";
+    if (isUsual && (scanned === notJson || this.#bytes[scanned] !== closeBrace)) {
+      this.#element = this.#beginOther(start);
+    } else if (scanned === notJson) {
+      this.#isOver = true;
+      this.#isBroken ||= !this.#isCut;
+    } else {
+      const end = isUsual ? scanned + 1 : scanned;
+      const element = this.#text.slice(start, end);
+      if (isUsual) this.#answers[this.#next - 1] = layout === "error" && isBatchError(element) ? ofTheBatch : element;
+      else this.#take(element);
+      this.#goOnAt(skipSpace(this.#bytes, end));
     }
-    const end = skipValue(this.#bytes, start, depth, this.#budget);
-    if (end !== notJson) this.#take(this.#text.slice(start, end));
-    return end;
+  }
+
+  /** What follows an element. */
+  #goOnAt(after: number): void {
+    const code = this.#bytes[after];
+    if (code === comma) this.#at = skipSpace(this.#bytes, after + 1);
+    else {
+      this.#isOver = true;
+      if (code !== closeBracket) this.#isBroken ||= !this.#isCut;
+    }
   }
 
   #take(element: string): void {
@@ -126,24 +157,25 @@ class Places {
   }
 }
 
-/** Where the answer to the call with this id ends, if it stands at `at` as most nodes write it; else {@link notJson}. */
-function endOfUsual(
-  bytes: Buffer,
-  at: number,
-  { id, budget }: Readonly<{ id: string | undefined; budget: ScanBudget }>,
-): number {
-  if (id === undefined || !isAt(bytes, at, answerStart) || !isAt(bytes, at + answerStart.length, id)) return notJson;
+/** How the answer to the call with this id begins at `at`: as most nodes write a result or an error, or another way. */
+function layoutOf(bytes: Buffer, at: number, id: string): Element["layout"] {
+  if (!isAt(bytes, at, answerStart) || !isAt(bytes, at + answerStart.length, id)) return "other";
   const idEnd = at + answerStart.length + id.length;
-  let valueAt = idEnd;
-  if (isAt(bytes, idEnd, resultStart)) valueAt += resultStart.length;
-  else if (isAt(bytes, idEnd, errorStart)) valueAt += errorStart.length;
-  else return notJson;
-  const end = skipValue(bytes, valueAt, depth - 1, budget);
-  return end !== notJson && bytes[end] === closeBrace ? end + 1 : notJson;
+  if (isAt(bytes, idEnd, resultStart)) return "result";
+  return isAt(bytes, idEnd, errorStart) ? "error" : "other";
 }
 
-/** The id of an answer, JSON text; `null` when it has none, undefined when it is no object. */
+/** An id as the first or second member of an answer, and as its last: what stands at an object's end is none of a string or of an inner object. */
+const idAtStart = /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]*"|\d+|null)\s*,/;
+const idAtEnd = /,\s*"id"\s*:\s*("[^"\\]*"|\d+|null)\s*\}$/;
+/** Longest id with its key that is looked for there. */
+const idBytes = 2_048;
+
+/** The id of an answer, JSON text; `null` when it has none, undefined when it is no object, or long and its id at neither end. */
 function idOf(element: string): string | undefined {
+  if (element.length > searchedBytes) {
+    return idAtStart.exec(element.slice(0, idBytes))?.[1] ?? idAtEnd.exec(element.slice(-idBytes))?.[1];
+  }
   const members = readObject(element);
   return members === undefined ? undefined : (members.get("id") ?? "null");
 }

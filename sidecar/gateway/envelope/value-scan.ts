@@ -1,0 +1,145 @@
+import {
+  amplyBudgeted,
+  notJson,
+  skipEscape,
+  skipPlain,
+  skipSpace,
+  skipValue,
+  type ScanBudget,
+} from "./json-scanner.ts";
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const comma = 0x2c;
+const colon = 0x3a;
+
+/** What stands at the scan's place: a value's start, the middle of a string that is a value or a key, or what follows a value. */
+type Place = "value" | "string" | "key" | "next";
+
+/**
+ * Scans JSON values, one after another, as `skipValue` does, in steps: for values that are so long that everything else would wait. What it reads is trusted, and
+ * bounded by its reader.
+ */
+export class ValueScan {
+  readonly #bytes: Uint8Array;
+  readonly #budget: ScanBudget = amplyBudgeted();
+  /** What closes the containers that are open. */
+  readonly #closers: Uint8Array;
+  #open = 0;
+  #at = 0;
+  #place: Place = "value";
+
+  /** @param maxDepth Deepest nesting of a value. */
+  constructor(bytes: Uint8Array, maxDepth: number) {
+    this.#bytes = bytes;
+    this.#closers = new Uint8Array(maxDepth);
+  }
+
+  /** Begins with the value that starts at `at`, with no white space before it. */
+  begin(at: number): void {
+    this.#at = at;
+    this.#open = 0;
+    this.#place = "value";
+  }
+
+  /** How far it has come. */
+  get at(): number {
+    return this.#at;
+  }
+
+  /** Scans on for about so many bytes. Undefined: there is more; else the offset after the value, or {@link notJson}. */
+  step(stepBytes: number): number | undefined {
+    const until = this.#at + stepBytes;
+    while (this.#at < until) {
+      if (!this.#goOn(until)) return notJson;
+      if (this.#place === "next" && this.#open === 0) return this.#at;
+    }
+    return undefined;
+  }
+
+  #goOn(until: number): boolean {
+    if (this.#place === "value") return this.#readValue();
+    return this.#place === "next" ? this.#readNext() : this.#readString(until);
+  }
+
+  #readValue(): boolean {
+    const bytes = this.#bytes;
+    const code = bytes[this.#at];
+    if (code === quote) {
+      this.#at += 1;
+      this.#place = "string";
+      return true;
+    }
+    if (code === openBrace || code === openBracket) return this.#openContainer(code);
+    // A scalar: nothing nests in it.
+    const end = skipValue(bytes, this.#at, 0, this.#budget);
+    this.#place = "next";
+    if (end !== notJson) this.#at = end;
+    return end !== notJson;
+  }
+
+  #openContainer(code: number): boolean {
+    if (this.#open >= this.#closers.length) return false;
+    const closer = code === openBrace ? closeBrace : closeBracket;
+    this.#at = skipSpace(this.#bytes, this.#at + 1);
+    if (this.#bytes[this.#at] === closer) {
+      this.#at += 1;
+      this.#place = "next";
+      return true;
+    }
+    this.#closers[this.#open] = closer;
+    this.#open += 1;
+    return this.#beginEntry(closer);
+  }
+
+  /** In an object a key is next. */
+  #beginEntry(closer: number | undefined): boolean {
+    this.#place = "value";
+    if (closer !== closeBrace) return true;
+    if (this.#bytes[this.#at] !== quote) return false;
+    this.#at += 1;
+    this.#place = "key";
+    return true;
+  }
+
+  #readString(until: number): boolean {
+    const bytes = this.#bytes;
+    this.#at = skipPlain(bytes, this.#at, until);
+    if (this.#at >= until) return true;
+    const code = bytes[this.#at];
+    if (code === backslash) {
+      const end = skipEscape(bytes, this.#at + 1);
+      if (end !== notJson) this.#at = end;
+      return end !== notJson;
+    }
+    if (code !== quote) return false;
+    this.#at += 1;
+    if (this.#place === "string") {
+      this.#place = "next";
+      return true;
+    }
+    const separator = skipSpace(bytes, this.#at);
+    if (bytes[separator] !== colon) return false;
+    this.#at = skipSpace(bytes, separator + 1);
+    this.#place = "value";
+    return true;
+  }
+
+  #readNext(): boolean {
+    const closer = this.#closers[this.#open - 1];
+    this.#at = skipSpace(this.#bytes, this.#at);
+    const code = this.#bytes[this.#at];
+    if (code === comma) {
+      this.#at = skipSpace(this.#bytes, this.#at + 1);
+      return this.#beginEntry(closer);
+    }
+    if (code !== closer) return false;
+    this.#open -= 1;
+    this.#at += 1;
+    return true;
+  }
+}
