@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { z } from "zod";
 import { exitStatus, exitStatusHelp } from "#client/exit-status.ts";
-import { httpEndpoint } from "#daemon/http-endpoint.ts";
+import { httpEndpoint } from "#daemon/http/endpoint.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { Secret, secret } from "#daemon/secret.ts";
-import { httpUrl, privateKey } from "#daemon/setting-types.ts";
-import { defineSettings, readSettings, section } from "#daemon/settings.ts";
-import { SettingsError } from "#daemon/settings-problem.ts";
+import { httpUrl, privateKey } from "#daemon/settings/types.ts";
+import { defineSettings, readSettings, section } from "#daemon/settings/settings.ts";
+import { SettingsError } from "#daemon/settings/problem.ts";
 
 /** What `gatehouse pay` reads from the environment: its key never stands on the command line, where every process can read it. */
 const paySettings = defineSettings("pay", {

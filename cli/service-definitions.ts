@@ -1,4 +1,4 @@
-import type { SettingsDefinition } from "#daemon/settings.ts";
+import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { pushgatewaySettings } from "#devnet/pushgateway/settings.ts";
 import { devnetSettings } from "#devnet/settings.ts";
 import { upstreamSettings } from "#devnet/upstream/settings.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { unknownVariables } from "#daemon/settings-environment.ts";
-import { settingsLeaves } from "#daemon/settings-leaf.ts";
+import { unknownVariables } from "#daemon/settings/environment.ts";
+import { settingsLeaves } from "#daemon/settings/leaf.ts";
 import { serviceDefinitions } from "./service-definitions.ts";
 
 const services = serviceDefinitions.map(({ service, schema }) => ({

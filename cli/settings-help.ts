@@ -1,5 +1,5 @@
-import type { SettingsDefinition } from "#daemon/settings.ts";
-import { environmentName, settingsLeaves, type SettingsLeaf } from "#daemon/settings-leaf.ts";
+import type { SettingsDefinition } from "#daemon/settings/settings.ts";
+import { environmentName, settingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
 
 /** The settings of a service as its `--help` shows them: name, purpose, what is expected, default. */
 export function settingsHelp(definition: SettingsDefinition): string {

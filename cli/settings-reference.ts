@@ -1,5 +1,5 @@
-import type { SettingsDefinition } from "#daemon/settings.ts";
-import { environmentName, settingsLeaves, type SettingsLeaf } from "#daemon/settings-leaf.ts";
+import type { SettingsDefinition } from "#daemon/settings/settings.ts";
+import { environmentName, settingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
 
 /** The settings reference of the documentation, in Markdown, printed from the schemas that the services read. */
 export function settingsReference(definitions: readonly SettingsDefinition[]): string {

@@ -1,6 +1,6 @@
 import type { Mask } from "#daemon/mask.ts";
-import { readSettings } from "#daemon/settings.ts";
-import { SettingsError } from "#daemon/settings-problem.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { SettingsError } from "#daemon/settings/problem.ts";
 import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
 
 /**

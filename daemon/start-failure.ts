@@ -1,5 +1,5 @@
 import { DeadlineError } from "./deadline.ts";
-import { SettingsError } from "./settings-problem.ts";
+import { SettingsError } from "./settings/problem.ts";
 import { StartupError } from "./startup-error.ts";
 
 /** What a person can do about an error of the operating system. */

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
-import type { Environment } from "./settings-environment.ts";
+import type { Environment } from "./settings/environment.ts";
 
 /** Where a user's programs keep their state (XDG Base Directory Specification): the one for Gatehouse, absolute. */
 export function userStateDirectory(env: Environment): string {

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { defineSettings, section } from "#daemon/settings.ts";
+import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { secret } from "#daemon/secret.ts";
-import { chainId, filePath, host, port, seconds } from "#daemon/setting-types.ts";
+import { chainId, filePath, host, port, seconds } from "#daemon/settings/types.ts";
 import { nodeProfile } from "./workspace/node-profile.ts";
 import { nodeVersion } from "./workspace/node-version.ts";
 

@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import { startStep } from "#daemon/start-step.ts";
-import { readinessOf, type Readiness } from "#daemon/readiness.ts";
+import { readinessOf, type Readiness } from "#daemon/http/readiness.ts";
 import { createChain } from "./chain/chain.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";
 import { createFeeQuotes } from "./chain/fees.ts";

@@ -1,9 +1,9 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { boundedLog, type BoundedLog } from "#daemon/bounded-log.ts";
-import type { App, AppVariables } from "#daemon/http-app.ts";
+import type { App, AppVariables } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log.ts";
-import { StoreError } from "#daemon/store-error.ts";
+import { StoreError } from "#daemon/sql/store-error.ts";
 import { identifySeller, type ApiKeys, type KnownSeller } from "./api-keys.ts";
 import { readIdempotencyKey } from "./caller.ts";
 import { ChainError } from "./chain/chain-error.ts";

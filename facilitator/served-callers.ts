@@ -1,5 +1,5 @@
-import { isLoopback } from "#daemon/loopback.ts";
-import { environmentName } from "#daemon/settings-leaf.ts";
+import { isLoopback } from "#daemon/http/loopback.ts";
+import { environmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 

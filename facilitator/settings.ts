@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { connectionSettings } from "#daemon/connections/settings.ts";
-import { operationsSettings } from "#daemon/operations-settings.ts";
-import { postgresSettings } from "#daemon/postgres-settings.ts";
-import { proxySettings } from "#daemon/proxies/settings.ts";
+import { connectionSettings } from "#daemon/http/connections/settings.ts";
+import { operationsSettings } from "#daemon/http/operations-settings.ts";
+import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
+import { proxySettings } from "#daemon/http/proxies/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
   address,
@@ -16,8 +16,8 @@ import {
   positiveInteger,
   privateKey,
   webSocketUrl,
-} from "#daemon/setting-types.ts";
-import { defineSettings, section } from "#daemon/settings.ts";
+} from "#daemon/settings/types.ts";
+import { defineSettings, section } from "#daemon/settings/settings.ts";
 
 /** Keys of 16 to 256 visible characters, between white space or commas. */
 const apiKeys = z

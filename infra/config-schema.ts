@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { cronExpression } from "#daemon/settings-cron.ts";
-import { address, chainId, port, privateKey, seconds } from "#daemon/setting-types.ts";
+import { cronExpression } from "#daemon/settings/cron.ts";
+import { address, chainId, port, privateKey, seconds } from "#daemon/settings/types.ts";
 import { gatewayApiSchema, ingressSchema } from "./public-way.ts";
 
 const yesOrNo = z.boolean().meta({ expected: "true or false" });

@@ -1,7 +1,7 @@
 import { createECDH } from "node:crypto";
 import * as Address from "ox/Address";
 import * as PublicKey from "ox/PublicKey";
-import { urlAuthority } from "#daemon/url-authority.ts";
+import { urlAuthority } from "#daemon/http/url-authority.ts";
 import type { StackConfig } from "./config-schema.ts";
 import { publicHosts } from "./public-way.ts";
 import { devAccounts } from "./spec/dev-accounts.ts";

@@ -1,5 +1,5 @@
 import type { SettleResponse } from "@x402/core/types";
-import type { SqlStore, SqlValue } from "#daemon/sql-store.ts";
+import type { SqlStore, SqlValue } from "#daemon/sql/store.ts";
 import { ClaimMovedError } from "./claim-moved-error.ts";
 import type { ClaimOwner } from "./claim-owner.ts";
 import { claimFromRow, claimKeyFromRow } from "./claim-row.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "#daemon/log.ts";
-import type { ReadinessCheck } from "#daemon/readiness.ts";
-import type { SqlStore } from "#daemon/sql-store.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import type { SqlStore } from "#daemon/sql/store.ts";
 import { pause } from "./pause.ts";
 
 /**

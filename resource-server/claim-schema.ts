@@ -1,4 +1,4 @@
-import type { Migrations } from "#daemon/sqlite.ts";
+import type { Migrations } from "#daemon/sql/sqlite.ts";
 
 /**
  * The ledger's tables in SQLite; append only. `body` and `payload` are there only while they are needed: they are what was bought,

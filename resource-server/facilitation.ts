@@ -1,5 +1,5 @@
 import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from "@x402/core/types";
-import type { ReadinessCheck } from "#daemon/readiness.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 
 /** Verifies and settles payments: a facilitator over HTTP, or one in this process. Both throw {@link FacilitationError} only. */
 export type Facilitation = AsyncDisposable &

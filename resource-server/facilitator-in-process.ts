@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import { createFacilitator, type Facilitator, type FacilitatorOptions } from "#facilitator/facilitator.ts";
 import type { Logger } from "#daemon/log.ts";
-import type { ReadinessCheck } from "#daemon/readiness.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { FacilitationError, type Facilitation } from "./facilitation.ts";
 import { onceFit } from "./once-fit.ts";

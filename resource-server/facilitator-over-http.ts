@@ -1,6 +1,6 @@
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import type { z } from "zod";
-import { httpEndpoint } from "#daemon/http-endpoint.ts";
+import { httpEndpoint } from "#daemon/http/endpoint.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { readBody } from "./bounded-body.ts";

@@ -1,5 +1,5 @@
 import type { Logger } from "#daemon/log.ts";
-import type { ReadinessCheck } from "#daemon/readiness.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { SupportedKinds } from "./facilitator-answer.ts";
 import { onceFit } from "./once-fit.ts";
 import { pause } from "./pause.ts";

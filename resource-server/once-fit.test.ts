@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readinessOf } from "#daemon/readiness.ts";
+import { readinessOf } from "#daemon/http/readiness.ts";
 import { onceFit } from "./once-fit.ts";
 
 test("a failure is tolerated from the first time on that payments could be judged", () => {

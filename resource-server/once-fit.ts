@@ -1,4 +1,4 @@
-import type { ReadinessCheck } from "#daemon/readiness.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 
 /**
  * Makes what follows whether payments can be judged: once they could, a failure is tolerated. What verifies and settles is the same for all

@@ -1,10 +1,10 @@
 import type { Logger } from "#daemon/log.ts";
-import { environmentName } from "#daemon/settings-leaf.ts";
-import { openSqliteStore } from "#daemon/sqlite-store.ts";
-import { bothLedgers } from "#daemon/postgres-settings.ts";
+import { environmentName } from "#daemon/settings/leaf.ts";
+import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
+import { bothLedgers } from "#daemon/sql/postgres-settings.ts";
 import { createClaimLedger, type ClaimLedger } from "./claim-ledger.ts";
 import { joinClaimOwners, soleClaimOwner } from "./claim-owner.ts";
-import type { ReadinessCheck } from "#daemon/readiness.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { postgresClaimMigrations, sqliteClaimMigrations } from "./claim-schema.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 
@@ -35,7 +35,7 @@ export async function openClaimLedger(
       return { store, owner: resources.use(await soleClaimOwner({ store })) };
     }
     // Loaded only when it is used: a start with SQLite does not pay for it.
-    const { openPostgresStore } = await import("#daemon/postgres-store.ts");
+    const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");
     const place = { url, setting: setting("url"), schema: "gatehouse_resource_server" };
     const store = resources.use(
       await openPostgresStore({ ...limits, ...place, migrations: postgresClaimMigrations }, { log }),

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
-import { environmentName } from "#daemon/settings-leaf.ts";
+import { environmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { Facilitation } from "./facilitation.ts";
 import { facilitatorOverHttp } from "./facilitator-over-http.ts";

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import { StoreError } from "#daemon/store-error.ts";
+import { StoreError } from "#daemon/sql/store-error.ts";
 import type { ClaimLedger } from "./claim-ledger.ts";
 import type { PaymentClaim } from "./payment-claim.ts";
 import type { PaymentOwners } from "./payment-owners.ts";

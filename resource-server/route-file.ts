@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { address, httpUrl } from "#daemon/setting-types.ts";
+import { address, httpUrl } from "#daemon/settings/types.ts";
 import { routeMethods } from "./route.ts";
 
 /** Paths that the server answers itself. */

@@ -1,5 +1,5 @@
 import type { PaymentRequirements } from "@x402/core/types";
-import { readJson5File } from "#daemon/json5-file.ts";
+import { readJson5File } from "#daemon/files/json5-file.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { exactScheme, type ChargedToken } from "./money-conversion.ts";
 import { routeFile, type RouteFile } from "./route-file.ts";

@@ -1,4 +1,4 @@
-import { StoreError } from "#daemon/store-error.ts";
+import { StoreError } from "#daemon/sql/store-error.ts";
 import { ClaimMovedError } from "./claim-moved-error.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 import type { SaleRequest } from "./sale.ts";

@@ -1,8 +1,8 @@
-import { defineSettings, section } from "#daemon/settings.ts";
-import { operationsSettings } from "#daemon/operations-settings.ts";
-import { postgresSettings } from "#daemon/postgres-settings.ts";
-import { connectionSettings } from "#daemon/connections/settings.ts";
-import { proxySettings } from "#daemon/proxies/settings.ts";
+import { defineSettings, section } from "#daemon/settings/settings.ts";
+import { operationsSettings } from "#daemon/http/operations-settings.ts";
+import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
+import { connectionSettings } from "#daemon/http/connections/settings.ts";
+import { proxySettings } from "#daemon/http/proxies/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import {
   address,
@@ -16,7 +16,7 @@ import {
   positiveInteger,
   privateKey,
   seconds,
-} from "#daemon/setting-types.ts";
+} from "#daemon/settings/types.ts";
 import { z } from "zod";
 
 /**

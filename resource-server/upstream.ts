@@ -1,4 +1,4 @@
-import { httpEndpoint } from "#daemon/http-endpoint.ts";
+import { httpEndpoint } from "#daemon/http/endpoint.ts";
 import { BodyTooLargeError, readBody } from "./bounded-body.ts";
 import { forwardedHeaders, soldHeaders, type RequestOrigin } from "./forwarded-headers.ts";
 import type { Route } from "./route.ts";

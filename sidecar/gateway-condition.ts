@@ -1,4 +1,4 @@
-import type { ReadinessCheck } from "#daemon/readiness.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { NodeFitness } from "./gateway/upstream/node-fitness.ts";
 import type { ConditionBoard } from "./tell/condition-board.ts";
 import type { ConditionReport } from "./tell/condition.ts";

@@ -1,11 +1,11 @@
 import { hostname } from "node:os";
-import { listenHttp } from "#daemon/http-listener.ts";
-import type { ReadinessCheck } from "#daemon/readiness.ts";
+import { listenHttp } from "#daemon/http/listener.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
-import { systemClock } from "./clock.ts";
+import { systemClock } from "#daemon/clock.ts";
 import { settingNames } from "./gateway/setting-names.ts";
 import { guardNode } from "./guarded-node.ts";
-import { askHttp } from "./http-ask.ts";
+import { askHttp } from "#daemon/http/request.ts";
 import { sidecarSettings, type SidecarSettings } from "./settings.ts";
 import { pageRoutes } from "./tell/page-routes.ts";
 import { showVerdict } from "./tell/verdict-metric.ts";

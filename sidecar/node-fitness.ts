@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 import type { NodeFitness } from "./gateway/upstream/node-fitness.ts";
 import type { ConditionBoard } from "./tell/condition-board.ts";
 import type { ConditionType } from "./tell/condition.ts";

@@ -1,4 +1,4 @@
-import { readinessOf, type Readiness, type ReadinessCheck } from "#daemon/readiness.ts";
+import { readinessOf, type Readiness, type ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { ConditionBoard } from "./tell/condition-board.ts";
 import { barsTraffic, neededForTraffic } from "./tell/verdict.ts";
 

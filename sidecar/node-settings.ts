@@ -8,8 +8,8 @@ import {
   milliseconds,
   port,
   webSocketUrl,
-} from "#daemon/setting-types.ts";
-import { section } from "#daemon/settings.ts";
+} from "#daemon/settings/types.ts";
+import { section } from "#daemon/settings/settings.ts";
 
 /** Where the sidecar's own health, metrics, status and page are served. */
 export const listenSection = section({

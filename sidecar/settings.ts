@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { defineSettings } from "#daemon/settings.ts";
+import { defineSettings } from "#daemon/settings/settings.ts";
 import { gatewaySection } from "./gateway/settings.ts";
 import { healthSection, lagSection } from "./health/settings.ts";
 import { listenSection, nodeSection, pushgatewaySection } from "./node-settings.ts";

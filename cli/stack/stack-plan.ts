@@ -1,6 +1,6 @@
-import { environmentName } from "#daemon/settings-leaf.ts";
-import { readSettings, type SettingsDefinition } from "#daemon/settings.ts";
-import { urlAuthority } from "#daemon/url-authority.ts";
+import { environmentName } from "#daemon/settings/leaf.ts";
+import { readSettings, type SettingsDefinition } from "#daemon/settings/settings.ts";
+import { urlAuthority } from "#daemon/http/url-authority.ts";
 import type { DevnetSettings } from "#devnet/prepared-node.ts";
 import { pushgatewaySettings } from "#devnet/pushgateway/settings.ts";
 import { devnetSettings } from "#devnet/settings.ts";

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
-import { urlAuthority } from "#daemon/url-authority.ts";
+import { urlAuthority } from "#daemon/http/url-authority.ts";
 import type { MonitorSettings } from "./monitor-settings.ts";
 import type { PushFormat } from "./push-format.ts";
 

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
-import { beginListening } from "#daemon/begin-listening.ts";
+import { beginListening } from "#daemon/http/begin-listening.ts";
 import { controlAddress } from "./control-socket.ts";
 import type { Pruning } from "./pruning.ts";
 

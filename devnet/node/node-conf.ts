@@ -1,8 +1,8 @@
-import "#daemon/issue-words.ts";
+import "#daemon/settings/issue-words.ts";
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
-import { readJson5File } from "#daemon/json5-file.ts";
+import { readJson5File } from "#daemon/files/json5-file.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 
 const portText = z

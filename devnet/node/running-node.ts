@@ -2,7 +2,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import { replaceFile } from "#daemon/atomic-file.ts";
+import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { isRunning, processIdentity, type ProcessIdentity } from "./process-identity.ts";
 

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import type { App, AppVariables } from "#daemon/http-app.ts";
+import type { App, AppVariables } from "#daemon/http/app.ts";
 import { GroupingKeyError, parseGroupingKey } from "./grouping-key.ts";
 import { PushError, type Push, type PushStore } from "./push-store.ts";
 import { formatText, parseText, TextFormatError } from "./text-format.ts";

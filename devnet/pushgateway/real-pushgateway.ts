@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { listen } from "#daemon/http-listener.ts";
+import { listen } from "#daemon/http/listener.ts";
 import { spawned } from "#daemon/spawned.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import { urlAuthority } from "#daemon/url-authority.ts";
+import { urlAuthority } from "#daemon/http/url-authority.ts";
 import { guardedByParent } from "../parent-guard.ts";
 
 /** How the real Pushgateway is run. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { defineSettings, section } from "#daemon/settings.ts";
-import { bytes, filePath, host, milliseconds, port, positiveInteger } from "#daemon/setting-types.ts";
+import { defineSettings, section } from "#daemon/settings/settings.ts";
+import { bytes, filePath, host, milliseconds, port, positiveInteger } from "#daemon/settings/types.ts";
 
 /** Settings of the Pushgateway. The limits hold for the stand-in. */
 export const pushgatewaySettings = defineSettings("pushgateway", {

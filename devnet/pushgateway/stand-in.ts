@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
-import { createApp } from "#daemon/http-app.ts";
-import { listenHttp, type HttpListener } from "#daemon/http-listener.ts";
+import { createApp } from "#daemon/http/app.ts";
+import { listenHttp, type HttpListener } from "#daemon/http/listener.ts";
 import type { Logger } from "#daemon/log.ts";
 import { pushRoutes } from "./push-routes.ts";
 import { createPushStore } from "./push-store.ts";

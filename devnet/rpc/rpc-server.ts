@@ -1,4 +1,4 @@
-import { listen } from "#daemon/http-listener.ts";
+import { listen } from "#daemon/http/listener.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Anvil } from "../anvil/anvil.ts";
 import type { NodeProfile } from "../workspace/node-profile.ts";

@@ -1,7 +1,7 @@
-import { createApp } from "#daemon/http-app.ts";
-import { listenHttp } from "#daemon/http-listener.ts";
-import { operationsRoutes } from "#daemon/operations-routes.ts";
-import { readinessOf } from "#daemon/readiness.ts";
+import { createApp } from "#daemon/http/app.ts";
+import { listenHttp } from "#daemon/http/listener.ts";
+import { operationsRoutes } from "#daemon/http/operations-routes.ts";
+import { readinessOf } from "#daemon/http/readiness.ts";
 import type { Service } from "#daemon/service.ts";
 import { upstreamSettings } from "./settings.ts";
 

@@ -1,5 +1,5 @@
-import { defineSettings, section } from "#daemon/settings.ts";
-import { host, port } from "#daemon/setting-types.ts";
+import { defineSettings, section } from "#daemon/settings/settings.ts";
+import { host, port } from "#daemon/settings/types.ts";
 
 /** Settings of the sample upstream. */
 export const upstreamSettings = defineSettings("upstream", {

@@ -1,8 +1,8 @@
-import "#daemon/issue-words.ts";
+import "#daemon/settings/issue-words.ts";
 import { readFileSync } from "node:fs";
 import type { Address } from "viem";
 import { z } from "zod";
-import { replaceFile } from "#daemon/atomic-file.ts";
+import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { nodeProfile } from "./node-profile.ts";
 import { nodeVersion } from "./node-version.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { access, chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { replaceFile } from "#daemon/atomic-file.ts";
+import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { launcherText, type LauncherName } from "./launcher.ts";
 import { nodeConfText, type MonitorTarget, type NodePorts } from "./node-conf-template.ts";
 import { writeParameters, type NodeParameters } from "./node-parameters.ts";

@@ -1,6 +1,6 @@
 import { formatUnits } from "viem/utils";
 import type { Logger } from "#daemon/log.ts";
-import type { ReadinessCheck } from "#daemon/readiness.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { createPause } from "../pause.ts";
 import type { Hex } from "../payment/hex.ts";
 import type { Chain } from "./chain.ts";

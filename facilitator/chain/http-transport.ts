@@ -1,5 +1,5 @@
 import { Pool } from "undici";
-import { httpEndpoint } from "#daemon/http-endpoint.ts";
+import { httpEndpoint } from "#daemon/http/endpoint.ts";
 import { ChainError } from "./chain-error.ts";
 
 /** Where the node is, how long it may take, and how many connections it gets. */

@@ -1,4 +1,4 @@
-import type { SqlRow, SqlValue } from "#daemon/sql-store.ts";
+import type { SqlRow, SqlValue } from "#daemon/sql/store.ts";
 import type { Hex } from "../payment/hex.ts";
 import type { Reason } from "../payment/reason.ts";
 import type { Attempt, Outcome, Settlement } from "./settlement.ts";

@@ -1,4 +1,4 @@
-import type { Migrations } from "#daemon/sqlite.ts";
+import type { Migrations } from "#daemon/sql/sqlite.ts";
 
 /** Schema of the settlement ledger in SQLite; append only. Amounts are decimal text, because they may exceed 64 bits. */
 export const sqliteLedgerMigrations: Migrations = [

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe } from "vitest";
-import { openSqliteStore } from "#daemon/sqlite-store.ts";
+import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { sqliteLedgerMigrations } from "./ledger-schema.ts";
 import { testLedger } from "../testing/ledger-contract.ts";
 

@@ -1,4 +1,4 @@
-import { valuesText, type SqlConnection, type SqlStore, type SqlValue } from "#daemon/sql-store.ts";
+import { valuesText, type SqlConnection, type SqlStore, type SqlValue } from "#daemon/sql/store.ts";
 import type { Hex } from "../payment/hex.ts";
 import {
   attemptColumns,

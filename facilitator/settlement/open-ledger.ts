@@ -1,8 +1,8 @@
 import type { Logger } from "#daemon/log.ts";
-import { bothLedgers, type PostgresSettings } from "#daemon/postgres-settings.ts";
-import { environmentName } from "#daemon/settings-leaf.ts";
-import { openSqliteStore } from "#daemon/sqlite-store.ts";
-import type { SqlStore } from "#daemon/sql-store.ts";
+import { bothLedgers, type PostgresSettings } from "#daemon/sql/postgres-settings.ts";
+import { environmentName } from "#daemon/settings/leaf.ts";
+import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
+import type { SqlStore } from "#daemon/sql/store.ts";
 import { postgresLedgerMigrations, sqliteLedgerMigrations } from "./ledger-schema.ts";
 
 /** Where a ledger stands. */
@@ -30,7 +30,7 @@ export async function openLedgerStore(
     return { store: openSqliteStore({ ...place, migrations: sqliteLedgerMigrations }), isShared: false };
   }
   // Loaded only when it is used: a start with SQLite does not pay for it.
-  const { openPostgresStore } = await import("#daemon/postgres-store.ts");
+  const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");
   const place = { url, setting: setting("url"), schema: "gatehouse_facilitator" };
   const store = await openPostgresStore({ ...limits, ...place, migrations: postgresLedgerMigrations }, { log });
   return { store, isShared: true };

@@ -1,4 +1,4 @@
-import type { SqlStore } from "#daemon/sql-store.ts";
+import type { SqlStore } from "#daemon/sql/store.ts";
 import type { Caller } from "../caller.ts";
 import type { Hex } from "../payment/hex.ts";
 import type { SettleResult } from "./settlement.ts";

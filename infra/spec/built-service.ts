@@ -1,4 +1,4 @@
-import type { SettingsDefinition } from "#daemon/settings.ts";
+import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import type { ConfigProblem } from "./config-problem.ts";
 import { renderSettings } from "./rendered-settings.ts";
 import { oneReplica, serviceUser, type FileSpec, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { isLoopback } from "#daemon/loopback.ts";
+import { isLoopback } from "#daemon/http/loopback.ts";
 import type { StackConfig } from "../config-schema.ts";
 import type { Addresses } from "./addresses.ts";
 import type { ConfigProblem } from "./config-problem.ts";

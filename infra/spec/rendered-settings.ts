@@ -1,7 +1,7 @@
-import { settingsLeaves, type SettingsLeaf } from "#daemon/settings-leaf.ts";
-import { SettingsError } from "#daemon/settings-problem.ts";
-import { nearestWord } from "#daemon/settings-suggestion.ts";
-import { readSettings, type SettingsDefinition } from "#daemon/settings.ts";
+import { settingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
+import { SettingsError } from "#daemon/settings/problem.ts";
+import { nearestWord } from "#daemon/settings/suggestion.ts";
+import { readSettings, type SettingsDefinition } from "#daemon/settings/settings.ts";
 import type { ConfigProblem } from "./config-problem.ts";
 import { isDeploymentSecret, type DeploymentSecret } from "./deployment-secret.ts";
 import { filesDirectory, type FileSpec } from "./service-spec.ts";

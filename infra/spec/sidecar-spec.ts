@@ -1,4 +1,4 @@
-import { urlAuthority } from "#daemon/url-authority.ts";
+import { urlAuthority } from "#daemon/http/url-authority.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import {

@@ -1,4 +1,4 @@
-import { openSqliteStore } from "#daemon/sqlite-store.ts";
+import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { createClaimLedger, type ClaimLedger } from "../claim-ledger.ts";
 import { soleClaimOwner } from "../claim-owner.ts";
 import { sqliteClaimMigrations } from "../claim-schema.ts";

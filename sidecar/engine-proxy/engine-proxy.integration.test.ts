@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readSettings } from "#daemon/settings.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
 import { startEngineProxy, type EngineProxy } from "./engine-proxy.ts";
 import { engineProxySettings, type EngineProxySettings } from "./settings.ts";
 

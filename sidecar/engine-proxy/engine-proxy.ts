@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { Counter, type Registry } from "prom-client";
-import { beginListening } from "#daemon/begin-listening.ts";
+import { beginListening } from "#daemon/http/begin-listening.ts";
 import type { Logger } from "#daemon/log.ts";
 import { showAnswer } from "./engine-answer.ts";
 import { decideEngineCall, type EngineCall } from "./engine-call.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { bytes, filePath, milliseconds, positiveInteger } from "#daemon/setting-types.ts";
-import { defineSettings, section } from "#daemon/settings.ts";
+import { bytes, filePath, milliseconds, positiveInteger } from "#daemon/settings/types.ts";
+import { defineSettings, section } from "#daemon/settings/settings.ts";
 
 /** Settings of the engine proxy: which engine, which one container, and what may be asked of it. */
 export const engineProxySettings = defineSettings("engine-proxy", {

@@ -1,6 +1,6 @@
-import { listenHttp } from "#daemon/http-listener.ts";
+import { listenHttp } from "#daemon/http/listener.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
-import { systemClock } from "../clock.ts";
+import { systemClock } from "#daemon/clock.ts";
 import { settingNames } from "../gateway/setting-names.ts";
 import { guardNode } from "../guarded-node.ts";
 import { nodeStatus } from "../tell/node-status.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { chainId, httpUrl, webSocketUrl } from "#daemon/setting-types.ts";
-import { defineSettings, section } from "#daemon/settings.ts";
+import { chainId, httpUrl, webSocketUrl } from "#daemon/settings/types.ts";
+import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { gatewayShape } from "../gateway/settings.ts";
 import { referencesShape, rpcHealthShape } from "../health/settings.ts";
 import { listenSection } from "../node-settings.ts";

@@ -1,8 +1,8 @@
 import { performance } from "node:perf_hooks";
 import type { Registry } from "prom-client";
-import type { ConnectionBudget } from "#daemon/connections/connection-budget.ts";
+import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
 import type { Logger } from "#daemon/log.ts";
-import type { ReadinessCheck } from "#daemon/readiness.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { makeAnswerCache, type AnswerCache } from "./cache/answer-cache.ts";
 import { makeHead, type Head } from "./cache/head.ts";
 import { startListeners, type Listeners } from "./listener/listeners.ts";

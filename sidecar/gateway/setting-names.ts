@@ -1,4 +1,4 @@
-import { environmentName } from "#daemon/settings-leaf.ts";
+import { environmentName } from "#daemon/settings/leaf.ts";
 
 /** What the gateway's settings are called in the service that it runs in; messages name them by it. */
 export type SettingNames = Readonly<{

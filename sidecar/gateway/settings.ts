@@ -8,11 +8,11 @@ import {
   nonNegativeInteger,
   port,
   positiveInteger,
-} from "#daemon/setting-types.ts";
-import { connectionSettings } from "#daemon/connections/settings.ts";
-import { networks, proxySettings } from "#daemon/proxies/settings.ts";
+} from "#daemon/settings/types.ts";
+import { connectionSettings } from "#daemon/http/connections/settings.ts";
+import { networks, proxySettings } from "#daemon/http/proxies/settings.ts";
 import { secret } from "#daemon/secret.ts";
-import { section } from "#daemon/settings.ts";
+import { section } from "#daemon/settings/settings.ts";
 import { memorySection } from "./memory/settings.ts";
 import { policyShape, tierName } from "./policy/settings.ts";
 import { webSocketSection } from "./websocket/settings.ts";

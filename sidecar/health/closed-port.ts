@@ -1,4 +1,4 @@
-import { isLoopback } from "#daemon/loopback.ts";
+import { isLoopback } from "#daemon/http/loopback.ts";
 
 /** Drivers whose node is reached by its own address, also from another host or container. */
 const ownAddress: ReadonlySet<string> = new Set(["ops", "compose", "docker"]);

@@ -1,4 +1,4 @@
-import type { ConnectionState } from "#daemon/connections/connection-budget.ts";
+import type { ConnectionState } from "#daemon/http/connections/connection-budget.ts";
 import type { ConditionReport } from "../tell/condition.ts";
 
 /** Time for which running short is told after the last connection was refused or closed for want of room. */

@@ -1,6 +1,6 @@
-import type { ConnectionState } from "#daemon/connections/connection-budget.ts";
+import type { ConnectionState } from "#daemon/http/connections/connection-budget.ts";
 import type { Logger } from "#daemon/log.ts";
-import { poll } from "../poll.ts";
+import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import { descriptorCondition, type ConnectionSettingNames } from "./descriptor-condition.ts";
 

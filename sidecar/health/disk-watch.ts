@@ -1,9 +1,9 @@
 import { statfs } from "node:fs/promises";
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
-import type { Clock } from "../clock.ts";
-import { filePatience, HangingFileSystem, type FilePatience } from "../file-patience.ts";
-import { pause, poll } from "../poll.ts";
+import type { Clock } from "#daemon/clock.ts";
+import { filePatience, HangingFileSystem, type FilePatience } from "#daemon/files/file-patience.ts";
+import { pause, poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import { createSampleGauge } from "../tell/sample-gauge.ts";
 import { diskCondition, type DiskLimits, type DiskLook } from "./disk-condition.ts";

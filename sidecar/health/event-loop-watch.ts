@@ -1,5 +1,5 @@
 import { Counter, type Registry } from "prom-client";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { ConditionReport } from "../tell/condition.ts";
 

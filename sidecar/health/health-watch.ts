@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
-import type { Clock } from "../clock.ts";
-import { poll } from "../poll.ts";
+import type { Clock } from "#daemon/clock.ts";
+import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { Series } from "../tell/series.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";

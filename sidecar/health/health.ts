@@ -1,8 +1,8 @@
 import type { Registry } from "prom-client";
 import type { z } from "zod";
 import type { Logger } from "#daemon/log.ts";
-import type { Clock } from "../clock.ts";
-import type { HttpAsk } from "../http-ask.ts";
+import type { Clock } from "#daemon/clock.ts";
+import type { HttpAsk } from "#daemon/http/request.ts";
 import type { Charts } from "../tell/charts.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import { refusalTellsEnd } from "./closed-port.ts";

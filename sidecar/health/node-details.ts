@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 import type { NodeHealth, ToldVersion } from "./node-health.ts";
 import { quantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
 

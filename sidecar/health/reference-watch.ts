@@ -1,8 +1,8 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
-import type { Clock } from "../clock.ts";
-import type { HttpAsk } from "../http-ask.ts";
-import { poll } from "../poll.ts";
+import type { Clock } from "#daemon/clock.ts";
+import type { HttpAsk } from "#daemon/http/request.ts";
+import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { ConditionReport } from "../tell/condition.ts";
 import { createSampleGauge } from "../tell/sample-gauge.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { httpUrl, milliseconds, positiveInteger, seconds } from "#daemon/setting-types.ts";
-import { section } from "#daemon/settings.ts";
+import { httpUrl, milliseconds, positiveInteger, seconds } from "#daemon/settings/types.ts";
+import { section } from "#daemon/settings/settings.ts";
 
 /** How the RPC of any node is watched. */
 export const rpcHealthShape = {

@@ -1,7 +1,7 @@
 import { WebSocket } from "ws";
 import type { Logger } from "#daemon/log.ts";
-import { poll } from "../poll.ts";
-import { runningTimeout } from "../running-timeout.ts";
+import { poll } from "#daemon/time.ts";
+import { runningTimeout } from "#daemon/running-timeout.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { ReasonOf } from "../tell/condition.ts";
 

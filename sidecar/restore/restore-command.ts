@@ -1,8 +1,8 @@
 import { createLog } from "#daemon/log.ts";
 import type { Mask } from "#daemon/mask.ts";
-import { SettingsError } from "#daemon/settings-problem.ts";
-import { readSettings } from "#daemon/settings.ts";
-import type { Environment } from "#daemon/settings-environment.ts";
+import { SettingsError } from "#daemon/settings/problem.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
+import type { Environment } from "#daemon/settings/environment.ts";
 import { RestoreError } from "./restore-error.ts";
 import { restore } from "./restore.ts";
 import { restoreSettings } from "./settings.ts";

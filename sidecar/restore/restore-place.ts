@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { replaceFile, syncDirectory } from "#daemon/atomic-file.ts";
+import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
 
 /**
  * Where a restore works: beside the data directory, on the same disk, so that the unpacked tree becomes the data directory by one

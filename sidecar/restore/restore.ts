@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Logger } from "#daemon/log.ts";
-import { pause } from "../poll.ts";
+import { pause } from "#daemon/time.ts";
 import { downloadArchive, downloadedBytes, dropArchive, shown, type DownloadDependencies } from "./download-archive.ts";
 import { RestoreError } from "./restore-error.ts";
 import { clearTree, finish, isEmpty, readMarker, restorePlace, takeTree, type RestorePlace } from "./restore-place.ts";

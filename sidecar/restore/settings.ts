@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { bytes, filePath, httpUrl, milliseconds, positiveInteger } from "#daemon/setting-types.ts";
-import { defineSettings, section } from "#daemon/settings.ts";
+import { bytes, filePath, httpUrl, milliseconds, positiveInteger } from "#daemon/settings/types.ts";
+import { defineSettings, section } from "#daemon/settings/settings.ts";
 
 /** What a restore of chain data can be told. */
 export const restoreSettings = defineSettings("restore", {

@@ -1,6 +1,6 @@
 import { open, opendir } from "node:fs/promises";
 import { join } from "node:path";
-import { syncDirectory } from "#daemon/atomic-file.ts";
+import { syncDirectory } from "#daemon/files/atomic-file.ts";
 
 /** How many files are waited for at a time; the disk orders their writes. */
 const concurrentFiles = 16;

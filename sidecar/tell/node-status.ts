@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 import type { NodeHealth } from "../health/node-health.ts";
 import type { ConditionBoard } from "./condition-board.ts";
 import { conditionTitle } from "./condition-titles.ts";

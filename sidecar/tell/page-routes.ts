@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { App } from "#daemon/http-app.ts";
+import type { App } from "#daemon/http/app.ts";
 
 /** The page's scripts; `page.js` imports the others. */
 const scripts = ["page", "chart", "chart-words", "conditions", "elements", "events", "plan", "times", "verdict"];

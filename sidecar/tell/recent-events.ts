@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 import { eventsKept, type EventLog, type SidecarEvent } from "./event-log.ts";
 
 /** Makes an event log that lasts as long as its process. */

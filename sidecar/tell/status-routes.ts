@@ -1,5 +1,5 @@
-import type { App } from "#daemon/http-app.ts";
-import type { ReadinessCheck } from "#daemon/readiness.ts";
+import type { App } from "#daemon/http/app.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Charts } from "./charts.ts";
 import type { EventLog } from "./event-log.ts";
 import { nodeStatus, type NodeStatusSources, type ToldNode } from "./node-status.ts";

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { replaceFile } from "#daemon/atomic-file.ts";
+import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { nodeCliProgram, nodeProgram, opsProgram } from "./fake-node-programs.ts";
 import { testProfile } from "./node-profile.ts";
 import { until } from "./until.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createMask } from "#daemon/mask.ts";
-import { readSettings } from "#daemon/settings.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecar } from "../main.ts";
 import { sidecarSettings } from "../settings.ts";
 

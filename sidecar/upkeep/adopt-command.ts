@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { exitStatus, type CommandOutput } from "./command-output.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { askControl, ControlError, type ControlTarget } from "./control/ask-control.ts";
 import { adoptAnswer, controlView, type ControlView } from "./control/control-answers.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 
 /** Both clocks at one moment. */
 export type ClockThen = Readonly<{ wallMs: number; monotonicMs: number }>;

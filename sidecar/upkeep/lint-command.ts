@@ -1,5 +1,5 @@
-import { readRegularFile, RegularFileError } from "#daemon/regular-file.ts";
-import { exitStatus, type CommandOutput } from "./command-output.ts";
+import { readRegularFile, RegularFileError } from "#daemon/files/regular-file.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import type { LintFinding } from "./lint/finding.ts";
 import { lintConfig } from "./lint/lint-config.ts";
 import { parseNodeVersion } from "./observe/node-version.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { SettingsError } from "#daemon/settings-problem.ts";
-import { readSettings } from "#daemon/settings.ts";
+import { SettingsError } from "#daemon/settings/problem.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "../settings.ts";
 
 function problemsOf(env: Readonly<Record<string, string>>): readonly string[] {

@@ -1,4 +1,4 @@
-import { isLoopback } from "#daemon/loopback.ts";
+import { isLoopback } from "#daemon/http/loopback.ts";
 import { hasHeld } from "./clock-then.ts";
 import type { NodeBegan } from "./drivers/driver.ts";
 import { listenerStart } from "./drivers/listening-process.ts";

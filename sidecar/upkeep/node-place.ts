@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import type { Logger } from "#daemon/log.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 import { writerLock, type WriterLock } from "./apply/writer-lock.ts";
-import { filePatience, HangingFileSystem, type FilePatience } from "../file-patience.ts";
+import { filePatience, HangingFileSystem, type FilePatience } from "#daemon/files/file-patience.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import { watchConfig, type ConfigWatch } from "./observe/config-watch.ts";
 import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "./observe/node-layout.ts";

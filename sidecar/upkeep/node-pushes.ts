@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
-import type { Clock } from "../clock.ts";
-import type { HttpAsk } from "../http-ask.ts";
+import type { Clock } from "#daemon/clock.ts";
+import type { HttpAsk } from "#daemon/http/request.ts";
 import type { SidecarSettings } from "../settings.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import { isJsonObject, type ConfigDocument } from "./observe/config-document.ts";

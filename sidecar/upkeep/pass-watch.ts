@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { PassMetrics } from "./pass-metrics.ts";
 

@@ -2,7 +2,7 @@ import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
 import type { SidecarSettings } from "../settings.ts";
 import { writerLock } from "./apply/writer-lock.ts";
 import { writeConfig } from "./apply/config-writer.ts";
-import { exitStatus, type CommandOutput } from "./command-output.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { desiredState } from "./desired-state.ts";
 import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
 import { dataPathOf } from "./observe/data-path.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "#daemon/log.ts";
 import { aborted } from "#daemon/stop-signal.ts";
-import { pause } from "../poll.ts";
-import { runningPause } from "../running-timeout.ts";
+import { pause } from "#daemon/time.ts";
+import { runningPause } from "#daemon/running-timeout.ts";
 import type { PassWatch } from "./pass-watch.ts";
 
 /** When the loop runs. */

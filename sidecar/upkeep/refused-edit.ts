@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { runProcess } from "./bounded-process.ts";
+import { runProcess } from "#daemon/bounded-process.ts";
 import { recallHealthy } from "./keep-healthy.ts";
 import { isJsonObject, parseConfig } from "./observe/config-document.ts";
 import type { ConfigReading } from "./observe/config-file.ts";

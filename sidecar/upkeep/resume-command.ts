@@ -1,4 +1,4 @@
-import { exitStatus, type CommandOutput } from "./command-output.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { askControl, ControlError, type ControlTarget } from "./control/ask-control.ts";
 import { resumeAnswer } from "./control/control-answers.ts";
 

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { HangingFileSystem } from "../file-patience.ts";
+import { HangingFileSystem } from "#daemon/files/file-patience.ts";
 import type { StoreFailure } from "./state/state-store.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 

@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { ServiceContext } from "#daemon/service.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 import type { ClockThen } from "./clock-then.ts";
 import type { HealthWatch } from "../health/health-watch.ts";
 import type { SidecarSettings } from "../settings.ts";
@@ -23,7 +23,7 @@ import type { PushWatch } from "./observe/push-watch.ts";
 import type { RestartBudget } from "./state/restart-budget.ts";
 import type { HealthyProof, UpkeepState } from "./state/upkeep-state.ts";
 import type { CommandWords } from "./command-words.ts";
-import type { FilePatience } from "../file-patience.ts";
+import type { FilePatience } from "#daemon/files/file-patience.ts";
 import type { Silence } from "./silence.ts";
 import type { ShownPlan } from "./shown-plan.ts";
 import type { UpkeepMetrics } from "./upkeep-metrics.ts";

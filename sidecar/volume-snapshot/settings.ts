@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { filePath, httpUrl, milliseconds, positiveInteger } from "#daemon/setting-types.ts";
-import { defineSettings, section } from "#daemon/settings.ts";
+import { filePath, httpUrl, milliseconds, positiveInteger } from "#daemon/settings/types.ts";
+import { defineSettings, section } from "#daemon/settings/settings.ts";
 
 const name = z.string().min(1).meta({ expected: "a name" });
 

@@ -1,8 +1,8 @@
 import { createLog } from "#daemon/log.ts";
 import type { Mask } from "#daemon/mask.ts";
-import type { Environment } from "#daemon/settings-environment.ts";
-import { SettingsError } from "#daemon/settings-problem.ts";
-import { readSettings } from "#daemon/settings.ts";
+import type { Environment } from "#daemon/settings/environment.ts";
+import { SettingsError } from "#daemon/settings/problem.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
 import { DriverError } from "../upkeep/drivers/driver.ts";
 import { kubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
 import { volumeSnapshotSettings } from "./settings.ts";

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 import type { SidecarSettings } from "../settings.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { EventLog } from "../tell/event-log.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { milliseconds, positiveInteger } from "#daemon/setting-types.ts";
-import { section } from "#daemon/settings.ts";
+import { milliseconds, positiveInteger } from "#daemon/settings/types.ts";
+import { section } from "#daemon/settings/settings.ts";
 
 /** How the claim of the node's volume grows on Kubernetes; without a claim it is left as it is. */
 export const volumeSection = section({

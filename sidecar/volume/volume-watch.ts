@@ -1,8 +1,8 @@
 import { statfs } from "node:fs/promises";
 import { Counter, type Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
-import type { Clock } from "../clock.ts";
-import { poll } from "../poll.ts";
+import type { Clock } from "#daemon/clock.ts";
+import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
 import type { EventLog } from "../tell/event-log.ts";
 import { createSampleGauge } from "../tell/sample-gauge.ts";

@@ -1,8 +1,8 @@
 import { createLog } from "#daemon/log.ts";
-import { openPostgresStore } from "#daemon/postgres-store.ts";
+import { openPostgresStore } from "#daemon/sql/postgres-store.ts";
 import { Secret } from "#daemon/secret.ts";
-import type { SqlStore } from "#daemon/sql-store.ts";
-import type { Migrations } from "#daemon/sqlite.ts";
+import type { SqlStore } from "#daemon/sql/store.ts";
+import type { Migrations } from "#daemon/sql/sqlite.ts";
 
 /** Opens a store in a database of a test's server. */
 export function openTestStore(url: string, schema: string, migrations: Migrations): Promise<SqlStore> {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLog } from "#daemon/log.ts";
-import { openPostgresStore } from "#daemon/postgres-store.ts";
+import { openPostgresStore } from "#daemon/sql/postgres-store.ts";
 import { Secret } from "#daemon/secret.ts";
-import type { Migrations } from "#daemon/sqlite.ts";
-import { StoreError } from "#daemon/store-error.ts";
+import type { Migrations } from "#daemon/sql/sqlite.ts";
+import { StoreError } from "#daemon/sql/store-error.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { postgresMissing, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { until } from "../support/until.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pino } from "pino";
 import { createMetrics } from "#daemon/metrics.ts";
-import { readSettings } from "#daemon/settings.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
 import { metricCatalogue, metricsByPart } from "#infra/observability/metric-catalogue.ts";
 import { startEngineProxy } from "#sidecar/engine-proxy/engine-proxy.ts";
 import { engineProxySettings } from "#sidecar/engine-proxy/settings.ts";

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { readSettings } from "#daemon/settings.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { claimState } from "#sidecar/upkeep/state/claim-state.ts";

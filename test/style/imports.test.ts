@@ -3,35 +3,58 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { importsOf, root, roomOf, sourceFiles, type ImportEdge } from "./rooms.ts";
 
-/** What a room may import of others: whole rooms, or single files where a room has one public entry. */
+/** While files move from room to room: the union of the places that they leave and of those that they come to. */
 const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
   daemon: [/^package\.json$/],
-  sidecar: [/^daemon\//],
-  facilitator: [/^daemon\//],
-  "resource-server": [/^daemon\//, /^facilitator\/facilitator\.ts$/],
-  client: [],
-  devnet: [/^daemon\//],
-  cli: [
+  x402: [/^facilitator\//],
+  node: [/^daemon\//, /^(daemon|sidecar|status|health|gateway|node)\//],
+  status: [/^daemon\//, /^(daemon|sidecar|status|health|gateway|node)\//],
+  health: [/^(daemon|status)\//, /^(daemon|sidecar|status|health|gateway|node)\//],
+  gateway: [
+    /^(daemon|status|health)\//,
+    /^sidecar\/settings\/node\.ts$/,
+    /^(daemon|sidecar|status|health|gateway|node)\//,
+  ],
+  "engine-proxy": [/^daemon\//, /^(daemon|sidecar|status|health|gateway|node)\//],
+  sidecar: [
     /^daemon\//,
-    /^(sidecar|sidecar\/engine-proxy|sidecar\/gateway-alone|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
-    // running-node: the stack ends a node that its own `ops` does not end in time.
-    /^devnet\/(prepared-node|token\/address|node\/running-node)\.ts$/,
-    /^client\/(pay|paying-fetch|exit-status)\.ts$/,
-    /^sidecar\/(upkeep\/(plan|lint|resume|adopt)|restore\/restore|volume-snapshot\/volume-snapshot)-command\.ts$/,
-    // Where a running sidecar is asked is told by its settings, and by nothing else of the upkeep.
-    /^sidecar\/upkeep\/control-places\.ts$/,
+    /^(daemon|node|status|health)\//,
+    /^gateway\/(guarded-node\.ts|settings\/)/,
+    /^(daemon|sidecar|status|health|gateway|node)\//,
+  ],
+  facilitator: [/^daemon\//, /^(daemon|x402)\//, /^x402\//],
+  "resource-server": [/^daemon\//, /^facilitator\/facilitator\.ts$/, /^(daemon|x402)\//],
+  client: [/^x402\//],
+  devnet: [/^daemon\//],
+  policies: [
+    /^sidecar\/upkeep\/(lint\/lint-config|observe\/node-version|plan\/monitor-keys)\.ts$/,
+    /^node\/(versions|lint\/lint-config|conf\/monitor-keys)\.ts$/,
   ],
   infra: [
-    // mask: no URL in a message shows its password. loopback: what can't be reached from a container is told as the services tell it.
     /^daemon\/(settings[a-z-]*|setting-types|url-authority|version|loopback|mask)\.ts$/,
     /^(sidecar|sidecar\/engine-proxy|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/settings\.ts$/,
     /^resource-server\/route-problems\.ts$/,
-    // Types alone: an alert on a condition, a reason, an outcome or a limit that the sidecar does not have must not compile.
     /^sidecar\/(tell\/condition-reasons|gateway\/observe\/meter)\.ts$/,
-    // What an image's tag says of the version is read as the sidecar reads it.
     /^sidecar\/upkeep\/observe\/node-version\.ts$/,
+    /^daemon\/(settings\/[a-z-]+|mask|version|http\/(loopback|url-authority))\.ts$/,
+    /^(sidecar|sidecar\/restore|sidecar\/volume-snapshot|engine-proxy|facilitator|resource-server|devnet|devnet\/\w+)\/settings\.ts$/,
+    /^resource-server\/routes\/route-problems\.ts$/,
+    /^(status\/condition-reasons|gateway\/observe\/meter)\.ts$/,
+    /^node\/versions\.ts$/,
+    /^(sidecar\/)?(tell|status|gateway)\//,
   ],
-  policies: [/^sidecar\/upkeep\/(lint\/lint-config|observe\/node-version|plan\/monitor-keys)\.ts$/],
+  cli: [
+    /^daemon\//,
+    /^(sidecar|sidecar\/engine-proxy|sidecar\/gateway-alone|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
+    /^devnet\/(prepared-node|token\/address|node\/running-node)\.ts$/,
+    /^client\/(pay|paying-fetch|exit-status)\.ts$/,
+    /^sidecar\/(upkeep\/(plan|lint|resume|adopt)|restore\/restore|volume-snapshot\/volume-snapshot)-command\.ts$/,
+    /^sidecar\/upkeep\/control-places\.ts$/,
+    /^(sidecar|sidecar\/restore|sidecar\/volume-snapshot|gateway|engine-proxy|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
+    /^node\/lint\/lint-command\.ts$/,
+    /^sidecar\/(upkeep\/(plan|control\/(resume|adopt))|restore\/restore|volume-snapshot\/volume-snapshot)-command\.ts$/,
+    /^sidecar\/upkeep\/control\/control-places\.ts$/,
+  ],
   test: [/./],
 };
 

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { readSettings } from "#daemon/settings.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { claimState } from "#sidecar/upkeep/state/claim-state.ts";
 import { armKillPoint } from "./kill-points.ts";

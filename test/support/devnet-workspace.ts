@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { readSettings } from "#daemon/settings.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
 import { prepareNode } from "#devnet/prepared-node.ts";
 import { devnetSettings } from "#devnet/settings.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";

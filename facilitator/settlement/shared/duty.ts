@@ -1,6 +1,6 @@
-import type { ReadinessCheck } from "#daemon/readiness.ts";
-import type { SqlStore } from "#daemon/sql-store.ts";
-import { StoreError } from "#daemon/store-error.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import type { SqlStore } from "#daemon/sql/store.ts";
+import { StoreError } from "#daemon/sql/store-error.ts";
 import { createPause } from "../../pause.ts";
 import type { SettlingDependencies, SettlingOptions } from "../settling.ts";
 import { createSettlerLease } from "./settler-lease.ts";

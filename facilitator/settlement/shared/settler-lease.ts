@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { SqlConnection, SqlStore } from "#daemon/sql-store.ts";
+import type { SqlConnection, SqlStore } from "#daemon/sql/store.ts";
 
 /** This replica is not the one that settles any more; what it was about to write is not written. */
 export class TermEndedError extends Error {

@@ -1,4 +1,4 @@
-import type { SqlStore } from "#daemon/sql-store.ts";
+import type { SqlStore } from "#daemon/sql/store.ts";
 import type { Engine, EngineDependencies } from "../engine.ts";
 import type { Ownership } from "../ownership.ts";
 import type { SettlingOptions } from "../settling.ts";

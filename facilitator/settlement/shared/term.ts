@@ -1,5 +1,5 @@
-import type { SqlConnection, SqlStore } from "#daemon/sql-store.ts";
-import { StoreError } from "#daemon/store-error.ts";
+import type { SqlConnection, SqlStore } from "#daemon/sql/store.ts";
+import { StoreError } from "#daemon/sql/store-error.ts";
 import type { Hex } from "../../payment/hex.ts";
 import { createPause } from "../../pause.ts";
 import type { Ending } from "../in-flight.ts";

@@ -1,5 +1,5 @@
-import { addressKey } from "#daemon/proxies/address-key.ts";
-import type { ClientAddress } from "#daemon/proxies/client-address.ts";
+import { addressKey } from "#daemon/http/proxies/address-key.ts";
+import type { ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { memoize } from "#daemon/memoize.ts";
 import type { RequestFacts } from "../listener/request-facts.ts";
 import type { PolicySource } from "../policy/policy.ts";

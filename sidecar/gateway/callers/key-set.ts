@@ -1,8 +1,8 @@
 import { createLocalJWKSet, createRemoteJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
-import { httpEndpoint } from "#daemon/http-endpoint.ts";
+import { httpEndpoint } from "#daemon/http/endpoint.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { SettingNames } from "../setting-names.ts";
-import { watchFile } from "../policy/watched-file.ts";
+import { watchFile } from "#daemon/files/watched-file.ts";
 
 /** Where the keys are that sign callers' tokens. */
 export type KeySetOptions = Readonly<{

@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
-import { refusalText, refuseConnection } from "#daemon/connections/refused-connection.ts";
-import { putBefore } from "#daemon/put-before.ts";
+import { refusalText, refuseConnection } from "#daemon/http/connections/refused-connection.ts";
+import { putBefore } from "#daemon/http/put-before.ts";
 
 /** Who may call a listener. */
 export type AdmittedPeers = Readonly<{

@@ -1,5 +1,5 @@
 import type { Server } from "node:http";
-import type { ListenerConnections } from "#daemon/connections/listener-connections.ts";
+import type { ListenerConnections } from "#daemon/http/connections/listener-connections.ts";
 import type { Socket } from "node:net";
 import type { Identify } from "../callers/identify.ts";
 import type { BodyAdmission } from "../dispatch/body-admission.ts";
@@ -9,7 +9,7 @@ import type { MemoryBudget } from "../memory/memory-budget.ts";
 import { makeOutbox } from "../wire/outbox.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
-import { putBefore } from "#daemon/put-before.ts";
+import { putBefore } from "#daemon/http/put-before.ts";
 import { makeFastAnswerHeads } from "./fast-answer.ts";
 import { FastConnection } from "./fast-connection.ts";
 import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";

@@ -1,4 +1,4 @@
-import type { ConnectionStanding } from "#daemon/connections/held-connection.ts";
+import type { ConnectionStanding } from "#daemon/http/connections/held-connection.ts";
 import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";
 
 /** Longest time between two looks at which connections have waited too long. */

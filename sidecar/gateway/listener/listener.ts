@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ListenerConnections } from "#daemon/connections/listener-connections.ts";
-import { listen } from "#daemon/http-listener.ts";
-import { takeProxyHeaders } from "#daemon/proxies/proxied-connections.ts";
+import type { ListenerConnections } from "#daemon/http/connections/listener-connections.ts";
+import { listen } from "#daemon/http/listener.ts";
+import { takeProxyHeaders } from "#daemon/http/proxies/proxied-connections.ts";
 import type { Identify } from "../callers/identify.ts";
 import type { BodyAdmission } from "../dispatch/body-admission.ts";
 import type { MessageHandler } from "../dispatch/message-handler.ts";

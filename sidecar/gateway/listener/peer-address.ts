@@ -1,5 +1,5 @@
-import { addressKey } from "#daemon/proxies/address-key.ts";
-import type { ClientAddress } from "#daemon/proxies/client-address.ts";
+import { addressKey } from "#daemon/http/proxies/address-key.ts";
+import type { ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import type { PeerFacts } from "./request-facts.ts";
 
 /** What a client's memory is counted by: its address as trusted proxies tell it, an IPv6 client's by its /64. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { forwardedBy, type ForwardedBy } from "#daemon/proxies/forwarded-hops.ts";
+import { forwardedBy, type ForwardedBy } from "#daemon/http/proxies/forwarded-hops.ts";
 import { readTraceContext, type TraceContext } from "../observe/trace-context.ts";
 
 /** Whom a request comes from, as far as its head tells. */

@@ -1,5 +1,5 @@
-import { bytes } from "#daemon/setting-types.ts";
-import { section } from "#daemon/settings.ts";
+import { bytes } from "#daemon/settings/types.ts";
+import { section } from "#daemon/settings/settings.ts";
 
 /** How much memory may be held for clients. */
 export const memorySection = section({

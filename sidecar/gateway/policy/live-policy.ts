@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Logger } from "#daemon/log.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { SettingNames } from "../setting-names.ts";
-import { watchFile } from "./watched-file.ts";
+import { watchFile } from "#daemon/files/watched-file.ts";
 import { makePolicy, type Policy, type PolicySource } from "./policy.ts";
 import { policyShape, type PolicySettings } from "./settings.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { bytes, milliseconds, nonNegativeInteger, positiveInteger } from "#daemon/setting-types.ts";
-import { section } from "#daemon/settings.ts";
+import { bytes, milliseconds, nonNegativeInteger, positiveInteger } from "#daemon/settings/types.ts";
+import { section } from "#daemon/settings/settings.ts";
 
 /** Name of a tier. */
 export const tierName = z

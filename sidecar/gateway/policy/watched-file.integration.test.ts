@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLog } from "#daemon/log.ts";
 import { until } from "../testing/test-gateway.ts";
-import { watchFile } from "./watched-file.ts";
+import { watchFile } from "#daemon/files/watched-file.ts";
 
 describe("a watched file", () => {
   let folder: string;

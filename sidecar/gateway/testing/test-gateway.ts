@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Registry } from "prom-client";
-import { processConnections } from "#daemon/connections/process-connections.ts";
+import { processConnections } from "#daemon/http/connections/process-connections.ts";
 import { createLog } from "#daemon/log.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
 import type { NodeFitness } from "../upstream/node-fitness.ts";

@@ -1,5 +1,5 @@
 import type { WebSocket } from "ws";
-import { runningPause } from "../../running-timeout.ts";
+import { runningPause } from "#daemon/running-timeout.ts";
 import { callText } from "../envelope/answer-text.ts";
 import type { NodeAnswer } from "../envelope/read-answer.ts";
 

@@ -1,9 +1,9 @@
 import { WebSocket } from "ws";
 import type { Logger } from "#daemon/log.ts";
-import { runningPause } from "../../running-timeout.ts";
+import { runningPause } from "#daemon/running-timeout.ts";
 import { readObject } from "../envelope/read-object.ts";
 import type { NodeAnswer } from "../envelope/read-answer.ts";
-import { makeBackoff } from "./backoff.ts";
+import { makeBackoff } from "#daemon/backoff.ts";
 import { makeLinkCalls, unanswered } from "./link-calls.ts";
 
 /** Largest message that the node may send over WebSocket. */

@@ -1,5 +1,5 @@
-import { bytes, milliseconds, nonNegativeInteger, positiveInteger } from "#daemon/setting-types.ts";
-import { section } from "#daemon/settings.ts";
+import { bytes, milliseconds, nonNegativeInteger, positiveInteger } from "#daemon/settings/types.ts";
+import { section } from "#daemon/settings/settings.ts";
 
 /** The gateway's WebSockets: those of its clients, and the one to the node. */
 export const webSocketSection = section({

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
-import { refusalText, refuseConnection } from "#daemon/connections/refused-connection.ts";
+import { refusalText, refuseConnection } from "#daemon/http/connections/refused-connection.ts";
 import { goneTier, type Caller, type CallerIdentity } from "../callers/caller.ts";
 import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";
 import type { Tier } from "../policy/settings.ts";

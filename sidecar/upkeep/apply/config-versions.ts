@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { removeTemporaries, replaceFile } from "#daemon/atomic-file.ts";
+import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
 import { contentHashOf } from "../observe/config-file.ts";
 
 /** A content that is remembered by what it was: last seen healthy with, or last seen as desired. */

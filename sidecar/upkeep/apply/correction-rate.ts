@@ -1,4 +1,4 @@
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 
 /** How often node.conf had to be corrected lately: what tells a drift from a second writer that disagrees. */
 export type CorrectionRate = Readonly<{

@@ -1,4 +1,4 @@
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 import type { BlockRhythm } from "../../health/block-pace.ts";
 import type { NodeHealth } from "../../health/node-health.ts";
 

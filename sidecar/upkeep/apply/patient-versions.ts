@@ -1,4 +1,4 @@
-import type { FilePatience } from "../../file-patience.ts";
+import type { FilePatience } from "#daemon/files/file-patience.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 
 /**

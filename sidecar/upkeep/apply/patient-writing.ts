@@ -1,4 +1,4 @@
-import { HangingFileSystem, type FilePatience } from "../../file-patience.ts";
+import { HangingFileSystem, type FilePatience } from "#daemon/files/file-patience.ts";
 import { writeConfig, type ConfigWrite, type ConfigWriteResult } from "./config-writer.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { WriterLock } from "./writer-lock.ts";

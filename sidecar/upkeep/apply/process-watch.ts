@@ -1,4 +1,4 @@
-import { pause } from "../../poll.ts";
+import { pause } from "#daemon/time.ts";
 import { startOf, startPrecisionMs, type NodeDriver, type NodeStart } from "../drivers/driver.ts";
 
 /** What a look at the node's process tells. */

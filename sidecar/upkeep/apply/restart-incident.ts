@@ -1,8 +1,8 @@
 import { meaningOf } from "../plan/config-meaning.ts";
 import type { Logger } from "#daemon/log.ts";
-import type { Clock } from "../../clock.ts";
-import type { FilePatience } from "../../file-patience.ts";
-import { pause } from "../../poll.ts";
+import type { Clock } from "#daemon/clock.ts";
+import type { FilePatience } from "#daemon/files/file-patience.ts";
+import { pause } from "#daemon/time.ts";
 import type { EventLog } from "../../tell/event-log.ts";
 import type { NodeDriver, RestartReport } from "../drivers/driver.ts";
 import { DriverError, incarnationOf, StartFailed } from "../drivers/driver.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { systemClock } from "../../clock.ts";
+import { systemClock } from "#daemon/clock.ts";
 import type { NodeHealth } from "../../health/node-health.ts";
 import type { NodeStart } from "../drivers/driver.ts";
 import type { PushLook } from "../observe/push-watch.ts";

@@ -1,6 +1,6 @@
-import type { Clock } from "../../clock.ts";
-import { pause } from "../../poll.ts";
-import { runningTimeout } from "../../running-timeout.ts";
+import type { Clock } from "#daemon/clock.ts";
+import { pause } from "#daemon/time.ts";
+import { runningTimeout } from "#daemon/running-timeout.ts";
 import type { NodeHealth } from "../../health/node-health.ts";
 import type { RestartReport } from "../drivers/driver.ts";
 import type { PushLook } from "../observe/push-watch.ts";

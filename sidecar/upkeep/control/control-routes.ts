@@ -1,5 +1,5 @@
 import { bearerAuth } from "hono/bearer-auth";
-import type { App } from "#daemon/http-app.ts";
+import type { App } from "#daemon/http/app.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { adoptRequest, controlPath } from "./control-answers.ts";
 import type { UpkeepControl } from "./upkeep-control.ts";

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readSettings } from "#daemon/settings.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "../../settings.ts";
 import { until } from "../../testing/until.ts";
 import { resolveNodeLayout } from "../observe/node-layout.ts";

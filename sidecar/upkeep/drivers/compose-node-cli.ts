@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { runProcess, type ProcessResult } from "../bounded-process.ts";
+import { runProcess, type ProcessResult } from "#daemon/bounded-process.ts";
 import type { NodeCliRunner } from "../observe/node-cli.ts";
 import { exitFailure } from "./exit-failure.ts";
 

@@ -1,4 +1,4 @@
-import type { ProcessResult } from "../bounded-process.ts";
+import type { ProcessResult } from "#daemon/bounded-process.ts";
 
 /**
  * What a program's end in a container means, told from its exit status and words. A container's runtime says 127 of a program that is

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readSettings } from "#daemon/settings.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "../../settings.ts";
 import { podServer } from "../../testing/pod-server.ts";
 import { resolveNodeLayout } from "../observe/node-layout.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { pause } from "../../poll.ts";
-import { runningTimeout } from "../../running-timeout.ts";
+import { pause } from "#daemon/time.ts";
+import { runningTimeout } from "#daemon/running-timeout.ts";
 import { DriverError, type NodeDriver, type NodeStart } from "./driver.ts";
 import { kubernetesMessage, type KubernetesApi } from "./kubernetes-api.ts";
 

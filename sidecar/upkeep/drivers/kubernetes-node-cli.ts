@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { z } from "zod";
-import { endedWell, firstLine, type ProcessResult } from "../bounded-process.ts";
+import { endedWell, firstLine, type ProcessResult } from "#daemon/bounded-process.ts";
 import type { NodeCliRunner } from "../observe/node-cli.ts";
 import { DriverError } from "./driver.ts";
 import { exitFailure } from "./exit-failure.ts";
 import { kubernetesMessage, kubernetesResponse, type KubernetesApi } from "./kubernetes-api.ts";
-import { runningTimeout } from "../../running-timeout.ts";
+import { runningTimeout } from "#daemon/running-timeout.ts";
 
 /** How the tool is run inside the node's pod. */
 export type KubernetesNodeCliOptions = Readonly<{

@@ -1,5 +1,5 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 import { processesIn } from "./processes-in.ts";
 import { processStart, type ProcessStart } from "./process-start.ts";
 

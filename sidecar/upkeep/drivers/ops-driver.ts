@@ -1,4 +1,4 @@
-import { runProcess, type ProcessResult } from "../bounded-process.ts";
+import { runProcess, type ProcessResult } from "#daemon/bounded-process.ts";
 import { processesIn } from "./processes-in.ts";
 import { DriverError, StartFailed, type NodeDriver, type RestartReport } from "./driver.ts";
 

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { expect, test } from "vitest";
-import { systemClock } from "../../clock.ts";
+import { systemClock } from "#daemon/clock.ts";
 import { processStart } from "./process-start.ts";
 
 /** For how long this process stands still at each turn of its event loop. */

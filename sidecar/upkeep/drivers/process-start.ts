@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { uptime } from "node:os";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 
 /** Clock ticks in a second, in which Linux tells a process's start to programs (`proc_pid_stat(5)`). */
 const ticksPerSecond = 100;

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { HangingFileSystem, type FilePatience } from "../../file-patience.ts";
+import { HangingFileSystem, type FilePatience } from "#daemon/files/file-patience.ts";
 import type { NodeCli } from "../observe/node-cli.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { filePath, httpUrl } from "#daemon/setting-types.ts";
-import { section } from "#daemon/settings.ts";
+import { filePath, httpUrl } from "#daemon/settings/types.ts";
+import { section } from "#daemon/settings/settings.ts";
 
 const command = (example: string) =>
   z

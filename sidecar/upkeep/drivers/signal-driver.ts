@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { systemClock } from "../../clock.ts";
-import { pause } from "../../poll.ts";
-import { runningTimeout } from "../../running-timeout.ts";
+import { systemClock } from "#daemon/clock.ts";
+import { pause } from "#daemon/time.ts";
+import { runningTimeout } from "#daemon/running-timeout.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 import { processStart } from "./process-start.ts";
 

@@ -1,5 +1,5 @@
 import type { ValueNode } from "@humanwhocodes/momoa";
-import { json5Key, json5NodeAt, json5Tree } from "#daemon/json5-tree.ts";
+import { json5Key, json5NodeAt, json5Tree } from "#daemon/files/json5-tree.ts";
 import type { TextPosition } from "../observe/text-position.ts";
 
 /** A parsed text in which values can be found by path, with their place. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readRegularFile, RegularFileError, type RegularFile } from "#daemon/regular-file.ts";
+import { readRegularFile, RegularFileError, type RegularFile } from "#daemon/files/regular-file.ts";
 import { parseConfig, type ConfigDocument } from "./config-document.ts";
 import type { ConfigProblem } from "./config-problem.ts";
 import { linksChangedAt } from "./link-changes.ts";

@@ -1,5 +1,5 @@
 import { isAbsolute, join } from "node:path";
-import { runProcess } from "../bounded-process.ts";
+import { runProcess } from "#daemon/bounded-process.ts";
 import type { NodeCliRunner } from "./node-cli.ts";
 
 /** How the tool is run on this machine. */

@@ -1,4 +1,4 @@
-import type { ProcessFailureReason, ProcessResult } from "../bounded-process.ts";
+import type { ProcessFailureReason, ProcessResult } from "#daemon/bounded-process.ts";
 import { parsePruneInfo, type PruneInfo } from "./prune-info.ts";
 
 /** Runs the node's command-line tool with arguments, wherever it is, within its limits. */

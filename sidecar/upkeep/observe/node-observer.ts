@@ -1,7 +1,7 @@
 import type { Logger } from "#daemon/log.ts";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 import { hasBeenAsked, type NodeHealth } from "../../health/node-health.ts";
-import { pause, poll } from "../../poll.ts";
+import { pause, poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "../../tell/condition-board.ts";
 import type { ConditionReport } from "../../tell/condition.ts";
 import type { NodeCli, NodeCliResult } from "./node-cli.ts";

@@ -1,4 +1,4 @@
-import { HangingFileSystem, type FilePatience } from "../../file-patience.ts";
+import { HangingFileSystem, type FilePatience } from "#daemon/files/file-patience.ts";
 import { readConfigFile, type ConfigReading } from "./config-file.ts";
 
 /** Reads node.conf as {@link readConfigFile} does; one whose file system hangs is a problem as any other. */

@@ -1,7 +1,7 @@
 import type { Logger } from "#daemon/log.ts";
-import type { Clock } from "../../clock.ts";
-import type { HttpAsk } from "../../http-ask.ts";
-import { pause } from "../../poll.ts";
+import type { Clock } from "#daemon/clock.ts";
+import type { HttpAsk } from "#daemon/http/request.ts";
+import { pause } from "#daemon/time.ts";
 import type { ConditionBoard } from "../../tell/condition-board.ts";
 import type { Condition, ConditionReport, ReasonOf } from "../../tell/condition.ts";
 import { readPushGroups, type PushgatewayOptions } from "./push-groups.ts";

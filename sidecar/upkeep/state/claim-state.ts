@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Logger } from "#daemon/log.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import { pause } from "../../poll.ts";
+import { pause } from "#daemon/time.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigDocument } from "../observe/config-document.ts";
 import { readConfigFile } from "../observe/config-file.ts";

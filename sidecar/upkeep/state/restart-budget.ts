@@ -1,5 +1,5 @@
-import type { BootTime } from "../../boot-time.ts";
-import type { Clock } from "../../clock.ts";
+import type { BootTime } from "#daemon/boot-time.ts";
+import type { Clock } from "#daemon/clock.ts";
 import type { StateStore } from "./state-store.ts";
 
 /** How many restarts an hour may have. */

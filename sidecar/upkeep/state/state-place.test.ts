@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readSettings } from "#daemon/settings.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
 import { userStateDirectory } from "#daemon/user-state-directory.ts";
 import { sidecarSettings } from "../../settings.ts";
 import { chooseStatePlace, statePlaces } from "./state-place.ts";

@@ -1,5 +1,5 @@
 import type { SQLOutputValue } from "node:sqlite";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "#daemon/clock.ts";
 import { eventsKept, type EventKind, type EventLog, type SidecarEvent } from "../../tell/event-log.ts";
 import type { StateStore, StoreWrite } from "./state-store.ts";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { openSqlite } from "#daemon/sqlite.ts";
+import { openSqlite } from "#daemon/sql/sqlite.ts";
 import type { DiskHistory } from "../../health/disk-forecast.ts";
 import type { ConfigTies } from "./config-ties.ts";
 import type { NodeIdentity } from "./node-identity.ts";

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { Registry } from "prom-client";
-import { processConnections } from "#daemon/connections/process-connections.ts";
+import { processConnections } from "#daemon/http/connections/process-connections.ts";
 import { createLog } from "#daemon/log.ts";
 import { startGateway } from "#sidecar/gateway/gateway.ts";
 import { settingNames } from "#sidecar/gateway/setting-names.ts";

@@ -1,0 +1,36 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { systemClock } from "../clock.ts";
+import { filePatience } from "./file-patience.ts";
+
+const withinMs = 200;
+
+function patience() {
+  const options = { withinMs, setting: "upkeep.fileTimeoutMs", signal: new AbortController().signal };
+  return filePatience(options, { clock: systemClock, onBack: () => undefined });
+}
+
+/** Keeps this process from everything else, as a container that is frozen is kept. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+test("a file system that answers while this process stands still does not hang", async () => {
+  const { call, hangs } = patience();
+  const read = call("reading /proc/self/stat", () => readFile("/proc/self/stat", "utf8"));
+  standStill(3 * withinMs);
+  expect(await read).toContain("(");
+  expect(hangs()).toBe(false);
+});
+
+test("one that does not answer hangs, and is named with the time since when", async () => {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const { call, hangs } = patience();
+  await expect(call("reading /a/node.conf", () => promise)).rejects.toThrow(
+    /^reading \/a\/node\.conf has not come back since \S+Z \(allowed: 200 ms, upkeep\.fileTimeoutMs\): its file system hangs/,
+  );
+  expect(hangs()).toBe(true);
+  await expect(call("reading another", () => Promise.resolve(""))).rejects.toThrow(/^reading \/a\/node\.conf/);
+  resolve("");
+  await expect.poll(hangs).toBe(false);
+});

@@ -1,0 +1,77 @@
+import { Registry } from "prom-client";
+import { describe, expect, it } from "vitest";
+import { createApp } from "./app.ts";
+import { createLog } from "../log.ts";
+import { createMask } from "../mask.ts";
+import { operationsRoutes } from "./operations-routes.ts";
+import { readinessOf } from "./readiness.ts";
+
+function testApp(nodeAnswers = true) {
+  const metrics = new Registry();
+  const app = createApp({ bodyLimitBytes: 16 }, { log: createLog({ service: "test", level: "silent" }), metrics });
+  const readiness = () =>
+    readinessOf({ node: { ok: nodeAnswers, message: nodeAnswers ? "answers" : "no answer for 5 s" } });
+  operationsRoutes(app, { metrics, readiness });
+  app.post("/echo", async (c) => c.text(await c.req.text()));
+  app.get("/broken", () => {
+    throw new Error("a private detail");
+  });
+  return app;
+}
+
+describe("createApp", () => {
+  it("answers a body over the limit with 413 and a JSON error", async () => {
+    const response = await testApp().request("/echo", { method: "POST", body: "x".repeat(17) });
+    expect([response.status, await response.json()]).toEqual([413, { error: "body larger than 16 bytes; send less" }]);
+  });
+
+  it("answers an unknown route with a JSON 404", async () => {
+    const response = await testApp().request("/nothing");
+    expect([response.status, await response.json()]).toEqual([404, { error: "no such route: GET /nothing" }]);
+  });
+
+  it("hides what went wrong inside, and gives the request's id", async () => {
+    const response = await testApp().request("/broken", { headers: { "X-Request-Id": "r-1" } });
+    expect([response.status, await response.json()]).toEqual([500, { error: "internal error", requestId: "r-1" }]);
+    expect(response.headers.get("X-Request-Id")).toBe("r-1");
+  });
+});
+
+describe("operationsRoutes", () => {
+  it("answers /readyz with 503 and the reason while a check fails", async () => {
+    const response = await testApp(false).request("/readyz");
+    expect([response.status, await response.json()]).toEqual([
+      503,
+      { status: "unready", checks: { node: { ok: false, message: "no answer for 5 s" } } },
+    ]);
+    expect((await testApp().request("/readyz")).status).toBe(200);
+  });
+
+  it("counts requests by route pattern in /metrics", async () => {
+    const app = testApp();
+    await app.request("/livez");
+    await app.request("/some/odd/path");
+    const text = await (await app.request("/metrics")).text();
+    expect(text).toContain('gatehouse_http_request_duration_seconds_count{method="GET",route="/livez",status="200"} 1');
+    expect(text).not.toContain("/some/odd/path");
+  });
+});
+
+it("shows in no text what its mask knows, and leaves the rest of an answer as it is", async () => {
+  const mask = createMask();
+  mask.hide("http://operator:a-long-password@node.example/");
+  const app = createApp({ bodyLimitBytes: 1_024 }, { log: createLog({ service: "test", level: "silent" }), mask });
+  const text = "the node said: a-long-password";
+  app.get("/json", (c) => c.json({ text }, 503, { "X-Own": "1" }));
+  app.get("/metrics", (c) =>
+    c.body(`# ${text}\n`, 200, { "Content-Type": "text/plain; version=0.0.4", "Content-Length": "33" }),
+  );
+  app.get("/bytes", (c) => c.body(text, 200, { "Content-Type": "application/octet-stream" }));
+  const json = await app.request("/json");
+  expect([json.status, json.headers.get("X-Own")]).toEqual([503, "1"]);
+  expect(await json.json()).toEqual({ text: "the node said: [masked]" });
+  const metrics = await app.request("/metrics");
+  expect(metrics.headers.get("Content-Length")).toBeNull();
+  expect(await metrics.text()).toBe("# the node said: [masked]\n");
+  expect(await (await app.request("/bytes")).text()).toBe(text);
+});

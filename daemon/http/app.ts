@@ -1,0 +1,109 @@
+import { Hono, type MiddlewareHandler } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { HTTPException } from "hono/http-exception";
+import { requestId, type RequestIdVariables } from "hono/request-id";
+import { routePath } from "hono/route";
+import { Histogram, type Registry } from "prom-client";
+import { boundedLog } from "../bounded-log.ts";
+import { discardBody } from "./discard-body.ts";
+import type { Logger } from "../log.ts";
+import type { Mask } from "../mask.ts";
+
+/** What every handler finds in its context. */
+export type AppVariables = { Variables: RequestIdVariables };
+
+/** What is still read of a body that is refused for its size. */
+const discardLimits = { bytesMax: 16_777_216, deadlineMs: 2_000 } as const;
+
+/** A service's HTTP application. */
+export type App = Hono<AppVariables>;
+
+/** What an application is made with. */
+export type AppOptions = Readonly<{
+  /** Larger bodies are answered 413. */
+  bodyLimitBytes: number;
+  /** Whether a Host header may ask; absent: every one may. Others are answered 403. */
+  isAllowedHost?: (header: string | undefined) => boolean;
+}>;
+
+/** What an application works with. */
+export type AppDependencies = Readonly<{
+  log: Logger;
+  /** Takes `gatehouse_http_request_duration_seconds`; absent: requests are not measured. */
+  metrics?: Registry;
+  /** What no answer may show; for what tells operators of the process, not for what it sells. */
+  mask?: Mask;
+}>;
+
+/**
+ * Makes a Hono application in which every request has an id (`X-Request-Id`, taken over when the client sends a plain one), a
+ * bounded body and a place in `gatehouse_http_request_duration_seconds`; what no route answers is a JSON `{error}`.
+ */
+export function createApp(options: AppOptions, { log, metrics, mask }: AppDependencies): App {
+  const app: App = new Hono<AppVariables>();
+  const lines = boundedLog(log);
+  app.use(requestId());
+  if (metrics !== undefined) app.use(measured(metrics));
+  if (mask !== undefined) app.use(masked(mask));
+  if (options.isAllowedHost !== undefined) app.use(hostCheck(options.isAllowedHost));
+  app.use(
+    bodyLimit({
+      maxSize: options.bodyLimitBytes,
+      onError: async (c) => {
+        const whole = await discardBody(c.req.raw.body, discardLimits);
+        const headers: Record<string, string> = whole ? {} : { Connection: "close" };
+        return c.json({ error: `body larger than ${options.bodyLimitBytes} bytes; send less` }, 413, headers);
+      },
+    }),
+  );
+  app.notFound((c) => c.json({ error: `no such route: ${c.req.method} ${c.req.path}` }, 404));
+  app.onError((error, c) => {
+    // How Hono's own middleware refuses a request.
+    if (error instanceof HTTPException) return error.getResponse();
+    lines.error({ err: error, requestId: c.get("requestId"), route: routePath(c, -1) }, "request failed");
+    return c.json({ error: "internal error", requestId: c.get("requestId") }, 500);
+  });
+  return app;
+}
+
+/** Answers 403 to a Host header that may not ask. */
+function hostCheck(isAllowedHost: (header: string | undefined) => boolean): MiddlewareHandler<AppVariables, string> {
+  return (c, next) => {
+    const host = c.req.header("Host");
+    if (isAllowedHost(host)) return next();
+    const error = `this host is not served here: ${host ?? "none"}; ask by address, or add its name to allowedHosts`;
+    return Promise.resolve(c.json({ error }, 403));
+  };
+}
+
+/** Types of answers that are text. */
+const textType = /^(?:text\/|application\/(?:json|openmetrics-text))/;
+
+/** Takes out of each answer what may not be shown. */
+function masked(mask: Mask): MiddlewareHandler<AppVariables> {
+  return async (c, next) => {
+    await next();
+    if (!textType.test(c.res.headers.get("Content-Type") ?? "")) return;
+    const shown = mask.text(await c.res.text());
+    const { status, headers } = c.res;
+    // Hono keeps the headers of the answer before, and this one's length is its own.
+    c.res = new Response(shown, { status, headers });
+    c.res.headers.delete("Content-Length");
+  };
+}
+
+/** Times each request. */
+function measured(metrics: Registry): MiddlewareHandler<AppVariables> {
+  const duration = new Histogram({
+    name: "gatehouse_http_request_duration_seconds",
+    help: "Time from the request's arrival to its answer's headers, by method, route and status.",
+    labelNames: ["method", "route", "status"],
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+    registers: [metrics],
+  });
+  return async (c, next) => {
+    const end = duration.startTimer();
+    await next();
+    end({ method: c.req.method, route: routePath(c, -1), status: c.res.status });
+  };
+}

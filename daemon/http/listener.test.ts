@@ -1,0 +1,222 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer as createHttpServer, type Server } from "node:http";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { makeConnectionBudget, type ConnectionBudget } from "./connections/connection-budget.ts";
+import { listen, listenHttp } from "./listener.ts";
+import { listenOnSockets } from "./listening-sockets.ts";
+
+const stacks: AsyncDisposableStack[] = [];
+beforeEach(() => void stacks.push(new AsyncDisposableStack()));
+afterEach(() => stacks.pop()?.disposeAsync());
+const use = <T extends AsyncDisposable | Disposable>(resource: T) => {
+  stacks.at(-1)?.use(resource);
+  return resource;
+};
+
+const host = "127.0.0.1";
+const app = { fetch: () => new Response("served") };
+const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+function budget(descriptors = 1_024): ConnectionBudget {
+  return use(
+    makeConnectionBudget(
+      { connections: 20_000, connectionsPerAddress: 1_024, descriptorReserve: 192 },
+      { descriptors: { limit: descriptors, used: () => 0 }, metrics: new Registry(), clock: () => performance.now() },
+    ),
+  );
+}
+
+/** A listener that anybody may connect to, as the gateway's, the facilitator's and the resource server's are. */
+function listening(port = 0, connections = budget().listener({ name: "public" })) {
+  return listenHttp(app, { host, port, setting: "PORT", requestTimeoutMs: 5_000, connections, isProxy: () => true });
+}
+
+function open(port: number): Socket {
+  const socket = connect({ host, port });
+  socket.on("error", () => socket.destroy());
+  stacks.at(-1)?.defer(() => void socket.destroy());
+  return socket;
+}
+
+/** Something else on the thread that takes a while in each turn of the event loop; counts the turns. */
+function busyLoop(turnMs: number) {
+  const loop = { turns: 0, stop: false };
+  const turn = () => {
+    if (loop.stop) return;
+    loop.turns += 1;
+    const until = performance.now() + turnMs;
+    while (performance.now() < until);
+    setImmediate(turn);
+  };
+  setImmediate(turn);
+  use({ [Symbol.dispose]: () => void (loop.stop = true) });
+  return loop;
+}
+
+/** How many sockets of this process listen at a port (proc(5)). */
+async function socketsAt(port: number): Promise<number> {
+  const lines = (await readFile("/proc/net/tcp", "utf8")).split("\n");
+  const at = `:${port.toString(16).toUpperCase().padStart(4, "0")} `;
+  return lines.filter((line) => line.slice(6, 22).includes(at) && / 0A /.test(line.slice(20, 40))).length;
+}
+
+const taken = (port: number) => `port ${port} on ${host} is taken; stop what uses it or set PORT to another port.`;
+
+/** A server on a system that refuses to share a port, as macOS does. */
+function unable(server: Server): Server {
+  const listenAlone = server.listen.bind(server);
+  return Object.assign(server, {
+    listen: (where: { reusePort?: boolean; port: number; host: string }) => {
+      if (where.reusePort !== true) return listenAlone(where);
+      const error = Object.assign(new Error("listen ENOTSUP: operation not supported"), { code: "ENOTSUP" });
+      process.nextTick(() => server.emit("error", error));
+      return server;
+    },
+  });
+}
+
+describe("a busy event loop", () => {
+  test("a newcomer behind 300 connections is answered after some turns, not after one for each", async () => {
+    const { port } = use(await listening());
+    const loop = busyLoop(5);
+    for (let at = 0; at < 300; at += 1) open(port);
+    const newcomer = open(port);
+    const turnsBefore = loop.turns;
+    newcomer.write(request);
+    await once(newcomer, "data");
+    expect(loop.turns - turnsBefore).toBeLessThan(100);
+  });
+});
+
+describe("several sockets", () => {
+  test("requests over each of them are served", async () => {
+    const { port } = use(await listening());
+    const answers = Array.from({ length: 200 }, async () => {
+      const socket = open(port);
+      socket.end(request);
+      return text(socket);
+    });
+    expect(await socketsAt(port)).toBe(16);
+    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 200 OK[^]*served$/);
+  });
+
+  test("the connections of all of them are bounded together", async () => {
+    const connections = budget(400).listener({ name: "public" });
+    const { port } = use(
+      await listenHttp(
+        { fetch: () => new Promise<Response>(() => undefined) },
+        { host, port: 0, setting: "PORT", requestTimeoutMs: 5_000, connections },
+      ),
+    );
+    const sockets = Array.from({ length: connections.most + 20 }, () => open(port));
+    for (const socket of sockets) socket.resume().write(request);
+    await Promise.any(sockets.map((socket) => once(socket, "close")));
+    expect(await socketsAt(port)).toBe(6);
+    expect(connections.size).toBe(connections.most);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test("a few descriptors are not spent on them, nor those of operators", async () => {
+    const scarce = budget(160);
+    const [few, operators] = [scarce.listener({ name: "public" }), scarce.operators()];
+    for (const connections of [few, operators]) {
+      const { port } = use(await listening(0, connections));
+      expect(await socketsAt(port)).toBe(1);
+    }
+  });
+
+  test("a stop closes all, after the request under way", async () => {
+    const answering = Promise.withResolvers<Response>();
+    const asked = Promise.withResolvers<undefined>();
+    const fetch = (incoming: Request) => {
+      if (new URL(incoming.url).pathname === "/") return new Response("served");
+      asked.resolve(undefined);
+      return answering.promise;
+    };
+    const connections = budget().listener({ name: "public" });
+    const listener = await listenHttp(
+      { fetch },
+      { host, port: 0, setting: "PORT", requestTimeoutMs: 5_000, connections },
+    );
+    const idle = Array.from({ length: 100 }, () => open(listener.port));
+    for (const socket of idle) socket.write(request);
+    await Promise.all(idle.map((socket) => once(socket, "data")));
+    const late = open(listener.port);
+    late.write(request.replace("/", "/late"));
+    await asked.promise;
+    const stopped = listener[Symbol.asyncDispose]();
+    await Promise.all(idle.map((socket) => socket.destroyed || once(socket, "close")));
+    expect(await socketsAt(listener.port)).toBe(0);
+    const answer = text(late);
+    answering.resolve(new Response("late"));
+    expect(await answer).toMatch(/late$/);
+    await stopped;
+    use(await listening(listener.port));
+  });
+});
+
+describe("a port that is taken is said to be", () => {
+  test("by another Gatehouse", async () => {
+    const { port } = use(await listening());
+    await expect(listening(port)).rejects.toThrow(taken(port));
+    expect(await socketsAt(port)).toBe(16);
+  });
+
+  test.each([
+    ["alone", {}],
+    ["and would share it", { reusePort: true }],
+  ])("by another program that has it %s", async (_, options) => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen({ host, port: 0, ...options }, resolve));
+    const { port } = other.address() as AddressInfo;
+    await expect(listening(port)).rejects.toThrow(taken(port));
+    await new Promise((resolve) => other.close(resolve));
+    use(await listening(port));
+  });
+
+  test("and a free one is one that nobody has, this process's own listeners included", async () => {
+    const ports = new Set<number>();
+    for (let at = 0; at < 50; at += 1) ports.add(use(await listening()).port);
+    expect(ports.size).toBe(50);
+  });
+
+  test("no longer, once who had it was killed", async () => {
+    const program = `
+      import { createServer } from "node:net";
+      const server = createServer();
+      server.listen({ host: "${host}", port: 0, reusePort: true }, () => process.stdout.write(String(server.address().port)));
+    `;
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [told] = (await once(child.stdout, "data")) as [Buffer];
+    const port = Number(told.toString());
+    const client = open(port);
+    await once(client, "connect");
+    await expect(listening(port)).rejects.toThrow(taken(port));
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    use(await listening(port));
+  });
+});
+
+describe("a system that can't share a port", () => {
+  test("has one socket, and says as well when the port is taken", async () => {
+    const server = unable(createHttpServer((_, response) => response.end("served")));
+    const one = await listenOnSockets(server, { host, port: 0, sockets: 16 });
+    stacks.at(-1)?.defer(one.close);
+    expect(await socketsAt(one.port)).toBe(1);
+    const socket = open(one.port);
+    socket.end(request);
+    expect(await text(socket)).toMatch(/served$/);
+    const connections = budget().listener({ name: "public" });
+    await expect(
+      listen(unable(createHttpServer()), { host, port: one.port, setting: "PORT", connections }),
+    ).rejects.toThrow(`port ${one.port} on ${host} is taken`);
+  });
+});

@@ -1,0 +1,137 @@
+import type { IncomingMessage, Server } from "node:http";
+import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
+import type { ListenerConnections } from "./connections/listener-connections.ts";
+import { gatherChunks } from "./gathered-chunks.ts";
+import { listenOnSockets, type ListeningSockets } from "./listening-sockets.ts";
+import { takeProxyHeaders } from "./proxies/proxied-connections.ts";
+import { StartupError } from "../startup-error.ts";
+import { urlAuthority } from "./url-authority.ts";
+
+/** Where and how to listen. */
+export type ListenOptions = Readonly<{
+  host: string;
+  /** 0 asks for a free port. */
+  port: number;
+  /** The setting that names the port, for the message when it is taken. */
+  setting: string;
+  /** How long a client may take to send a whole request. */
+  requestTimeoutMs: number;
+  /** Tells the proxies whose connections begin with a header of the PROXY protocol; absent: nobody's do. */
+  isTrustedProxy?: (remoteAddress: string) => boolean;
+  /** The listener's part of the process's connections; absent: they are not bounded. */
+  connections?: ListenerConnections;
+  /** Whether a peer is a proxy, whose connections are many callers'; absent: connections are not bounded by address. */
+  isProxy?: (remoteAddress: string) => boolean;
+}>;
+
+/** A listening HTTP server. Disposing of it ends idle connections, lets requests under way finish, and then closes. */
+export type HttpListener = AsyncDisposable & Readonly<{ url: string; port: number; server: Server }>;
+
+/**
+ * Serves an application over HTTP/1.1.
+ *
+ * @throws {StartupError} when the port is taken or the address is not this machine's.
+ */
+export async function listenHttp(
+  app: Readonly<{ fetch: (request: Request, env: never) => Response | Promise<Response> }>,
+  options: ListenOptions,
+): Promise<HttpListener> {
+  const server = createAdaptorServer({
+    fetch: (request, env) =>
+      hasOneHost((env as HttpBindings).incoming) ? app.fetch(request, env as never) : severalHosts(),
+    serverOptions: {
+      requestTimeout: options.requestTimeoutMs,
+      headersTimeout: Math.min(10_000, options.requestTimeoutMs),
+      keepAliveTimeout: 65_000,
+      connectionsCheckingInterval: Math.min(5_000, options.requestTimeoutMs),
+    },
+  }) as Server;
+  gatherChunks(server);
+  const { connections, isProxy, isTrustedProxy } = options;
+  if (isProxy !== undefined) connections?.boundAddresses(server, isProxy);
+  if (isTrustedProxy !== undefined) takeProxyHeaders(server, isTrustedProxy);
+  connections?.bound(server);
+  return listen(server, options);
+}
+
+/** Programs that take different ones of several for the host would read a request differently (RFC 9112, section 3.2). */
+function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts < 2;
+}
+
+function severalHosts(): Response {
+  return Response.json({ error: "several Host headers; send one" }, { status: 400, headers: { Connection: "close" } });
+}
+
+/** Starts any `node:http` server at the address that the options name; see {@link listenHttp}. */
+export async function listen(server: Server, options: Omit<ListenOptions, "requestTimeoutMs">): Promise<HttpListener> {
+  const { host, port, connections } = options;
+  const listening = await listenOnSockets(server, { host, port, sockets: socketsFor(connections) }).catch(
+    (error: unknown) => {
+      throw listenFailure(error as NodeJS.ErrnoException, options);
+    },
+  );
+  return {
+    url: `http://${urlAuthority(host, listening.port)}`,
+    port: listening.port,
+    server,
+    [Symbol.asyncDispose]: () => close(server, listening, connections),
+  };
+}
+
+/** Sockets that take connections where many may come; more made newcomers wait no less. */
+const mostSockets = 16;
+/** Each is a file descriptor, and a listener has one for so many connections: under a low limit, and for operators, one takes them all. */
+const connectionsOfSocket = 32;
+
+function socketsFor(connections: ListenerConnections | undefined): number {
+  if (connections === undefined) return 1;
+  return Math.max(1, Math.min(mostSockets, Math.floor(connections.most / connectionsOfSocket)));
+}
+
+function listenFailure(
+  error: NodeJS.ErrnoException,
+  { host, port, setting }: Omit<ListenOptions, "requestTimeoutMs">,
+): Error {
+  if (error.code === "EADDRINUSE") {
+    return new StartupError(`port ${port} on ${host} is taken; stop what uses it or set ${setting} to another port.`);
+  }
+  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {
+    return new StartupError(
+      `can't listen on ${host}: it is no address of this machine; correct the host beside ${setting}.`,
+    );
+  }
+  if (error.code === "EACCES") {
+    return new StartupError(`may not listen on port ${port}; set ${setting} to a port above 1023 or grant the right.`);
+  }
+  return error;
+}
+
+/** A connection whose last answer was on its way when the close began stays open, kept alive; it is closed when idle. */
+const idleCheckIntervalMs = 20;
+
+/** Time in which a request that has begun may become whole after the stop has begun; then it is answered 408. */
+const unfinishedMs = 1_000;
+
+async function close(
+  server: Server,
+  listening: ListeningSockets,
+  connections: ListenerConnections | undefined,
+): Promise<void> {
+  const beganMs = performance.now();
+  const closeIdle = setInterval(() => {
+    if (connections === undefined) server.closeIdleConnections();
+    else connections.closeIdle({ unfinished: performance.now() - beganMs > unfinishedMs });
+  }, idleCheckIntervalMs);
+  try {
+    const closed = listening.close();
+    connections?.closeIdle({ unfinished: false });
+    await closed;
+  } finally {
+    clearInterval(closeIdle);
+  }
+}

@@ -1,0 +1,106 @@
+import JSON5 from "json5";
+import { readRegularText, unreadableWords } from "../files/regular-file.ts";
+import { environmentName, type SettingsLeaf } from "./leaf.ts";
+import type { SettingsProblem } from "./problem.ts";
+import { isNear, nearestWord } from "./suggestion.ts";
+
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A setting's value as the environment gives it. */
+export type EnvironmentValue = Readonly<{ leaf: SettingsLeaf; value: unknown }>;
+
+/**
+ * Reads the settings that the environment gives. An empty variable counts as absent; a secret may also stand in the file that
+ * `<NAME>_FILE` names. What is wrong is added to `problems`.
+ */
+export function readEnvironment(
+  leaves: readonly SettingsLeaf[],
+  env: Environment,
+  problems: SettingsProblem[],
+): readonly EnvironmentValue[] {
+  return leaves.flatMap((leaf) => {
+    const text = environmentText(leaf, env, problems);
+    return text === undefined ? [] : [{ leaf, value: parseText(leaf, text) }];
+  });
+}
+
+/** Variables that Kubernetes adds for a Service of the same name; they are nobody's typing error. */
+const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)$/;
+
+function isServiceLink(name: string, value = ""): boolean {
+  return serviceLink.test(name) || (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value));
+}
+
+/** Variables with the service's prefix that are no setting of it: typing errors that would otherwise be ignored. */
+export function unknownVariables(
+  service: string,
+  leaves: readonly SettingsLeaf[],
+  env: Environment,
+): SettingsProblem[] {
+  const prefix = `${environmentName(service, [])}_`;
+  const known = new Set(leaves.flatMap((leaf) => (leaf.secret ? [leaf.env, `${leaf.env}_FILE`] : [leaf.env])));
+  known.add(environmentName(service, ["settingsPath"]));
+  return Object.keys(env)
+    .filter((name) => name.startsWith("GATEHOUSE_") && !known.has(name) && !isServiceLink(name, env[name]))
+    .flatMap((name) => {
+      if (!name.startsWith(prefix)) return misspeltService(name, prefix, [...known]);
+      const meant = nearestWord(name, [...known]);
+      const question = meant === undefined ? "no such setting;" : `no such setting; did you mean ${meant}?`;
+      const list = `"gatehouse ${service} --help" lists the settings of ${service}.`;
+      return [{ name, message: `${question} ${list} Correct the name or remove it.` }];
+    });
+}
+
+/** A variable whose service is nearly this one's, as in `GATEHOUSE_SIDCAR_…`: no other service would miss it either. */
+function misspeltService(name: string, prefix: string, known: readonly string[]): readonly SettingsProblem[] {
+  const own = prefix.slice("GATEHOUSE_".length, -1);
+  const words = name.slice("GATEHOUSE_".length).split("_");
+  const count = own.split("_").length;
+  const head = [count - 1, count, count + 1]
+    .map((length) => words.slice(0, length).join("_"))
+    .find((start) => start !== "" && isNear(start, own));
+  if (head === undefined) return [];
+  const meant = nearestWord(`${prefix}${name.slice(`GATEHOUSE_${head}_`.length)}`, known);
+  if (meant === undefined) return [];
+  return [{ name, message: `no such service as ${head}; did you mean ${meant}? Correct the name or remove it.` }];
+}
+
+/** Largest file of a secret that is read. */
+const secretBytes = 1_048_576;
+
+function environmentText(leaf: SettingsLeaf, env: Environment, problems: SettingsProblem[]): string | undefined {
+  const direct = env[leaf.env];
+  if (!leaf.secret) return direct === "" ? undefined : direct;
+  const path = env[`${leaf.env}_FILE`];
+  if (path === undefined || path === "") return direct === "" ? undefined : direct;
+  if (direct !== undefined && direct !== "") {
+    problems.push({ name: leaf.env, message: `is set, and so is ${leaf.env}_FILE; keep one of the two.` });
+    return undefined;
+  }
+  try {
+    return readRegularText(path, secretBytes).trim();
+  } catch (cause) {
+    problems.push({
+      name: `${leaf.env}_FILE`,
+      message: `can't read "${path}" (${unreadableWords(cause)}); name a readable file that holds ${leaf.expected}.`,
+    });
+    return undefined;
+  }
+}
+
+function parseText(leaf: SettingsLeaf, text: string): unknown {
+  if (leaf.shape === "text") return text;
+  if (leaf.shape === "list" && !text.trimStart().startsWith("[")) {
+    return text
+      .split(",")
+      .map((item) => item.trim())
+      .filter((item) => item !== "");
+  }
+  try {
+    return JSON5.parse(text);
+  } catch {
+    // Not JSON5: the schema names what it expected and shows the text that it found.
+    return text;
+  }
+}

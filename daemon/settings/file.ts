@@ -1,0 +1,54 @@
+import { readJson5File } from "../files/json5-file.ts";
+import { json5Line } from "../files/json5-tree.ts";
+import type { SettingsLeaf } from "./leaf.ts";
+import type { SettingsProblem } from "./problem.ts";
+import { assignAt, valueAt } from "./value.ts";
+
+/** What a settings file says, and where. */
+export type SettingsFile = Readonly<{
+  path: string;
+  /** Nested, as the schema reads them; without secrets. */
+  values: Record<string, unknown>;
+  /** Names the place of a key: the file, the line, the key. */
+  place: (key: readonly string[]) => string;
+}>;
+
+/** Reads a settings file. What is wrong with it as a whole, and a secret that stands in it, is added to `problems`. */
+export function readSettingsFile(
+  path: string,
+  leaves: readonly SettingsLeaf[],
+  problems: SettingsProblem[],
+): SettingsFile {
+  const result = readJson5File(path);
+  const empty = { path, values: {}, place: () => path };
+  if (!result.ok) {
+    problems.push({ name: path, message: result.message });
+    return empty;
+  }
+  if (typeof result.value !== "object" || result.value === null || Array.isArray(result.value)) {
+    problems.push({ name: path, message: "expected one object with the settings; write { … } around them." });
+    return empty;
+  }
+  const values = structuredClone(result.value) as Record<string, unknown>;
+  const place = (key: readonly string[]) => `${path}: line ${json5Line(result.text, key)}: ${key.join(".")}`;
+  problems.push(...takeSecrets(values, leaves, place));
+  return { path, values, place };
+}
+
+/** Takes secrets out of what a settings file says: they belong in no file of settings (specification, "Authentication"). */
+function takeSecrets(
+  values: Record<string, unknown>,
+  leaves: readonly SettingsLeaf[],
+  place: SettingsFile["place"],
+): readonly SettingsProblem[] {
+  const found = leaves.filter((leaf) => leaf.secret && valueAt(values, leaf.path) !== undefined);
+  return found.flatMap(({ path, env }) => {
+    assignAt(values, path, undefined);
+    const message = "is a secret, which may not stand in a settings file; remove it.";
+    const where = `give the secret here, or the path of a file that holds it in ${env}_FILE.`;
+    return [
+      { name: place(path), message },
+      { name: env, message: where },
+    ];
+  });
+}

@@ -1,0 +1,99 @@
+import type { z } from "zod";
+import { expectedWords, fallback } from "./issue-words.ts";
+import { createMask } from "../mask.ts";
+import type { SettingsFile } from "./file.ts";
+import { expectedAt, type SettingsLeaf } from "./leaf.ts";
+import type { SettingsProblem } from "./problem.ts";
+import { valueAt } from "./value.ts";
+import { nearestWord } from "./suggestion.ts";
+
+/** Where the values that a schema judged came from. */
+export type SettingsOrigin = Readonly<{
+  schema: z.ZodObject;
+  /** All values, nested, as they were handed to the schema. */
+  raw: unknown;
+  /** Names of the environment variables that gave a value. */
+  fromEnvironment: ReadonlySet<string>;
+  file: SettingsFile | undefined;
+}>;
+
+/**
+ * What the issues of a schema mean for the person who wrote the settings. A setting that `reported` names already (its secret
+ * file can't be read, say) is not called missing as well.
+ */
+export function describeIssues(
+  issues: readonly z.core.$ZodIssue[],
+  leaves: readonly SettingsLeaf[],
+  origin: SettingsOrigin,
+  reported: readonly SettingsProblem[],
+): SettingsProblem[] {
+  const names = new Set(reported.map((problem) => problem.name));
+  return issues.flatMap((issue) => {
+    const path = issue.path.map(String);
+    const leaf = leaves.find((candidate) => candidate.path.every((key, index) => path[index] === key));
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => unknownKey([...path, key], leaf, leaves, origin));
+    }
+    if (leaf === undefined) return [{ name: place(path, origin), message: `${expectedWords(issue)}.` }];
+    if (names.has(leaf.env) || names.has(`${leaf.env}_FILE`)) return [];
+    const isGiven = valueAt(origin.raw, leaf.path) !== undefined;
+    const name = isGiven && !origin.fromEnvironment.has(leaf.env) ? place(path, origin) : leaf.env;
+    return [{ name, message: isGiven ? describeValue(leaf, path, origin, issue) : describeMissing(leaf, origin) }];
+  });
+}
+
+/** A key that no setting has; the one that was most likely meant is named. */
+function unknownKey(
+  path: readonly string[],
+  leaf: SettingsLeaf | undefined,
+  leaves: readonly SettingsLeaf[],
+  origin: SettingsOrigin,
+): SettingsProblem {
+  const siblings = leaves.filter((candidate) => path.slice(0, -1).every((key, index) => candidate.path[index] === key));
+  const words = [...new Set(siblings.flatMap((candidate) => candidate.path[path.length - 1] ?? []))];
+  const meant = nearestWord(path.at(-1) ?? "", words);
+  const question = meant === undefined ? "" : `; did you mean "${meant}"?`;
+  const advice = meant === undefined ? "; correct the key or remove it." : " Correct the key or remove it.";
+  const isEnvironment = leaf !== undefined && origin.fromEnvironment.has(leaf.env);
+  const name = isEnvironment ? `${leaf.env}: ${path.slice(leaf.path.length).join(".")}` : place(path, origin);
+  return { name, message: `no such setting${question}${advice}` };
+}
+
+function describeMissing(leaf: SettingsLeaf, { file }: SettingsOrigin): string {
+  const expected = leaf.expected === "" ? "expected a value" : `expected ${leaf.expected}`;
+  const inFile = file === undefined || leaf.secret ? "" : `, or ${leaf.path.join(".")} in ${file.path}`;
+  const ways = leaf.secret ? `${leaf.env}, or ${leaf.env}_FILE with the path of a file that holds it` : leaf.env;
+  return `missing; ${expected}${purpose(leaf)}. Set ${ways}${inFile}.`;
+}
+
+function describeValue(
+  leaf: SettingsLeaf,
+  path: readonly string[],
+  { raw, schema }: SettingsOrigin,
+  issue: z.core.$ZodIssue,
+): string {
+  const inner = path.slice(leaf.path.length);
+  const at = inner.length > 0 ? ` at ${inner.join(".")}` : "";
+  const custom = issue.code === "custom" && issue.message !== fallback ? issue.message : undefined;
+  const expected = expectedAt(schema, path);
+  const own = expected === undefined ? expectedWords(issue) : `expected ${expected}`;
+  const found = valueAt(raw, path);
+  const shown = leaf.secret ? "a value that does not fit" : withoutKeys(found);
+  return `${found === undefined ? "nothing" : `found ${shown}`}${at}; ${custom ?? own}${purpose(leaf)}.`;
+}
+
+/** A value as JSON, without what a URL in it holds. */
+function withoutKeys(value: unknown): string | undefined {
+  const mask = createMask();
+  mask.hide(value);
+  const text = JSON.stringify(value) as string | undefined;
+  return text === undefined ? undefined : mask.text(text);
+}
+
+function purpose({ description }: SettingsLeaf): string {
+  return description === "" ? "" : ` (${description})`;
+}
+
+function place(path: readonly string[], { file }: SettingsOrigin): string {
+  return file === undefined ? path.join(".") : file.place(path);
+}

@@ -1,0 +1,166 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import { secret } from "../secret.ts";
+import { address, httpUrl, milliseconds, port, privateKey } from "./types.ts";
+import { SettingsError } from "./problem.ts";
+import { defineSettings, readSettings, section } from "./settings.ts";
+
+const definition = defineSettings("till", {
+  listen: section({ port: port.default(3000).describe("Port of the till") }),
+  signer: section({ privateKey: secret(privateKey).describe("Key that pays") }),
+  chain: section({ rpcUrl: httpUrl.describe("The node"), timeoutMs: milliseconds.default(30_000) }),
+  assets: z.array(address).default([]).describe("Tokens taken").meta({ expected: "a list of addresses" }),
+});
+
+const key = `0x${"11".repeat(32)}`;
+const right = { GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: key, GATEHOUSE_TILL_CHAIN_RPC_URL: "http://127.0.0.1:18100" };
+
+function temporaryFile(content: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "gatehouse-settings-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "settings.json5");
+  writeFileSync(path, content);
+  return path;
+}
+
+function problemsOf(env: Record<string, string>, file?: string): string[] {
+  try {
+    readSettings(definition, { env, file });
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message.split("\n");
+    throw error;
+  }
+  return [];
+}
+
+describe("readSettings", () => {
+  it("fills defaults and reads text from the environment by the schema's types", () => {
+    const settings = readSettings(definition, {
+      env: {
+        ...right,
+        GATEHOUSE_TILL_LISTEN_PORT: "0",
+        GATEHOUSE_TILL_ASSETS: `0x${"a".repeat(40)}, 0x${"b".repeat(40)}`,
+      },
+    });
+    expect(settings.listen.port).toBe(0);
+    expect(settings.chain.timeoutMs).toBe(30_000);
+    expect(settings.assets).toEqual([`0x${"a".repeat(40)}`, `0x${"b".repeat(40)}`]);
+    expect(settings.log.level).toBe("info");
+    expect(Object.isFrozen(settings.listen)).toBe(true);
+  });
+
+  it("lets the environment win over the file, and the file over the defaults", () => {
+    const file = temporaryFile("{ listen: { port: 4000 }, chain: { timeoutMs: 5, /* ms */ } }");
+    const settings = readSettings(definition, { env: { ...right, GATEHOUSE_TILL_CHAIN_TIMEOUT_MS: "7" }, file });
+    expect([settings.listen.port, settings.chain.timeoutMs]).toEqual([4000, 7]);
+  });
+
+  it("takes an empty variable for an absent one", () => {
+    expect(readSettings(definition, { env: { ...right, GATEHOUSE_TILL_LISTEN_PORT: "" } }).listen.port).toBe(3000);
+  });
+
+  it("reads a secret from the file that <NAME>_FILE names and never shows it", () => {
+    const path = temporaryFile(`${key}\n`);
+    const settings = readSettings(definition, {
+      env: { GATEHOUSE_TILL_CHAIN_RPC_URL: "http://a", GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE: path },
+    });
+    expect(settings.signer.privateKey.reveal()).toBe(key);
+    expect(`${settings.signer.privateKey}${JSON.stringify(settings)}${inspect(settings, { depth: 9 })}`).not.toContain(
+      "1111",
+    );
+  });
+
+  it("names every problem at once, with the name, what was found and what was expected", () => {
+    expect(problemsOf({ GATEHOUSE_TILL_LISTEN_PORT: "abc", GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: "0xsecret" })).toEqual([
+      'till: GATEHOUSE_TILL_LISTEN_PORT: found "abc"; expected a port number from 0 to 65535 (0: any free port) (Port of the till).',
+      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: found a value that does not fit; expected a private key: 0x and 64 hexadecimal digits (Key that pays).",
+      "till: GATEHOUSE_TILL_CHAIN_RPC_URL: missing; expected an http:// or https:// URL (The node). Set GATEHOUSE_TILL_CHAIN_RPC_URL.",
+    ]);
+  });
+
+  it("tells how to give a missing secret", () => {
+    expect(problemsOf({ GATEHOUSE_TILL_CHAIN_RPC_URL: "http://a" })).toEqual([
+      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: missing; expected a private key: 0x and 64 hexadecimal digits (Key that pays). Set GATEHOUSE_TILL_SIGNER_PRIVATE_KEY, or GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE with the path of a file that holds it.",
+    ]);
+  });
+
+  it("refuses a secret given twice and a secret file that can't be read", () => {
+    expect(problemsOf({ ...right, GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE: "/nowhere" })[0]).toBe(
+      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: is set, and so is GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE; keep one of the two.",
+    );
+    expect(
+      problemsOf({ GATEHOUSE_TILL_CHAIN_RPC_URL: "http://a", GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE: "/nowhere" }),
+    ).toEqual([
+      'till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE: can\'t read "/nowhere" (ENOENT); name a readable file that holds a private key: 0x and 64 hexadecimal digits.',
+    ]);
+  });
+
+  it("names a mistyped variable, and leaves alone what Kubernetes adds for a Service of that name", () => {
+    expect(problemsOf({ ...right, GATEHOUSE_TILL_LISTEN_PROT: "1" })).toEqual([
+      'till: GATEHOUSE_TILL_LISTEN_PROT: no such setting; did you mean GATEHOUSE_TILL_LISTEN_PORT? "gatehouse till --help" lists the settings of till. Correct the name or remove it.',
+    ]);
+    expect(
+      problemsOf({
+        ...right,
+        GATEHOUSE_TILL_SERVICE_HOST: "10.0.0.1",
+        GATEHOUSE_TILL_PORT_80_TCP: "x",
+        GATEHOUSE_TILL_PORT: "tcp://10.0.0.1:80",
+      }),
+    ).toEqual([]);
+  });
+
+  it("names a variable of a service that is misspelt, and leaves alone those of others", () => {
+    expect(problemsOf({ ...right, GATEHOUSE_TIL_LISTEN_PORT: "1", GATEHOUSE_TELL_CHAIN_RPC_UR: "x" })).toEqual([
+      "till: GATEHOUSE_TIL_LISTEN_PORT: no such service as TIL; did you mean GATEHOUSE_TILL_LISTEN_PORT? Correct the name or remove it.",
+      "till: GATEHOUSE_TELL_CHAIN_RPC_UR: no such service as TELL; did you mean GATEHOUSE_TILL_CHAIN_RPC_URL? Correct the name or remove it.",
+    ]);
+    expect(problemsOf({ ...right, GATEHOUSE_TEST_LOG: "1", GATEHOUSE_BANK_LISTEN_PORT: "1" })).toEqual([]);
+  });
+
+  it("names file, line and key of a wrong or unknown value in the settings file, and what was meant", () => {
+    const file = temporaryFile(
+      "{\n  listen: {\n    port: 70000 },\n  lisen: {},\n  chain: { 'timeoutms': 1, colour: 2 } }",
+    );
+    expect(problemsOf(right, file)).toEqual([
+      `till: ${file}: line 3: listen.port: found 70000; expected a port number from 0 to 65535 (0: any free port) (Port of the till).`,
+      `till: ${file}: line 5: chain.timeoutms: no such setting; did you mean "timeoutMs"? Correct the key or remove it.`,
+      `till: ${file}: line 5: chain.colour: no such setting; correct the key or remove it.`,
+      `till: ${file}: line 4: lisen: no such setting; did you mean "listen"? Correct the key or remove it.`,
+    ]);
+  });
+
+  it("names the file and line of what is wrong inside a value or is no section, not a variable that nobody set", () => {
+    const file = temporaryFile('{\n  listen: 5,\n  assets: [\n    "0x1",\n    7,\n  ],\n}');
+    expect(problemsOf(right, file)).toEqual([
+      `till: ${file}: line 2: listen: expected an object { … }.`,
+      `till: ${file}: line 4: assets.0: found "0x1" at 0; expected an address: 0x and 40 hexadecimal digits (Tokens taken).`,
+      `till: ${file}: line 5: assets.1: found 7 at 1; expected an address: 0x and 40 hexadecimal digits (Tokens taken).`,
+    ]);
+  });
+
+  it("says of what is missing that it may stand in the file, where there is one", () => {
+    const file = temporaryFile("{}");
+    expect(problemsOf({ GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: key }, file)).toEqual([
+      `till: GATEHOUSE_TILL_CHAIN_RPC_URL: missing; expected an http:// or https:// URL (The node). Set GATEHOUSE_TILL_CHAIN_RPC_URL, or chain.rpcUrl in ${file}.`,
+    ]);
+  });
+
+  it("refuses a secret in the settings file and says where it belongs", () => {
+    const file = temporaryFile(`{ signer: { privateKey: "${key}" }, chain: { rpcUrl: "http://a" } }`);
+    expect(problemsOf({}, file)).toEqual([
+      `till: ${file}: line 1: signer.privateKey: is a secret, which may not stand in a settings file; remove it.`,
+      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: give the secret here, or the path of a file that holds it in GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE.",
+    ]);
+  });
+
+  it("shows line and column of a settings file that is no JSON5", () => {
+    const file = temporaryFile("{\n  listen: { port: ]\n}");
+    expect(problemsOf(right, file)).toEqual([
+      `till: ${file}: line 2, column 19: invalid character ']'; expected JSON5.`,
+    ]);
+  });
+});

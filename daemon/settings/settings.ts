@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { readEnvironment, unknownVariables, type Environment } from "./environment.ts";
+import { readSettingsFile } from "./file.ts";
+import { describeIssues } from "./issue.ts";
+import { environmentName, settingsLeaves } from "./leaf.ts";
+import { SettingsError, type SettingsProblem } from "./problem.ts";
+import { assignAt } from "./value.ts";
+
+/** What one service can be told: its name and the schema of its settings. The deployment uses the same object to check. */
+export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Readonly<{
+  service: string;
+  schema: Schema;
+}>;
+
+/** A group of settings, present with its defaults when nothing of it is set. */
+export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.strictObject(shape).prefault({} as never);
+}
+
+const common = {
+  log: section({
+    level: z
+      .enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"])
+      .default("info")
+      .describe("Least severe level that is logged")
+      .meta({ expected: "one of fatal, error, warn, info, debug, trace, silent" }),
+  }),
+  start: section({
+    deadlineMs: z
+      .int()
+      .min(100)
+      .max(3_600_000)
+      .default(120_000)
+      .describe("How long a start may take before the process gives up and says what it waited for")
+      .meta({ expected: "milliseconds, a whole number from 100 to 3600000" }),
+  }),
+  shutdown: section({
+    graceMs: z
+      .int()
+      .min(100)
+      .max(600_000)
+      .default(5_000)
+      .describe("How long a stop may take before the process ends all the same")
+      .meta({ expected: "milliseconds, a whole number from 100 to 600000" }),
+  }),
+};
+
+/**
+ * Defines the settings of a service; `log`, `start` and `shutdown` are added, because every service has them.
+ *
+ * @example
+ * export const facilitatorSettings = defineSettings("facilitator", {
+ *   listen: section({ port: port.default(3000).describe("Port of the facilitator's HTTP listener") }),
+ * });
+ */
+export function defineSettings<Shape extends z.core.$ZodLooseShape>(service: string, shape: Shape) {
+  return { service, schema: z.strictObject({ ...shape, ...common }) } as const;
+}
+
+/** Where settings are read from. */
+export type SettingsSources = Readonly<{
+  env: Environment;
+  /** JSON5 file with the same keys, nested; the environment wins over it. */
+  file?: string | undefined;
+}>;
+
+/**
+ * Reads a service's settings once: defaults, then the JSON5 file, then the environment. An empty environment variable counts
+ * as absent. A secret comes from the environment or from the file that `<NAME>_FILE` names, never from the settings file.
+ *
+ * @throws {SettingsError} with every problem found, each with its name, what was found and what was expected.
+ */
+export function readSettings<Schema extends z.ZodObject>(
+  definition: SettingsDefinition<Schema>,
+  sources: SettingsSources,
+): z.output<Schema> {
+  const leaves = settingsLeaves(definition.service, definition.schema);
+  const problems: SettingsProblem[] = [...unknownVariables(definition.service, leaves, sources.env)];
+  const path = sources.file ?? (sources.env[environmentName(definition.service, ["settingsPath"])] || undefined);
+  const file = path === undefined ? undefined : readSettingsFile(path, leaves, problems);
+  const raw = file?.values ?? {};
+  const fromEnvironment = new Set<string>();
+  for (const { leaf, value } of readEnvironment(leaves, sources.env, problems)) {
+    fromEnvironment.add(leaf.env);
+    assignAt(raw, leaf.path, value);
+  }
+  const parsed = definition.schema.safeParse(raw);
+  if (!parsed.success) {
+    problems.push(
+      ...describeIssues(
+        parsed.error.issues,
+        leaves,
+        { schema: definition.schema, raw, fromEnvironment, file },
+        problems,
+      ),
+    );
+  }
+  if (problems.length > 0 || !parsed.success) throw new SettingsError(definition.service, problems);
+  return deepFreeze(parsed.data);
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const child of Object.values(value)) deepFreeze(child);
+  return Object.freeze(value);
+}

@@ -1,0 +1,64 @@
+import type { ClientBase } from "pg";
+import type { Migrations } from "./sqlite.ts";
+import { StartupError } from "../startup-error.ts";
+
+/** Which schema of the database, and what becomes of it. */
+export type MigrationOptions = Readonly<{ schema: string; migrations: Migrations; setting: string }>;
+
+/** Version 13 is the oldest that was still maintained when this was written. */
+const serverVersionMin = 130_000;
+
+/** First key of the advisory lock under which Gatehouse changes a database; the second names the schema. */
+const lockSpace = 1_672_402;
+
+/**
+ * Brings one schema of a database up to date, in one transaction and under an advisory lock, so that replicas that start at one
+ * time do it once. Versions only go up: table `schema_version` has a row for each migration that ran.
+ *
+ * @throws {StartupError} when the server is too old, takes no writes, or has a schema that a newer program made.
+ */
+export async function migrate(client: ClientBase, { schema, migrations, setting }: MigrationOptions): Promise<void> {
+  const server = await client.query<{ version: number; name: string; standby: boolean }>(
+    `SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS name,
+       pg_is_in_recovery() AS standby`,
+  );
+  const [{ version, name, standby } = { version: 0, name: "unknown", standby: false }] = server.rows;
+  if (version < serverVersionMin) {
+    throw new StartupError(`${setting}: the server is PostgreSQL ${name}; use version 13 or later.`);
+  }
+  if (standby) {
+    throw new StartupError(`${setting}: the server is a standby, which takes no writes; name the primary server.`);
+  }
+  await client.query("BEGIN");
+  try {
+    await client.query("SELECT pg_advisory_xact_lock($1, hashtext($2))", [lockSpace, schema]);
+    await applyMissing(client, { schema, migrations, setting });
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK").catch(() => undefined);
+    throw error;
+  }
+}
+
+async function applyMissing(client: ClientBase, { schema, migrations, setting }: MigrationOptions): Promise<void> {
+  const found = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
+  if (found.rowCount === 0) await client.query(`CREATE SCHEMA ${client.escapeIdentifier(schema)}`);
+  await client.query(
+    `CREATE TABLE IF NOT EXISTS schema_version (
+       version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,
+  );
+  const last = await client.query<{ version: number }>(
+    "SELECT coalesce(max(version), 0) AS version FROM schema_version",
+  );
+  const done = last.rows[0]?.version ?? 0;
+  if (done > migrations.length) {
+    throw new StartupError(
+      `${setting}: schema ${schema} of the database has version ${done}, this program knows ${migrations.length}; run the newer version.`,
+    );
+  }
+  for (const [index, migration] of migrations.entries()) {
+    if (index < done) continue;
+    await client.query(migration);
+    await client.query("INSERT INTO schema_version (version) VALUES ($1)", [index + 1]);
+  }
+}

@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { secret, type Secret } from "../secret.ts";
+import { milliseconds } from "../settings/types.ts";
+import { StartupError } from "../startup-error.ts";
+
+/** A `postgresql:` URL, which may hold a password. */
+const postgresUrl = z
+  .url({ protocol: /^postgres(ql)?$/ })
+  .meta({ expected: "a URL like postgresql://user:password@host:5432/database" });
+
+/** How a service reaches the PostgreSQL server that its replicas share; part of a ledger's settings. */
+export const postgresSettings = {
+  url: secret(postgresUrl)
+    .optional()
+    .describe("PostgreSQL database that replicas share, instead of the SQLite file; needed as soon as there are two"),
+  poolSize: z
+    .int()
+    .min(2)
+    .max(100)
+    .default(10)
+    .describe("Most connections to PostgreSQL of one process")
+    .meta({ expected: "a whole number from 2 to 100" }),
+  connectTimeoutMs: milliseconds.default(5_000).describe("How long a connection to PostgreSQL may take to be had"),
+  statementTimeoutMs: milliseconds.default(5_000).describe("How long one statement may take in PostgreSQL"),
+};
+
+/** {@link postgresSettings}, parsed. */
+export type PostgresSettings = Readonly<{
+  url?: Secret | undefined;
+  poolSize: number;
+  connectTimeoutMs: number;
+  statementTimeoutMs: number;
+}>;
+
+/** The refusal of a ledger that is to stand in two places: nobody could tell which of them has the payments. */
+export function bothLedgers(pathSetting: string, urlSetting: string): StartupError {
+  return new StartupError(
+    `${pathSetting} and ${urlSetting} are both set, and a ledger stands in one place; remove ${urlSetting} for one process with ` +
+      `a SQLite file, or ${pathSetting} for replicas with PostgreSQL.`,
+  );
+}

@@ -1,0 +1,52 @@
+import { Client } from "pg";
+import type { Secret } from "../secret.ts";
+import { StartupError } from "../startup-error.ts";
+import { StoreError } from "./store-error.ts";
+import { urlAuthority } from "../http/url-authority.ts";
+
+/** Where the database was looked for, and by which setting. */
+type Place = Readonly<{ url: Secret; setting: string; schema: string }>;
+
+/**
+ * Says in one line why a database can't be used at the start and what to do about it. Names server, database and user, never the
+ * password. Codes are SQLSTATEs (PostgreSQL manual, "PostgreSQL Error Codes").
+ */
+export function describeStartFailure(error: unknown, { url, setting, schema }: Place): Error {
+  if (error instanceof StartupError) return error;
+  const { database = "", user = "" } = new Client({ connectionString: url.reveal() });
+  const server = serverOf(url);
+  const cause = error instanceof StoreError ? error.cause : error;
+  const { code = "", message = "" } = cause as Readonly<{ code?: string; message?: string }>;
+  const tell = (text: string) => new StartupError(`${setting}: ${text}`, { cause });
+  switch (code) {
+    case "28P01":
+    case "28000":
+      return tell(
+        `${server} refuses user "${user}" for database "${database}" (${message}); correct user and password, or pg_hba.conf.`,
+      );
+    case "3D000":
+      return tell(`${server} has no database "${database}"; create it (CREATE DATABASE), or correct the URL.`);
+    case "42501":
+      return tell(
+        `user "${user}" may not use schema ${schema} of database "${database}" (${message}); ` +
+          `GRANT CREATE ON DATABASE to the user, or make the schema with the user as its owner.`,
+      );
+    case "57P03":
+    case "53300":
+      return tell(`${server} takes no connections now (${message}); wait until it does and start again.`);
+    default:
+      return tell(
+        `can't use ${server} (${message === "" ? code : message}); correct the URL, or see that the server runs and is reached from here.`,
+      );
+  }
+}
+
+/** Where the database is and which setting says so, e.g. `PostgreSQL at db:5432 (GATEHOUSE_…_URL)`. */
+export function placeOf({ url, setting }: Pick<Place, "url" | "setting">): string {
+  return `${serverOf(url)} (${setting})`;
+}
+
+function serverOf(url: Secret): string {
+  const { host, port } = new Client({ connectionString: url.reveal() });
+  return `PostgreSQL at ${urlAuthority(host, port)}`;
+}

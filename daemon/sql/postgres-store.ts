@@ -1,0 +1,145 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { Pool, TypeOverrides, types, type ClientBase, type PoolClient } from "pg";
+import type { Logger } from "../log.ts";
+import { migrate } from "./postgres-migration.ts";
+import { describeStartFailure, placeOf } from "./postgres-start-failure.ts";
+import { startStep } from "../start-step.ts";
+import { isSerializationFailure, storeFailure } from "./postgres-failure.ts";
+import type { Secret } from "../secret.ts";
+import type { SqlConnection, SqlRow, SqlStore, SqlValue } from "./store.ts";
+import type { Migrations } from "./sqlite.ts";
+
+/** Where the database is and how long it may take: `postgresSettings`, with the URL there. */
+export type PostgresOptions = Readonly<{
+  url: Secret;
+  poolSize: number;
+  connectTimeoutMs: number;
+  statementTimeoutMs: number;
+}>;
+
+/** What a store is opened with. */
+export type PostgresStoreOptions = PostgresOptions &
+  Readonly<{
+    /** Name of the PostgreSQL schema that holds the tables; each service has its own, so that they can share a database. */
+    schema: string;
+    migrations: Migrations;
+    /** The setting that holds the URL, for messages. */
+    setting: string;
+  }>;
+
+/** Transactions that PostgreSQL asks to run again are, this often at most. */
+const transactionAttemptsMax = 5;
+const retryPauseMs = 20;
+/** A client waits this much longer than the server may take, so that the server's own answer comes first. */
+const answerMarginMs = 1_000;
+
+/** int8 comes as text from the driver; ours are times and counts below 2^53. */
+const int8Oid = 20;
+
+/**
+ * Opens a PostgreSQL database as a store and brings its schema up to date. Commits wait for the server's disk: a
+ * `synchronous_commit` of off or local is raised to on, because a payment that is told as claimed has to survive the server.
+ *
+ * @throws {StartupError} in one line with what to do, when the server can't be reached or entered, or what is there can't be used.
+ */
+export async function openPostgresStore(
+  options: PostgresStoreOptions,
+  { log }: Readonly<{ log: Logger }>,
+): Promise<SqlStore> {
+  const pool = new Pool({
+    connectionString: options.url.reveal(),
+    max: options.poolSize,
+    connectionTimeoutMillis: options.connectTimeoutMs,
+    statement_timeout: options.statementTimeoutMs,
+    query_timeout: options.statementTimeoutMs + answerMarginMs,
+    idle_in_transaction_session_timeout: 2 * options.statementTimeoutMs,
+    keepAlive: true,
+    application_name: `gatehouse ${options.schema}`,
+    types: numericTypes(),
+    onConnect: (client) => prepareSession(client, options.schema),
+  });
+  // An idle connection that the server ends is no fault yet; the next question opens another.
+  pool.on("error", (error) => log.debug({ err: error }, "PostgreSQL ended an idle connection"));
+  try {
+    await startStep(placeOf(options), async () => {
+      const client = await pool.connect();
+      try {
+        await migrate(client, options);
+      } finally {
+        client.release();
+      }
+    });
+  } catch (error) {
+    await pool.end();
+    throw describeStartFailure(error, options);
+  }
+  return storeOf(pool);
+}
+
+function storeOf(pool: Pool): SqlStore {
+  return {
+    ...connectionOf(pool),
+    transaction: async (work) => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await runTransaction(pool, work);
+        } catch (error) {
+          if (!isSerializationFailure(error) || attempt === transactionAttemptsMax) throw storeFailure(error);
+          await pause(retryPauseMs * attempt);
+        }
+      }
+    },
+    nowMs: "(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
+    [Symbol.asyncDispose]: () => pool.end(),
+  };
+}
+
+function connectionOf(client: Pool | PoolClient): SqlConnection {
+  const run = async (text: string, parameters: readonly SqlValue[] = []) => {
+    try {
+      return await client.query(text, [...parameters]);
+    } catch (error) {
+      throw isSerializationFailure(error) ? error : storeFailure(error);
+    }
+  };
+  return {
+    rows: async (text, parameters) => (await run(text, parameters)).rows as SqlRow[],
+    change: async (text, parameters) => (await run(text, parameters)).rowCount ?? 0,
+  };
+}
+
+async function runTransaction<T>(pool: Pool, work: (connection: SqlConnection) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let failure: unknown;
+  // Without a listener, a connection that breaks between two statements would end the process.
+  const note = (error: Error): void => void (failure = error);
+  client.on("error", note);
+  try {
+    await client.query("BEGIN");
+    const result = await work(connectionOf(client));
+    await client.query("COMMIT");
+    return result;
+  } catch (error) {
+    failure = error;
+    throw error;
+  } finally {
+    client.off("error", note);
+    // Closing the connection rolls back; only a connection that ended its transaction well is used again.
+    client.release(failure !== undefined);
+  }
+}
+
+async function prepareSession(client: ClientBase, schema: string): Promise<void> {
+  await client.query(
+    `SELECT set_config('search_path', $1, false), set_config('synchronous_commit',
+       CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
+         ELSE current_setting('synchronous_commit') END, false)`,
+    [schema],
+  );
+}
+
+function numericTypes(): TypeOverrides {
+  const overrides = new TypeOverrides(types);
+  overrides.setTypeParser(int8Oid, Number);
+  return overrides;
+}

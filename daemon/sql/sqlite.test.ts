@@ -1,0 +1,83 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openSqlite } from "./sqlite.ts";
+import { StartupError } from "../startup-error.ts";
+
+const first = "CREATE TABLE payment (id TEXT PRIMARY KEY) STRICT";
+const second = "ALTER TABLE payment ADD COLUMN state TEXT";
+
+describe("openSqlite", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "gatehouse-sqlite-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it("runs each migration once and keeps the rows", () => {
+    const path = join(folder, "deep", "ledger.db");
+    const before = openSqlite(path, [first]);
+    before.exec("INSERT INTO payment VALUES ('a')");
+    before.close();
+    const after = openSqlite(path, [first, second]);
+    expect(
+      after
+        .prepare("SELECT id, state FROM payment")
+        .all()
+        .map((row) => ({ ...row })),
+    ).toEqual([{ id: "a", state: null }]);
+    after.close();
+  });
+
+  it("keeps the file and those beside it for their owner alone, one from before too", () => {
+    const path = join(folder, "ledger.db");
+    writeFileSync(path, "", { mode: 0o644 });
+    const database = openSqlite(path, [first]);
+    database.exec("INSERT INTO payment VALUES ('a')");
+    const modes = readdirSync(folder).map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]);
+    database.close();
+    expect(Object.fromEntries(modes)).toEqual({ "ledger.db": "600", "ledger.db-shm": "600", "ledger.db-wal": "600" });
+  });
+
+  it("says in one line what is wrong with a file that is no database, or a damaged one, and what to do", () => {
+    const path = join(folder, "ledger.db");
+    writeFileSync(path, "these are not the bytes of a database, however long the text is".repeat(100));
+    const refusal = () => openSqlite(path, [first], "GATEHOUSE_TILL_LEDGER_PATH");
+    expect(refusal).toThrow(StartupError);
+    expect(refusal).toThrow(
+      `${path} is damaged, or no SQLite database (file is not a database); put back a copy of it and of the files beside it, or set GATEHOUSE_TILL_LEDGER_PATH to another place.`,
+    );
+    rmSync(path);
+    const whole = openSqlite(path, [first]);
+    whole.exec(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) INSERT INTO payment SELECT hex(randomblob(400)) FROM n",
+    );
+    whole.close();
+    const bytes = readFileSync(path);
+    bytes.fill(0xff, 8_192, 12_288);
+    writeFileSync(path, bytes);
+    expect(refusal).toThrow(`${path} is damaged, or no SQLite database (`);
+  });
+
+  it("says in one line that a folder or file can't be written", () => {
+    writeFileSync(join(folder, "file"), "");
+    const inFile = join(folder, "file", "ledger.db");
+    expect(() => openSqlite(inFile, [first], "GATEHOUSE_TILL_LEDGER_PATH")).toThrow(
+      /ledger\.db can't be opened for writing \(E\w+\); let user \d+ write to .*, or set GATEHOUSE_TILL_LEDGER_PATH to another place\.$/,
+    );
+    const directory = join(folder, "ledger.db");
+    mkdirSync(directory);
+    expect(() => openSqlite(directory, [first])).toThrow(
+      /can't be opened for writing \(unable to open database file\); let/,
+    );
+  });
+
+  it("refuses a database that a newer version made", () => {
+    const path = join(folder, "ledger.db");
+    openSqlite(path, [first, second]).close();
+    expect(() => openSqlite(path, [first])).toThrow(
+      /has schema version 2, this program knows 1; run the newer version/,
+    );
+  });
+});

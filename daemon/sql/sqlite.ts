@@ -1,0 +1,71 @@
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { keepPrivate } from "../files/private-file.ts";
+import { sqliteStartFailure } from "./sqlite-start-failure.ts";
+import { StartupError } from "../startup-error.ts";
+
+/** Schema changes in order; each runs once, in its own transaction. Append only. */
+export type Migrations = readonly string[];
+
+/**
+ * Opens a SQLite database whose commits survive kill -9 and power loss (WAL, `synchronous = FULL`), and brings its schema up to
+ * date. `PRAGMA user_version` counts the migrations that ran. The owner closes it.
+ *
+ * @param setting names where the file is, for messages
+ * @throws {StartupError} in one line with what to do, when the directory or file can't be read or written, the file is no database or a
+ * damaged one, or was made by a newer version, which knows migrations that this one does not.
+ */
+export function openSqlite(path: string, migrations: Migrations, setting?: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    if (path !== ":memory:") makePrivate(path);
+    database = new DatabaseSync(path, { timeout: 5_000 });
+    migrate(database, path, migrations);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw sqliteStartFailure(error, path, setting);
+  }
+}
+
+/**
+ * Makes the file for its owner alone: it holds payments, or what may be done to a node. SQLite gives the files beside it the same mode.
+ */
+function makePrivate(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  keepPrivate(path);
+}
+
+function migrate(database: DatabaseSync, path: string, migrations: Migrations): void {
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
+  const row = database.prepare("PRAGMA user_version").get();
+  const done = Number(row?.["user_version"] ?? 0);
+  if (done > migrations.length) {
+    const message = `${path} has schema version ${done}, this program knows ${migrations.length}; run the newer version.`;
+    throw new StartupError(message);
+  }
+  for (const [index, migration] of migrations.entries()) {
+    if (index < done) continue;
+    database.exec(`BEGIN IMMEDIATE; ${migration}; PRAGMA user_version = ${index + 1}; COMMIT;`);
+  }
+  requireWhole(database, path);
+}
+
+/** Largest file whose pages are all looked at when it is opened: a fraction of a second. */
+const checkedBytesMax = 67_108_864;
+
+/** Looks at every page of a file that is not large, so that a damaged one is refused now and not at the first payment. */
+function requireWhole(database: DatabaseSync, path: string): void {
+  if (path === ":memory:" || statSync(path).size > checkedBytesMax) return;
+  const damage = database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
+  if (damage !== undefined && damage !== "ok") throw new DamagedDatabase(`${path}: ${String(damage)}`);
+}
+
+/** SQLite's own check found a fault. `errcode` is SQLITE_CORRUPT, as SQLite gives it when it stumbles over one. */
+class DamagedDatabase extends Error {
+  override readonly name = "DamagedDatabase";
+  readonly code = "database_damaged";
+  readonly errcode = 11;
+}
