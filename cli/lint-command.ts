@@ -13,7 +13,7 @@ export function lintCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--node-version <version>", "version of the node, to judge its metrics keys")
     .option("--json", "print JSON for machines", false)
     .action(async (configPath, { nodeVersion, json }) => {
-      const { lintCommand: run } = await import("#sidecar/upkeep/lint-command.ts");
+      const { lintCommand: run } = await import("#node/lint/lint-command.ts");
       process.exitCode = await run({ configPath, nodeVersion, json }, terminalOutput({ mask }));
     });
 }

@@ -1,7 +1,7 @@
 // Relative, not by `#sidecar`: Pulumi wants a package.json of the pack's own, and Node looks such names up in the nearest one.
-import { lintConfig } from "../sidecar/upkeep/lint/lint-config.ts";
-import { imageVersion, parseNodeVersion, type NodeVersion } from "../sidecar/upkeep/observe/node-version.ts";
-import { monitorFields, namingOf } from "../sidecar/upkeep/plan/monitor-keys.ts";
+import { lintConfig } from "../node/lint/lint-config.ts";
+import { imageVersion, parseNodeVersion, type NodeVersion } from "../node/versions.ts";
+import { monitorFields, namingOf } from "../node/conf/monitor-keys.ts";
 import { fields } from "./values.ts";
 
 /**

@@ -11,6 +11,7 @@ COPY --chown=10001:10001 .gatehouse/images/owned/workspace/ /data/
 COPY .gatehouse/images/gatehouse/node_modules /app/node_modules
 COPY package.json LICENSE /app/
 COPY daemon /app/daemon
+COPY node /app/node
 COPY sidecar /app/sidecar
 COPY facilitator /app/facilitator
 COPY resource-server /app/resource-server

@@ -1,4 +1,4 @@
-import { imageVersion } from "#sidecar/upkeep/observe/node-version.ts";
+import { imageVersion } from "#node/versions.ts";
 import type { StackConfig } from "../config-schema.ts";
 import type { ConfigProblem } from "./config-problem.ts";
 

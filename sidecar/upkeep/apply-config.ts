@@ -3,8 +3,8 @@ import type { ConditionReport } from "../tell/condition.ts";
 import type { ConfigWriteResult } from "./apply/config-writer.ts";
 import { writePatiently } from "./apply/patient-writing.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
-import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
-import { describeChange, whatChanges } from "./plan/describe-change.ts";
+import { isSameMeaning, meaningOf } from "#node/conf/meaning.ts";
+import { describeChange, whatChanges } from "#node/conf/describe-change.ts";
 import type { Plan, PlanAction } from "./plan/plan.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 

@@ -1,6 +1,6 @@
 import type { ConditionReport } from "../tell/condition.ts";
 import type { NodeCli } from "./observe/node-cli.ts";
-import type { PruneInfo } from "./observe/prune-info.ts";
+import type { PruneInfo } from "#node/prune-info.ts";
 import { followPruning, pruneCondition } from "./observe/prune-progress.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";

@@ -6,7 +6,7 @@ import { runRestart, type RestartIncident, type RestartIncidentDependencies } fr
 import { rollBack } from "./apply/roll-back.ts";
 import { incarnationOf } from "./drivers/driver.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
-import { isUselessToNode } from "./observe/config-problem.ts";
+import { isUselessToNode } from "#node/conf/problem.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { ConditionReport } from "../tell/condition.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "../settings.ts";
-import { lintCommand } from "./lint-command.ts";
+import { lintCommand } from "#node/lint/lint-command.ts";
 import { planCommand } from "./plan-command.ts";
 
 const settings = readSettings(sidecarSettings, { env: {} });

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { resolveNodeLayout } from "./observe/node-layout.ts";
+import { resolveNodeLayout } from "#node/layout.ts";
 import { statePlaces, type StatePlaceSettings } from "./state/state-place.ts";
 
 /** Where a sidecar with these settings has its state, and so its control; undefined where they name neither a node nor a place. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import type { SidecarSettings } from "../settings.ts";
-import type { Desired } from "./plan/desired.ts";
+import type { Desired } from "#node/conf/desired.ts";
 
 /** Makes the desired state of the settings; `dataPath` makes the default job name unique on a host with several nodes. */
 export function desiredState(settings: SidecarSettings, dataPath: string): Desired {

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
-import { parseConfig } from "./observe/config-document.ts";
+import { parseConfig } from "#node/conf/document.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
-import { isUselessToNode, type ConfigProblemReason } from "./observe/config-problem.ts";
+import { isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
 import type { ConfigWriteResult } from "./apply/config-writer.ts";
 import { locked } from "./apply-config.ts";
 import { writePatiently } from "./apply/patient-writing.ts";

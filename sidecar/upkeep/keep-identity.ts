@@ -1,6 +1,6 @@
-import type { ConfigDocument } from "./observe/config-document.ts";
-import { meaningOf } from "./plan/config-meaning.ts";
-import { tiesOf } from "./state/config-ties.ts";
+import type { ConfigDocument } from "#node/conf/document.ts";
+import { meaningOf } from "#node/conf/meaning.ts";
+import { tiesOf } from "#node/conf/ties.ts";
 import { identifyNode } from "./state/node-identity.ts";
 import type { UpkeepParts } from "./upkeep-parts.ts";
 

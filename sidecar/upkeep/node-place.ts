@@ -5,8 +5,8 @@ import { writerLock, type WriterLock } from "./apply/writer-lock.ts";
 import { filePatience, HangingFileSystem, type FilePatience } from "#daemon/files/file-patience.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import { watchConfig, type ConfigWatch } from "./observe/config-watch.ts";
-import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "./observe/node-layout.ts";
-import type { NodeVersion } from "./observe/node-version.ts";
+import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "#node/layout.ts";
+import type { NodeVersion } from "#node/versions.ts";
 import { readPatiently } from "./observe/patient-reading.ts";
 
 /** Where the node is, with the watch on its configuration and the right to write it. */

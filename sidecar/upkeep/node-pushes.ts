@@ -3,11 +3,11 @@ import type { Clock } from "#daemon/clock.ts";
 import type { HttpAsk } from "#daemon/http/request.ts";
 import type { SidecarSettings } from "../settings.ts";
 import type { ConditionBoard } from "../tell/condition-board.ts";
-import { isJsonObject, type ConfigDocument } from "./observe/config-document.ts";
-import type { NodeVersion } from "./observe/node-version.ts";
+import { isJsonObject, type ConfigDocument } from "#node/conf/document.ts";
+import type { NodeVersion } from "#node/versions.ts";
 import { watchPushes, type PushIdentity, type PushWatch } from "./observe/push-watch.ts";
 import type { VersionResolution } from "./observe/version-resolution.ts";
-import { namingOf } from "./plan/monitor-keys.ts";
+import { namingOf } from "#node/conf/monitor-keys.ts";
 import type { UpkeepMemory } from "./upkeep-parts.ts";
 
 /** Watches what the node pushes by its configuration; undefined when `pushgateway.url` is not set. */

@@ -5,12 +5,12 @@ import { writeConfig } from "./apply/config-writer.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
 import { desiredState } from "./desired-state.ts";
 import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
-import { dataPathOf } from "./observe/data-path.ts";
-import { parseNodeVersion } from "./observe/node-version.ts";
-import { configTree } from "./lint/config-tree.ts";
-import { writtenSecrets } from "./lint/general-rules.ts";
-import { withoutSecretShapes } from "./lint/secret-shapes.ts";
-import { describeChange } from "./plan/describe-change.ts";
+import { dataPathOf } from "#node/conf/data-path.ts";
+import { parseNodeVersion } from "#node/versions.ts";
+import { configTree } from "#node/lint/config-tree.ts";
+import { writtenSecrets } from "#node/lint/general-rules.ts";
+import { withoutSecretShapes } from "#node/lint/secret-shapes.ts";
+import { describeChange } from "#node/conf/describe-change.ts";
 import { plan, type Plan } from "./plan/plan.ts";
 
 /** What `gatehouse plan` is asked. */

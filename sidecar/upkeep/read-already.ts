@@ -2,8 +2,8 @@ import { startPrecisionMs } from "./drivers/driver.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import { nodeBegan } from "./node-began.ts";
 import { nodeStart } from "./node-start.ts";
-import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
-import { tiesOf } from "./state/config-ties.ts";
+import { isSameMeaning, meaningOf } from "#node/conf/meaning.ts";
+import { tiesOf } from "#node/conf/ties.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
 /** Whether node.conf means again what the node had read before somebody changed it. */

@@ -2,11 +2,11 @@ import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { runProcess } from "#daemon/bounded-process.ts";
 import { recallHealthy } from "./keep-healthy.ts";
-import { isJsonObject, parseConfig } from "./observe/config-document.ts";
+import { isJsonObject, parseConfig } from "#node/conf/document.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
-import type { NodeVersion } from "./observe/node-version.ts";
-import type { LintRule } from "./lint/finding.ts";
-import { lintConfig } from "./lint/lint-config.ts";
+import type { NodeVersion } from "#node/versions.ts";
+import type { LintRule } from "#node/lint/finding.ts";
+import { lintConfig } from "#node/lint/lint-config.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;

@@ -1,7 +1,7 @@
 import { keepHealthy, recallHealthy } from "./keep-healthy.ts";
 import { contentHashOf, type ConfigReading } from "./observe/config-file.ts";
 import { nodeBegan } from "./node-began.ts";
-import { isSameMeaning, meaningOf } from "./plan/config-meaning.ts";
+import { isSameMeaning, meaningOf } from "#node/conf/meaning.ts";
 import type { HealthyProof } from "./state/upkeep-state.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 

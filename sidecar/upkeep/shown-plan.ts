@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { PruneInfo } from "./observe/prune-info.ts";
-import { describeChange } from "./plan/describe-change.ts";
+import type { PruneInfo } from "#node/prune-info.ts";
+import { describeChange } from "#node/conf/describe-change.ts";
 import type { Plan, PlanAction } from "./plan/plan.ts";
 
 /** A plan as a person reads it before they let it be carried out. */

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { createSampleGauge } from "../tell/sample-gauge.ts";
 import { controlVerbs, type CommandWords } from "./command-words.ts";
-import type { PruneInfo } from "./observe/prune-info.ts";
+import type { PruneInfo } from "#node/prune-info.ts";
 
 /** Metrics of the node's configuration, pruning and restarts. */
 export type UpkeepMetrics = Readonly<{

@@ -22,7 +22,7 @@ import { patientVersions } from "./apply/patient-versions.ts";
 import { maintenanceWindow } from "./apply/maintenance-window.ts";
 import { reachedDriver, reachedNodeCli, type NodeReach } from "./drivers/reached-node.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
-import { dataPathOf } from "./observe/data-path.ts";
+import { dataPathOf } from "#node/conf/data-path.ts";
 import { filePatience } from "#daemon/files/file-patience.ts";
 import { findNode } from "./node-place.ts";
 import { observeNode } from "./observe/node-observer.ts";

@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
 import { readConfigFile } from "../observe/config-file.ts";
-import type { ConfigProblemReason } from "../observe/config-problem.ts";
+import type { ConfigProblemReason } from "#node/conf/problem.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { WriterLock } from "./writer-lock.ts";
 

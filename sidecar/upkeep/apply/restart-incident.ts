@@ -1,4 +1,4 @@
-import { meaningOf } from "../plan/config-meaning.ts";
+import { meaningOf } from "#node/conf/meaning.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { FilePatience } from "#daemon/files/file-patience.ts";
@@ -7,10 +7,10 @@ import type { EventLog } from "../../tell/event-log.ts";
 import type { NodeDriver, RestartReport } from "../drivers/driver.ts";
 import { DriverError, incarnationOf, StartFailed } from "../drivers/driver.ts";
 import type { ConfigReading } from "../observe/config-file.ts";
-import { isUselessToNode, type ConfigProblemReason } from "../observe/config-problem.ts";
+import { isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
 import { readPatiently } from "../observe/patient-reading.ts";
 import type { CommandWords } from "../command-words.ts";
-import { tiesOf } from "../state/config-ties.ts";
+import { tiesOf } from "#node/conf/ties.ts";
 import type { RestartBudget } from "../state/restart-budget.ts";
 import type { HeldState, RestartInFlight, UpkeepState } from "../state/upkeep-state.ts";
 import type { ConfigVersions } from "./config-versions.ts";

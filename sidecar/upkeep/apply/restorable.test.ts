@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { parseConfig } from "../observe/config-document.ts";
-import { meaningOf } from "../plan/config-meaning.ts";
-import { tiesOf, type ConfigTies } from "../state/config-ties.ts";
+import { parseConfig } from "#node/conf/document.ts";
+import { meaningOf } from "#node/conf/meaning.ts";
+import { tiesOf, type ConfigTies } from "#node/conf/ties.ts";
 import { restorable } from "./restorable.ts";
 
 const configPath = "/srv/a/bin/node.conf";

@@ -1,6 +1,6 @@
-import { parseConfig, type ConfigDocument } from "../observe/config-document.ts";
-import { meaningOf } from "../plan/config-meaning.ts";
-import { namesOwner, ownershipDifference, tieDifference, tiesOf, type ConfigTies } from "../state/config-ties.ts";
+import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
+import { meaningOf } from "#node/conf/meaning.ts";
+import { namesOwner, ownershipDifference, tieDifference, tiesOf, type ConfigTies } from "#node/conf/ties.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 
 /** Whether a remembered copy may stand in for node.conf, and if not, why. */

@@ -1,5 +1,5 @@
 import { contentHashOf } from "../observe/config-file.ts";
-import { meaningOf } from "../plan/config-meaning.ts";
+import { meaningOf } from "#node/conf/meaning.ts";
 import { writePatiently } from "./patient-writing.ts";
 import { restorable } from "./restorable.ts";
 import {

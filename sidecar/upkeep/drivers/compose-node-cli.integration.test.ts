@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "../../settings.ts";
 import { until } from "../../testing/until.ts";
-import { resolveNodeLayout } from "../observe/node-layout.ts";
+import { resolveNodeLayout } from "#node/layout.ts";
 import { composeNodeCli } from "./compose-node-cli.ts";
 import { selectNodeCli } from "./select-driver.ts";
 

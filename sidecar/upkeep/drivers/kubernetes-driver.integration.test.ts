@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "../../settings.ts";
 import { podServer } from "../../testing/pod-server.ts";
-import { resolveNodeLayout } from "../observe/node-layout.ts";
+import { resolveNodeLayout } from "#node/layout.ts";
 import { kubernetesDriver } from "./kubernetes-driver.ts";
 import { selectNodeCli } from "./select-driver.ts";
 

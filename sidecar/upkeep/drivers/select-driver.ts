@@ -1,7 +1,7 @@
 import { StartupError } from "#daemon/startup-error.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { localNodeCli } from "../observe/local-node-cli.ts";
-import type { NodeLayout } from "../observe/node-layout.ts";
+import type { NodeLayout } from "#node/layout.ts";
 import { createNodeCli, type NodeCli, type NodeCliRunner } from "../observe/node-cli.ts";
 import { composeDriver } from "./compose-driver.ts";
 import { composeNodeCli } from "./compose-node-cli.ts";

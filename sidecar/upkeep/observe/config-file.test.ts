@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, open, rm, symlink, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { meaningOf } from "../plan/config-meaning.ts";
+import { meaningOf } from "#node/conf/meaning.ts";
 import { readConfigFile } from "./config-file.ts";
 
 const limitBytes = 1_048_576;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readRegularFile, RegularFileError, type RegularFile } from "#daemon/files/regular-file.ts";
-import { parseConfig, type ConfigDocument } from "./config-document.ts";
-import type { ConfigProblem } from "./config-problem.ts";
+import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
+import type { ConfigProblem } from "#node/conf/problem.ts";
 import { linksChangedAt } from "./link-changes.ts";
 
 /** One look at node.conf; `changedAtMs`: when the file, or a link that leads to it, last changed (`ctime`, milliseconds since 1970). */

@@ -1,5 +1,5 @@
 import type { ProcessFailureReason, ProcessResult } from "#daemon/bounded-process.ts";
-import { parsePruneInfo, type PruneInfo } from "./prune-info.ts";
+import { parsePruneInfo, type PruneInfo } from "#node/prune-info.ts";
 
 /** Runs the node's command-line tool with arguments, wherever it is, within its limits. */
 export type NodeCliRunner = (args: readonly string[], signal: AbortSignal) => Promise<ProcessResult>;

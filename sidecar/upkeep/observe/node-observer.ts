@@ -5,8 +5,8 @@ import { pause, poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "../../tell/condition-board.ts";
 import type { ConditionReport } from "../../tell/condition.ts";
 import type { NodeCli, NodeCliResult } from "./node-cli.ts";
-import { nodeCliVersion } from "./node-version.ts";
-import type { PruneInfo } from "./prune-info.ts";
+import { nodeCliVersion } from "#node/versions.ts";
+import type { PruneInfo } from "#node/prune-info.ts";
 import { resolveVersion, type VersionResolution } from "./version-resolution.ts";
 
 /** What does not stand in a file. */

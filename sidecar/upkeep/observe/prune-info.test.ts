@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parsePruneInfo, type PruneInfo } from "./prune-info.ts";
+import { parsePruneInfo, type PruneInfo } from "#node/prune-info.ts";
 import { followPruning, pruneCondition } from "./prune-progress.ts";
 
 const info: PruneInfo = {

@@ -1,5 +1,5 @@
 import type { ConditionReport } from "../../tell/condition.ts";
-import type { PruneInfo } from "./prune-info.ts";
+import type { PruneInfo } from "#node/prune-info.ts";
 
 /** How far pruning was, and what the chain did since it last moved. A plain value, replaced at each query. */
 export type PruneProgress = Readonly<{

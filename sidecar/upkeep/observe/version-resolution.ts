@@ -7,7 +7,7 @@ import {
   nodeCliVersion,
   parseNodeVersion,
   type NodeVersion,
-} from "./node-version.ts";
+} from "#node/versions.ts";
 
 /** Everything that may tell the node's version. */
 export type VersionSources = Readonly<{

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { createScanner } from "jsonc-parser";
 import { describe, expect, test } from "vitest";
-import { parseConfig, type ConfigDocument } from "../observe/config-document.ts";
-import { parseNodeVersion } from "../observe/node-version.ts";
-import { meaningOf } from "./config-meaning.ts";
-import type { Desired } from "./desired.ts";
-import { monitorFields, namingOf, pamirKeys, storageKeys } from "./monitor-keys.ts";
+import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
+import { parseNodeVersion } from "#node/versions.ts";
+import { meaningOf } from "#node/conf/meaning.ts";
+import type { Desired } from "#node/conf/desired.ts";
+import { monitorFields, namingOf, pamirKeys, storageKeys } from "#node/conf/monitor-keys.ts";
 import { plan, type Plan } from "./plan.ts";
 
 const fallback = { jobName: "made-up", pushAddress: "gateway.example", pushPort: 9091, pushIntervalSeconds: 10 };

@@ -1,13 +1,13 @@
-import type { NodeVersion } from "../observe/node-version.ts";
-import type { PruneInfo } from "../observe/prune-info.ts";
-import { isJsonObject, parseConfig, type ConfigDocument } from "../observe/config-document.ts";
-import { isSameMeaning, meaningOf } from "./config-meaning.ts";
-import { configChanges, type ConfigChange } from "./config-change.ts";
-import { editConfig } from "./config-edit.ts";
-import type { Desired } from "./desired.ts";
-import { rewriteConfig } from "./config-rewrite.ts";
-import { namingOf, type MonitorKeys, type Naming } from "./monitor-keys.ts";
-import { wantedMonitor } from "./monitor-values.ts";
+import type { NodeVersion } from "#node/versions.ts";
+import type { PruneInfo } from "#node/prune-info.ts";
+import { isJsonObject, parseConfig, type ConfigDocument } from "#node/conf/document.ts";
+import { isSameMeaning, meaningOf } from "#node/conf/meaning.ts";
+import { configChanges, type ConfigChange } from "#node/conf/monitor-change.ts";
+import { editConfig } from "#node/conf/edit.ts";
+import type { Desired } from "#node/conf/desired.ts";
+import { rewriteConfig } from "#node/conf/rewrite.ts";
+import { namingOf, type MonitorKeys, type Naming } from "#node/conf/monitor-keys.ts";
+import { wantedMonitor } from "#node/conf/monitor-values.ts";
 
 /** What is known of a node. What is absent is not known now; nothing is planned on what is not known. */
 export type Observed = Readonly<{

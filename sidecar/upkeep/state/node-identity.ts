@@ -2,10 +2,10 @@ import { realpathSync } from "node:fs";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import type { SidecarSettings } from "../../settings.ts";
-import type { ConfigDocument } from "../observe/config-document.ts";
-import { dataPathOf } from "../observe/data-path.ts";
-import { resolveNodeLayout } from "../observe/node-layout.ts";
-import { parseNodeVersion } from "../observe/node-version.ts";
+import type { ConfigDocument } from "#node/conf/document.ts";
+import { dataPathOf } from "#node/conf/data-path.ts";
+import { resolveNodeLayout } from "#node/layout.ts";
+import { parseNodeVersion } from "#node/versions.ts";
 
 /** Where a node runs: a machine by its host name, a container by its name, a pod by its name. */
 export type NodeHost = Readonly<{ kind: "machine" | "container" | "pod"; name: string }>;

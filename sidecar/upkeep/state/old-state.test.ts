@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { parseConfig } from "../observe/config-document.ts";
+import { parseConfig } from "#node/conf/document.ts";
 import { compareCopies } from "./old-state.ts";
 
 const now = "/srv/a/bin/node.conf";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Logger } from "#daemon/log.ts";
 import { configVersions } from "../apply/config-versions.ts";
-import { parseConfig, type ConfigDocument } from "../observe/config-document.ts";
-import { dataTie, namesOwner, ownershipDifference, tiesOf } from "./config-ties.ts";
+import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
+import { dataTie, namesOwner, ownershipDifference, tiesOf } from "#node/conf/ties.ts";
 import { upkeepStateFile, type UpkeepState } from "./upkeep-state.ts";
 
 /** Where the state was by default before it belonged to its node: in whatever directory the sidecar was started in. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseNodeVersion } from "../observe/node-version.ts";
+import { parseNodeVersion } from "../versions.ts";
 import { lintConfig } from "./lint-config.ts";
 
 const right = `{

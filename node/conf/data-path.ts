@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { isJsonObject, type JsonObject } from "./config-document.ts";
+import { isJsonObject, type JsonObject } from "./document.ts";
 
 /** The node's data directory: the setting, else `storage.mygrid_env.storage_data_path`, else the configuration's directory. */
 export function dataPathOf(setting: string | undefined, configPath: string, value: JsonObject | undefined): string {

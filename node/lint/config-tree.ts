@@ -1,6 +1,6 @@
 import type { ValueNode } from "@humanwhocodes/momoa";
 import { json5Key, json5NodeAt, json5Tree } from "#daemon/files/json5-tree.ts";
-import type { TextPosition } from "../observe/text-position.ts";
+import type { TextPosition } from "../conf/text-position.ts";
 
 /** A parsed text in which values can be found by path, with their place. */
 export type ConfigTree = Readonly<{

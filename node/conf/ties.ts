@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { isJsonObject, type ConfigDocument } from "../observe/config-document.ts";
+import { isJsonObject, type ConfigDocument } from "./document.ts";
 
 /**
  * What ties a node.conf to one node: its data, its keys and its ports, by their place in the file (specification, "Node operations

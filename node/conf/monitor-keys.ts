@@ -1,4 +1,4 @@
-import { hasStorageKeys, type NodeVersion } from "../observe/node-version.ts";
+import { hasStorageKeys, type NodeVersion } from "../versions.ts";
 
 /** The five settings of metrics pushing, by what they mean. */
 export type MonitorField = "enabled" | "jobName" | "pushAddress" | "pushIntervalSeconds" | "pushPort";

@@ -1,5 +1,5 @@
-import { isJsonObject, type ConfigDocument } from "../observe/config-document.ts";
-import { configChanges } from "./config-change.ts";
+import { isJsonObject, type ConfigDocument } from "./document.ts";
+import { configChanges } from "./monitor-change.ts";
 import type { DesiredMonitor } from "./desired.ts";
 import { pamirKeys, storageKeys, type Naming } from "./monitor-keys.ts";
 import { wantedMonitor } from "./monitor-values.ts";

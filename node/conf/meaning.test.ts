@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { parseConfig } from "../observe/config-document.ts";
-import { parseNodeVersion } from "../observe/node-version.ts";
-import { isSameMeaning, meaningOf } from "./config-meaning.ts";
+import { parseConfig } from "./document.ts";
+import { parseNodeVersion } from "../versions.ts";
+import { isSameMeaning, meaningOf } from "./meaning.ts";
 
 /** Whether a node has to be restarted when the one text replaces the other. */
 function matters(before: string, after: string, version = "0.16.2"): boolean {

@@ -1,6 +1,6 @@
 import JSON5 from "json5";
 import { createScanner, parse, type ParseError } from "jsonc-parser";
-import type { ConfigProblem } from "./config-problem.ts";
+import type { ConfigProblem } from "./problem.ts";
 import { positionAt } from "./text-position.ts";
 
 /** Strict JSON and JSON with comments can be edited in place; JSON5 can't. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { parseConfig, type ConfigDocument } from "../observe/config-document.ts";
-import { namesOwner, ownershipDifference, tieDifference, tiesOf } from "./config-ties.ts";
+import { parseConfig, type ConfigDocument } from "./document.ts";
+import { namesOwner, ownershipDifference, tieDifference, tiesOf } from "./ties.ts";
 
 const configPath = "/srv/a/bin/node.conf";
 

@@ -1,6 +1,6 @@
-import type { ConfigDocument } from "../observe/config-document.ts";
-import { changedValue, type ConfigChange } from "./config-change.ts";
-import type { ConfigEditResult } from "./config-edit.ts";
+import type { ConfigDocument } from "./document.ts";
+import { changedValue, type ConfigChange } from "./monitor-change.ts";
+import type { ConfigEditResult } from "./edit.ts";
 
 /**
  * Writes a JSON5 document anew as JSON with the changes, if the settings allow it. Editors for JSON5 text do not exist, and its

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../observe/config-document.ts";
+import { isJsonObject, type JsonObject } from "./document.ts";
 import { monitorFields, type Naming } from "./monitor-keys.ts";
 import type { MonitorValue, WantedMonitor } from "./monitor-values.ts";
 

@@ -1,7 +1,7 @@
-import type { NodeVersion } from "../observe/node-version.ts";
-import { monitorFields, namingOf, pamirKeys, storageKeys, type MonitorField } from "../plan/monitor-keys.ts";
-import { readMonitorValue, typeRule } from "../plan/monitor-values.ts";
-import { shownValue } from "../plan/shown-value.ts";
+import type { NodeVersion } from "../versions.ts";
+import { monitorFields, namingOf, pamirKeys, storageKeys, type MonitorField } from "../conf/monitor-keys.ts";
+import { readMonitorValue, typeRule } from "../conf/monitor-values.ts";
+import { shownValue } from "../conf/shown-value.ts";
 import type { ConfigTree, FoundProperty } from "./config-tree.ts";
 import type { LintFinding } from "./finding.ts";
 

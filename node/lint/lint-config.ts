@@ -1,5 +1,5 @@
-import { parseConfig, type JsonObject } from "../observe/config-document.ts";
-import type { NodeVersion } from "../observe/node-version.ts";
+import { parseConfig, type JsonObject } from "../conf/document.ts";
+import type { NodeVersion } from "../versions.ts";
 import { configTree, type ConfigTree } from "./config-tree.ts";
 import type { LintFinding } from "./finding.ts";
 import { duplicateKeys, secretsInComments, secretsInFile } from "./general-rules.ts";

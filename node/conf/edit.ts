@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { createScanner, findNodeAtLocation, parse, parseTree, type Node } from "jsonc-parser";
-import type { ConfigDocument, JsonObject } from "../observe/config-document.ts";
-import { positionAt } from "../observe/text-position.ts";
-import { indentAt, insertProperty, renderValue } from "./config-insert.ts";
-import { changedValue, type ConfigChange } from "./config-change.ts";
+import type { ConfigDocument, JsonObject } from "./document.ts";
+import { positionAt } from "./text-position.ts";
+import { indentAt, insertProperty, renderValue } from "./insert.ts";
+import { changedValue, type ConfigChange } from "./monitor-change.ts";
 
 /** The text after an edit, or why the text was left alone. */
 export type ConfigEditResult = Readonly<{ ok: true; text: string } | { ok: false; message: string }>;

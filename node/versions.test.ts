@@ -7,7 +7,7 @@ import {
   imageVersion,
   nodeCliVersion,
   parseNodeVersion,
-} from "./node-version.ts";
+} from "./versions.ts";
 
 test.each([
   ["0.16.2", "0.16.2"],

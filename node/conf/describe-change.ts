@@ -1,4 +1,4 @@
-import type { ConfigChange } from "./config-change.ts";
+import type { ConfigChange } from "./monitor-change.ts";
 import { shownValue } from "./shown-value.ts";
 
 /** One change as a person reads it, with its reason. */

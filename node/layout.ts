@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { StartupError } from "#daemon/startup-error.ts";
-import { hasNewLayout, parseNodeVersion, type NodeVersion } from "./node-version.ts";
+import { hasNewLayout, parseNodeVersion, type NodeVersion } from "./versions.ts";
 
 /** Where the parts of a node stand in the file system (absolute paths). */
 export type NodeLayout = Readonly<{

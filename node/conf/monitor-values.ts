@@ -1,4 +1,4 @@
-import type { JsonObject } from "../observe/config-document.ts";
+import type { JsonObject } from "./document.ts";
 import { shownValue } from "./shown-value.ts";
 import type { DesiredMonitor } from "./desired.ts";
 import type { MonitorField, Naming } from "./monitor-keys.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { findNodeAtLocation, parseTree, type Node } from "jsonc-parser";
-import type { ConfigDocument } from "../observe/config-document.ts";
-import type { NodeVersion } from "../observe/node-version.ts";
+import type { ConfigDocument } from "./document.ts";
+import type { NodeVersion } from "../versions.ts";
 import { namingOf, pamirKeys, storageKeys, type MonitorKeys } from "./monitor-keys.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { readRegularFile, RegularFileError } from "#daemon/files/regular-file.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import type { LintFinding } from "./lint/finding.ts";
-import { lintConfig } from "./lint/lint-config.ts";
-import { parseNodeVersion } from "./observe/node-version.ts";
+import type { LintFinding } from "./finding.ts";
+import { lintConfig } from "./lint-config.ts";
+import { parseNodeVersion } from "../versions.ts";
 
 /** What `gatehouse lint` is asked. */
 export type LintCommandOptions = Readonly<{ configPath: string; nodeVersion?: string | undefined; json: boolean }>;

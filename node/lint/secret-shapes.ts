@@ -1,4 +1,4 @@
-import { withoutCredentials } from "../plan/shown-value.ts";
+import { withoutCredentials } from "../conf/shown-value.ts";
 
 const secretName = /(^|_)(private_?key|secret|password|passphrase|mnemonic|api_?key|token)$/i;
 const urlWithPassword = /:\/\/[^\s/@:]*:[^\s/@]+@/;
