@@ -75,7 +75,7 @@ addServiceCommand(
     name: "engine-proxy",
     summary:
       "Hold the Docker Engine's socket for a sidecar: inspect, restart and node_cli of one container, nothing else",
-    load: async () => (await import("#sidecar/engine-proxy/main.ts")).engineProxy,
+    load: async () => (await import("#engine-proxy/main.ts")).engineProxy,
   },
   { mask },
 );

@@ -4,7 +4,7 @@ import { devnetSettings } from "#devnet/settings.ts";
 import { upstreamSettings } from "#devnet/upstream/settings.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
-import { engineProxySettings } from "#sidecar/engine-proxy/settings.ts";
+import { engineProxySettings } from "#engine-proxy/settings.ts";
 import { gatewaySettings } from "#sidecar/gateway-alone/settings.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
 import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";

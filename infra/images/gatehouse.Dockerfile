@@ -12,6 +12,7 @@ COPY .gatehouse/images/gatehouse/node_modules /app/node_modules
 COPY package.json LICENSE /app/
 COPY daemon /app/daemon
 COPY node /app/node
+COPY engine-proxy /app/engine-proxy
 COPY sidecar /app/sidecar
 COPY facilitator /app/facilitator
 COPY resource-server /app/resource-server

@@ -1,4 +1,4 @@
-import { engineProxySettings } from "#sidecar/engine-proxy/settings.ts";
+import { engineProxySettings } from "#engine-proxy/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { nodeStopGraceSeconds } from "./node-layout.ts";
 import { engineSocketDirectory, engineSocketPath, engineSocketVolume } from "./sidecar-spec.ts";
