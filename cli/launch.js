@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, "..");
 const cacheDirectory = join(root, "node_modules/.cache/gatehouse");
 
 /** The rooms that a sidecar is loaded from. */
-const sidecarRooms = ["cli", "daemon", "sidecar", "node"];
+const sidecarRooms = ["cli", "daemon", "sidecar", "node", "status", "health"];
 
 /** How long a sidecar's first start may wait for the compiler; it starts all the same. */
 const compileDeadlineMs = 10_000;

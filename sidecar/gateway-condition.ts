@@ -1,7 +1,7 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { NodeFitness } from "./gateway/upstream/node-fitness.ts";
-import type { ConditionBoard } from "./tell/condition-board.ts";
-import type { ConditionReport } from "./tell/condition.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import type { ConditionReport } from "#status/condition.ts";
 
 /**
  * Says whether the gateway serves. While its node is unfit it does not, but what is wrong is the node, and told of it: then the gateway is

@@ -9,16 +9,16 @@ import { gatewayCondition } from "./gateway-condition.ts";
 import { startGateway, type GatewayUrls } from "./gateway/gateway.ts";
 import type { SettingNames } from "./gateway/setting-names.ts";
 import type { GatewaySettings } from "./gateway/settings.ts";
-import { watchDescriptors } from "./health/descriptor-watch.ts";
-import { watchEventLoop } from "./health/event-loop-watch.ts";
-import { startHealth, type Health, type WatchedNode } from "./health/health.ts";
+import { watchDescriptors } from "#health/descriptor-watch.ts";
+import { watchEventLoop } from "#health/event-loop-watch.ts";
+import { startHealth, type Health, type WatchedNode } from "#health/health.ts";
 import { askHttp } from "#daemon/http/request.ts";
 import { nodeFitness } from "./node-fitness.ts";
-import { nodeReadiness } from "./node-readiness.ts";
+import { nodeReadiness } from "#status/node-readiness.ts";
 import { poll } from "#daemon/time.ts";
-import { createCharts, type Charts } from "./tell/charts.ts";
-import { createConditionBoard, type ConditionBoard } from "./tell/condition-board.ts";
-import type { EventLog } from "./tell/event-log.ts";
+import { createCharts, type Charts } from "#status/charts.ts";
+import { createConditionBoard, type ConditionBoard } from "#status/condition-board.ts";
+import type { EventLog } from "#status/event-log.ts";
 
 /** Bodies that the operations listener takes; none of its routes needs one. */
 const bodyLimitBytes = 1_024;

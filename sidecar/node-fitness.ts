@@ -1,7 +1,7 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { NodeFitness } from "./gateway/upstream/node-fitness.ts";
-import type { ConditionBoard } from "./tell/condition-board.ts";
-import type { ConditionType } from "./tell/condition.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import type { ConditionType } from "#status/condition.ts";
 
 /** How long the RPC has to be silent before it counts as down: one slow answer is no outage. */
 const silentForMs = 3_000;

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { gatewaySection } from "./gateway/settings.ts";
-import { healthSection, lagSection } from "./health/settings.ts";
+import { healthSection, lagSection } from "#health/settings.ts";
 import { listenSection, nodeSection, pushgatewaySection } from "./node-settings.ts";
 import { volumeSection } from "./volume/settings.ts";
 import { composeSection, dockerSection, kubernetesSection, opsSection } from "./upkeep/drivers/settings.ts";

@@ -1,5 +1,5 @@
 import type { SidecarSettings } from "./settings.ts";
-import type { ConditionType } from "./tell/condition.ts";
+import type { ConditionType } from "#status/condition.ts";
 
 /** The sides of the node that its sidecar watches by its settings, each of which is looked at soon after the start. */
 export function watchedSides({ health, lag, pushgateway, volume }: SidecarSettings): readonly ConditionType[] {

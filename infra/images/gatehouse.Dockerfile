@@ -13,6 +13,8 @@ COPY package.json LICENSE /app/
 COPY daemon /app/daemon
 COPY node /app/node
 COPY engine-proxy /app/engine-proxy
+COPY status /app/status
+COPY health /app/health
 COPY sidecar /app/sidecar
 COPY facilitator /app/facilitator
 COPY resource-server /app/resource-server

@@ -1,4 +1,4 @@
-import type { conditionReasons } from "#sidecar/tell/condition-reasons.ts";
+import type { conditionReasons } from "#status/condition-reasons.ts";
 import type { LabelOf, SeriesName } from "./metric-catalogue.ts";
 
 /** What a label has to be: one value, one of several, or none of several. */

@@ -3,8 +3,8 @@ import type { Service, ServiceContext } from "#daemon/service.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { settingNames } from "../gateway/setting-names.ts";
 import { guardNode } from "../guarded-node.ts";
-import { nodeStatus } from "../tell/node-status.ts";
-import { recentEvents } from "../tell/recent-events.ts";
+import { nodeStatus } from "#health/node-status.ts";
+import { recentEvents } from "#status/recent-events.ts";
 import { gatewaySettings, type GatewayAloneSettings } from "./settings.ts";
 
 /** The gateway before any EVM node: its RPC is watched and guarded, and nothing else of the node is touched. */

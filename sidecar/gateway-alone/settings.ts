@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { chainId, httpUrl, webSocketUrl } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { gatewayShape } from "../gateway/settings.ts";
-import { referencesShape, rpcHealthShape } from "../health/settings.ts";
+import { referencesShape, rpcHealthShape } from "#health/settings.ts";
 import { listenSection } from "../node-settings.ts";
 
 /** Any EVM node, as it is reached. */

@@ -5,12 +5,12 @@ import { Registry } from "prom-client";
 import { WebSocketServer } from "ws";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { systemClock } from "#daemon/clock.ts";
-import { startHealth } from "../health/health.ts";
+import { startHealth } from "#health/health.ts";
 import { askHttp } from "#daemon/http/request.ts";
 import { sidecarSettings } from "../settings.ts";
-import { createCharts } from "../tell/charts.ts";
-import { createConditionBoard } from "../tell/condition-board.ts";
-import type { ConditionType } from "../tell/condition.ts";
+import { createCharts } from "#status/charts.ts";
+import { createConditionBoard } from "#status/condition-board.ts";
+import type { ConditionType } from "#status/condition.ts";
 import { until } from "./until.ts";
 
 const log = pino({ level: "silent" });

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect } from "vitest";
-import { createConditionBoard } from "../tell/condition-board.ts";
+import { createConditionBoard } from "#status/condition-board.ts";
 import type { KubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
 import type { GrowthLimits } from "../volume/plan-growth.ts";
 import { volumeClaim } from "../volume/volume-claim.ts";

@@ -1,5 +1,5 @@
 import { basename, join } from "node:path";
-import type { ConditionReport } from "../tell/condition.ts";
+import type { ConditionReport } from "#status/condition.ts";
 import type { ConfigWriteResult } from "./apply/config-writer.ts";
 import { writePatiently } from "./apply/patient-writing.ts";
 import type { ConfigReading } from "./observe/config-file.ts";

@@ -1,4 +1,4 @@
-import type { ConditionReport } from "../tell/condition.ts";
+import type { ConditionReport } from "#status/condition.ts";
 import type { NodeCli } from "./observe/node-cli.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { followPruning, pruneCondition } from "./observe/prune-progress.ts";

@@ -8,7 +8,7 @@ import { incarnationOf } from "./drivers/driver.ts";
 import type { ConfigReading } from "./observe/config-file.ts";
 import { isUselessToNode } from "#node/conf/problem.ts";
 import type { Plan } from "./plan/plan.ts";
-import type { ConditionReport } from "../tell/condition.ts";
+import type { ConditionReport } from "#status/condition.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 import type { HeldState } from "./state/upkeep-state.ts";
 import { hasReadAlready, isAsBeforeDrift } from "./read-already.ts";

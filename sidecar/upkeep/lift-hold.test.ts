@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { NodeHealth } from "../health/node-health.ts";
+import type { NodeHealth } from "#health/node-health.ts";
 import { isBack } from "./lift-hold.ts";
 
 const answers: NodeHealth = { answers: 5, height: 7 };

@@ -1,4 +1,4 @@
-import { hasBeenAsked, type NodeHealth } from "../health/node-health.ts";
+import { hasBeenAsked, type NodeHealth } from "#health/node-health.ts";
 import type { FailedRestart, HeldState } from "./state/upkeep-state.ts";
 import type { UpkeepParts } from "./upkeep-parts.ts";
 

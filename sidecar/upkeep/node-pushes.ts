@@ -2,7 +2,7 @@ import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { HttpAsk } from "#daemon/http/request.ts";
 import type { SidecarSettings } from "../settings.ts";
-import type { ConditionBoard } from "../tell/condition-board.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
 import { isJsonObject, type ConfigDocument } from "#node/conf/document.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import { watchPushes, type PushIdentity, type PushWatch } from "./observe/push-watch.ts";

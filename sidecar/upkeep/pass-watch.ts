@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import type { ConditionBoard } from "../tell/condition-board.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
 import type { PassMetrics } from "./pass-metrics.ts";
 
 /** What came of the passes, as condition and metric. */

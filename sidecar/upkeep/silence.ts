@@ -1,5 +1,5 @@
-import type { HealthWatch } from "../health/health-watch.ts";
-import type { ConditionBoard } from "../tell/condition-board.ts";
+import type { HealthWatch } from "#health/health-watch.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
 
 /** A node's RPC that gives no answer. */
 export type Silence = Readonly<{

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { ConditionReport } from "../tell/condition.ts";
+import type { ConditionReport } from "#status/condition.ts";
 import { isUnread, keptHealthy } from "./remember-running.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 

@@ -1,4 +1,4 @@
-import type { ConditionType } from "../tell/condition.ts";
+import type { ConditionType } from "#status/condition.ts";
 import { startingUntil } from "./starting.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 

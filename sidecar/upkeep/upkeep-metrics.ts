@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import { createSampleGauge } from "../tell/sample-gauge.ts";
+import { createSampleGauge } from "#status/sample-gauge.ts";
 import { controlVerbs, type CommandWords } from "./command-words.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 

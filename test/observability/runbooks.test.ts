@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { runbookFile } from "#infra/observability/alert.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
-import { conditionReasons } from "#sidecar/tell/condition-reasons.ts";
-import { verdictLevels } from "#sidecar/tell/verdict.ts";
+import { conditionReasons } from "#status/condition-reasons.ts";
+import { verdictLevels } from "#status/verdict.ts";
 import { hasPromtool, runPromtool, withoutPromtool } from "./promtool.ts";
 
 const root = join(import.meta.dirname, "../..");

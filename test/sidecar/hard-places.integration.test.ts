@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Condition } from "#sidecar/tell/condition.ts";
+import type { Condition } from "#status/condition.ts";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";

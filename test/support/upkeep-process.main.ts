@@ -1,4 +1,4 @@
-import type { ConditionType } from "#sidecar/tell/condition.ts";
+import type { ConditionType } from "#status/condition.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { armKillPoint } from "./kill-points.ts";
 import type { UpkeepProcessState, UpkeepRequest } from "./upkeep-process.ts";

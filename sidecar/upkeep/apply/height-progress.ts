@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
-import type { BlockRhythm } from "../../health/block-pace.ts";
-import type { NodeHealth } from "../../health/node-health.ts";
+import type { BlockRhythm } from "#health/block-pace.ts";
+import type { NodeHealth } from "#health/node-health.ts";
 
 /** For how long a node has to answer without a failure when no new block can prove that it came back. */
 const answersForMs = 1_000;

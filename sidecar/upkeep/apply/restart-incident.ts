@@ -3,7 +3,7 @@ import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { FilePatience } from "#daemon/files/file-patience.ts";
 import { pause } from "#daemon/time.ts";
-import type { EventLog } from "../../tell/event-log.ts";
+import type { EventLog } from "#status/event-log.ts";
 import type { NodeDriver, RestartReport } from "../drivers/driver.ts";
 import { DriverError, incarnationOf, StartFailed } from "../drivers/driver.ts";
 import type { ConfigReading } from "../observe/config-file.ts";

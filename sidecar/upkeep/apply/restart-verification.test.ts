@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
-import type { NodeHealth } from "../../health/node-health.ts";
+import type { NodeHealth } from "#health/node-health.ts";
 import type { NodeStart } from "../drivers/driver.ts";
 import type { PushLook } from "../observe/push-watch.ts";
 import { restartAndVerify } from "./restart-verification.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "#daemon/clock.ts";
 import { pause } from "#daemon/time.ts";
 import { runningTimeout } from "#daemon/running-timeout.ts";
-import type { NodeHealth } from "../../health/node-health.ts";
+import type { NodeHealth } from "#health/node-health.ts";
 import type { RestartReport } from "../drivers/driver.ts";
 import type { PushLook } from "../observe/push-watch.ts";
 import { heightProgress, type HeightProgress } from "./height-progress.ts";

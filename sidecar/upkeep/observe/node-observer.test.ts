@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { unknownHealth, type NodeHealth } from "../../health/node-health.ts";
-import { createConditionBoard } from "../../tell/condition-board.ts";
+import { unknownHealth, type NodeHealth } from "#health/node-health.ts";
+import { createConditionBoard } from "#status/condition-board.ts";
 import { until } from "../../testing/until.ts";
 import type { NodeCliResult } from "./node-cli.ts";
 import { observeNode } from "./node-observer.ts";

@@ -1,9 +1,9 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import { hasBeenAsked, type NodeHealth } from "../../health/node-health.ts";
+import { hasBeenAsked, type NodeHealth } from "#health/node-health.ts";
 import { pause, poll } from "#daemon/time.ts";
-import type { ConditionBoard } from "../../tell/condition-board.ts";
-import type { ConditionReport } from "../../tell/condition.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import type { ConditionReport } from "#status/condition.ts";
 import type { NodeCli, NodeCliResult } from "./node-cli.ts";
 import { nodeCliVersion } from "#node/versions.ts";
 import type { PruneInfo } from "#node/prune-info.ts";

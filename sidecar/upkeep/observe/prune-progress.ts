@@ -1,4 +1,4 @@
-import type { ConditionReport } from "../../tell/condition.ts";
+import type { ConditionReport } from "#status/condition.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 
 /** How far pruning was, and what the chain did since it last moved. A plain value, replaced at each query. */

@@ -5,7 +5,7 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { askHttp } from "#daemon/http/request.ts";
-import { createConditionBoard } from "../../tell/condition-board.ts";
+import { createConditionBoard } from "#status/condition-board.ts";
 import { until } from "../../testing/until.ts";
 import { watchPushes } from "./push-watch.ts";
 

@@ -2,8 +2,8 @@ import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { HttpAsk } from "#daemon/http/request.ts";
 import { pause } from "#daemon/time.ts";
-import type { ConditionBoard } from "../../tell/condition-board.ts";
-import type { Condition, ConditionReport, ReasonOf } from "../../tell/condition.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import type { Condition, ConditionReport, ReasonOf } from "#status/condition.ts";
 import { readPushGroups, type PushgatewayOptions } from "./push-groups.ts";
 import { countPush, isShared, type PushesSeen } from "./push-sharing.ts";
 

@@ -1,4 +1,4 @@
-import type { ToldVersion } from "../../health/node-health.ts";
+import type { ToldVersion } from "#health/node-health.ts";
 import {
   binaryVersion,
   clientVersion,

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { ReasonOf } from "../../tell/condition.ts";
+import type { ReasonOf } from "#status/condition.ts";
 
 /** Why what the sidecar remembers is not on the disk. `message` names the file and what to do. */
 export type StoreFailure = Readonly<{ reason: ReasonOf<"StateKept", "False">; message: string }>;

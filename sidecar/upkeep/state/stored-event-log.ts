@@ -1,6 +1,6 @@
 import type { SQLOutputValue } from "node:sqlite";
 import type { Clock } from "#daemon/clock.ts";
-import { eventsKept, type EventKind, type EventLog, type SidecarEvent } from "../../tell/event-log.ts";
+import { eventsKept, type EventKind, type EventLog, type SidecarEvent } from "#status/event-log.ts";
 import type { StateStore, StoreWrite } from "./state-store.ts";
 
 /** An event that may not be on the disk yet. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { openSqlite } from "#daemon/sql/sqlite.ts";
-import type { DiskHistory } from "../../health/disk-forecast.ts";
+import type { DiskHistory } from "#health/disk-forecast.ts";
 import type { ConfigTies } from "#node/conf/ties.ts";
 import type { NodeIdentity } from "./node-identity.ts";
 import { stateStore, type StateStore } from "./state-store.ts";

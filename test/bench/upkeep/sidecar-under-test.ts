@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Condition, ConditionType } from "#sidecar/tell/condition.ts";
+import type { Condition, ConditionType } from "#status/condition.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { until } from "../../support/until.ts";

@@ -1,5 +1,5 @@
-import type { VerdictLevel } from "#sidecar/tell/verdict.ts";
-import type { ConditionType } from "#sidecar/tell/condition.ts";
+import type { VerdictLevel } from "#status/verdict.ts";
+import type { ConditionType } from "#status/condition.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 
 /** The node and sidecar that a fault strikes. */

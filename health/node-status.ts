@@ -1,7 +1,7 @@
 import type { Clock } from "#daemon/clock.ts";
-import type { NodeHealth } from "../health/node-health.ts";
-import type { ConditionBoard } from "./condition-board.ts";
-import { conditionTitle } from "./condition-titles.ts";
+import type { NodeHealth } from "./node-health.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import { conditionTitle } from "#status/condition-titles.ts";
 
 /** Which node is told about. */
 export type ToldNode = Readonly<{

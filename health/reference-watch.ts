@@ -3,9 +3,9 @@ import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { HttpAsk } from "#daemon/http/request.ts";
 import { poll } from "#daemon/time.ts";
-import type { ConditionBoard } from "../tell/condition-board.ts";
-import type { ConditionReport } from "../tell/condition.ts";
-import { createSampleGauge } from "../tell/sample-gauge.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import type { ConditionReport } from "#status/condition.ts";
+import { createSampleGauge } from "#status/sample-gauge.ts";
 import type { NodeHealth, ReferenceLook } from "./node-health.ts";
 import { createRpcClient, quantity, RpcFailure } from "./rpc-client.ts";
 

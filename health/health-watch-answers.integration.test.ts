@@ -1,14 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { until } from "../testing/until.ts";
+import { until } from "#sidecar/testing/until.ts";
 import {
   answersRpc,
   goodAnswers as good,
   risingHeight as rising,
   serveNode as serve,
   watchNode as watch,
-} from "../testing/watched-node.ts";
+} from "#sidecar/testing/watched-node.ts";
 
 test("a node's own version counts from when it is told, is told late, and is old once the node was down", async () => {
   let version: unknown;

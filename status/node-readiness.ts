@@ -1,6 +1,6 @@
 import { readinessOf, type Readiness, type ReadinessCheck } from "#daemon/http/readiness.ts";
-import type { ConditionBoard } from "./tell/condition-board.ts";
-import { barsTraffic, neededForTraffic } from "./tell/verdict.ts";
+import type { ConditionBoard } from "./condition-board.ts";
+import { barsTraffic, neededForTraffic } from "./verdict.ts";
 
 /** Whether the node is fit for traffic, as `/readyz` answers it; read from the board, as the verdict is. */
 export function nodeReadiness(board: ConditionBoard): Readiness {

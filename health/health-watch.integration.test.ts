@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { nodeReadiness } from "../node-readiness.ts";
-import type { ConditionBoard } from "../tell/condition-board.ts";
-import { until } from "../testing/until.ts";
+import { nodeReadiness } from "#status/node-readiness.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import { until } from "#sidecar/testing/until.ts";
 import {
   answersRpc,
   goodAnswers as good,
   risingHeight as rising,
   serveNode as serve,
   watchNode as watch,
-} from "../testing/watched-node.ts";
+} from "#sidecar/testing/watched-node.ts";
 
 /** Readiness beside a gateway that serves. */
 function readiness(board: ConditionBoard) {

@@ -1,4 +1,4 @@
-import type { ConditionReport } from "../tell/condition.ts";
+import type { ConditionReport } from "#status/condition.ts";
 import type { NodeHealth } from "./node-health.ts";
 
 /** What the node's RPC has to be. */

@@ -2,8 +2,8 @@ import { WebSocket } from "ws";
 import type { Logger } from "#daemon/log.ts";
 import { poll } from "#daemon/time.ts";
 import { runningTimeout } from "#daemon/running-timeout.ts";
-import type { ConditionBoard } from "../tell/condition-board.ts";
-import type { ReasonOf } from "../tell/condition.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import type { ReasonOf } from "#status/condition.ts";
 
 /** How the WebSocket port is watched. */
 export type WebSocketWatchOptions = Readonly<{

@@ -4,8 +4,8 @@ import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { filePatience, HangingFileSystem, type FilePatience } from "#daemon/files/file-patience.ts";
 import { pause, poll } from "#daemon/time.ts";
-import type { ConditionBoard } from "../tell/condition-board.ts";
-import { createSampleGauge } from "../tell/sample-gauge.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import { createSampleGauge } from "#status/sample-gauge.ts";
 import { diskCondition, type DiskLimits, type DiskLook } from "./disk-condition.ts";
 import { forecastDisk, rememberDiskUse, type DiskHistory } from "./disk-forecast.ts";
 

@@ -19,7 +19,7 @@ const contentSecurityPolicy =
 /** Adds `GET /`: the status as a page for a person, which updates itself from `/status`. */
 export function pageRoutes(app: App): void {
   for (const { path, file, type } of files) {
-    const content = readFileSync(new URL(`page/${file}`, import.meta.url), "utf8");
+    const content = readFileSync(new URL(`assets/${file}`, import.meta.url), "utf8");
     app.get(path, (c) =>
       c.body(content, 200, {
         "Content-Type": type,

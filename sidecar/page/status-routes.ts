@@ -1,9 +1,9 @@
 import type { App } from "#daemon/http/app.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import type { Charts } from "./charts.ts";
-import type { EventLog } from "./event-log.ts";
-import { nodeStatus, type NodeStatusSources, type ToldNode } from "./node-status.ts";
-import type { UpkeepMode, Verdict } from "./verdict.ts";
+import type { Charts } from "#status/charts.ts";
+import type { EventLog } from "#status/event-log.ts";
+import { nodeStatus, type NodeStatusSources, type ToldNode } from "#health/node-status.ts";
+import type { UpkeepMode, Verdict } from "#status/verdict.ts";
 
 /** Which node is told about, and how its page reads. */
 export type StatusOptions = ToldNode &

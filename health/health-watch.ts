@@ -1,8 +1,8 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { poll } from "#daemon/time.ts";
-import type { ConditionBoard } from "../tell/condition-board.ts";
-import type { Series } from "../tell/series.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import type { Series } from "#status/series.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
 import { healthConditions } from "./health-conditions.ts";
 import type { HealthMetrics } from "./health-metrics.ts";

@@ -1,7 +1,7 @@
 import type { ConnectionState } from "#daemon/http/connections/connection-budget.ts";
 import type { Logger } from "#daemon/log.ts";
 import { poll } from "#daemon/time.ts";
-import type { ConditionBoard } from "../tell/condition-board.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
 import { descriptorCondition, type ConnectionSettingNames } from "./descriptor-condition.ts";
 
 const intervalMs = 1_000;

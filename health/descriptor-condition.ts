@@ -1,5 +1,5 @@
 import type { ConnectionState } from "#daemon/http/connections/connection-budget.ts";
-import type { ConditionReport } from "../tell/condition.ts";
+import type { ConditionReport } from "#status/condition.ts";
 
 /** Time for which running short is told after the last connection was refused or closed for want of room. */
 const shortForMs = 30_000;

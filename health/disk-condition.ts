@@ -1,4 +1,4 @@
-import type { ConditionReport } from "../tell/condition.ts";
+import type { ConditionReport } from "#status/condition.ts";
 import type { DiskForecast } from "./disk-forecast.ts";
 
 /** One look at the disk of a path. */

@@ -34,7 +34,7 @@ function words(cell = ""): readonly string[] {
 
 /** The rows of the table in the README: for each condition its reasons when it is wrong, and when it is not known. */
 function readmeTable(): Record<string, readonly [wrong: readonly string[], unknown: readonly string[]]> {
-  const text = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../sidecar/README.md", import.meta.url), "utf8");
   const rows = text.matchAll(/^\| `([A-Z][A-Za-z]+)`\s*\|([^|]*)\|([^|]*)\|$/gm);
   return Object.fromEntries([...rows].map(([, type = "", wrong, unknown]) => [type, [words(wrong), words(unknown)]]));
 }
@@ -62,7 +62,9 @@ test.each(conditionTypes)(
 );
 
 test("every reason of the table is one that a part of the sidecar says", () => {
-  const sources = globSync("sidecar/**/*.ts", { exclude: ["sidecar/tell/**", "**/*.test.ts", "sidecar/testing/**"] });
+  const sources = globSync("{sidecar,node,health,status,gateway}/**/*.ts", {
+    exclude: ["status/**", "**/*.test.ts", "*/testing/**"],
+  });
   const text = sources.map((path) => readFileSync(path, "utf8")).join("\n");
   const reasons = new Set(conditionTypes.flatMap((type) => reportsOf(type).map(({ reason }) => reason)));
   expect([...reasons].filter((reason) => !text.includes(`"${reason}"`))).toEqual([]);

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, onTestFinished, test } from "vitest";
-import { createConditionBoard } from "../tell/condition-board.ts";
-import { until } from "../testing/until.ts";
-import { openUpkeepState } from "../upkeep/state/upkeep-state.ts";
+import { createConditionBoard } from "#status/condition-board.ts";
+import { until } from "#sidecar/testing/until.ts";
+import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { watchDisk } from "./disk-watch.ts";
 
 const log = pino({ level: "silent" });

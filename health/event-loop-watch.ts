@@ -1,7 +1,7 @@
 import { Counter, type Registry } from "prom-client";
 import type { Clock } from "#daemon/clock.ts";
-import type { ConditionBoard } from "../tell/condition-board.ts";
-import type { ConditionReport } from "../tell/condition.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import type { ConditionReport } from "#status/condition.ts";
 
 /** Time between two ticks; how late one comes is the delay. Ten a second cost an idle process nothing that can be measured. */
 const tickMs = 100;
