@@ -40,7 +40,7 @@ addServiceCommand(
   {
     name: "gateway",
     summary: "Guard the RPC of any EVM node: methods, limits, cache, WebSocket, health; nothing of the node is touched",
-    load: async () => (await import("#sidecar/gateway-alone/main.ts")).gateway,
+    load: async () => (await import("#gateway/main.ts")).gateway,
   },
   { mask },
 );

@@ -6,7 +6,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync,
 import { enableCompileCache, getCompileCacheDir } from "node:module";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
-import v8Flags from "../sidecar/v8-flags.json" with { type: "json" };
+import v8Flags from "../gateway/v8-flags.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "..");
 
@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, "..");
 const cacheDirectory = join(root, "node_modules/.cache/gatehouse");
 
 /** The rooms that a sidecar is loaded from. */
-const sidecarRooms = ["cli", "daemon", "sidecar", "node", "status", "health"];
+const sidecarRooms = ["cli", "daemon", "sidecar", "node", "status", "health", "gateway"];
 
 /** How long a sidecar's first start may wait for the compiler; it starts all the same. */
 const compileDeadlineMs = 10_000;

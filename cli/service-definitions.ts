@@ -5,7 +5,7 @@ import { upstreamSettings } from "#devnet/upstream/settings.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { engineProxySettings } from "#engine-proxy/settings.ts";
-import { gatewaySettings } from "#sidecar/gateway-alone/settings.ts";
+import { gatewaySettings } from "#gateway/settings.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
 import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";

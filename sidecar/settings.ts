@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { defineSettings } from "#daemon/settings/settings.ts";
-import { gatewaySection } from "./gateway/settings.ts";
+import { gatewaySection } from "#gateway/settings/gateway.ts";
 import { healthSection, lagSection } from "#health/settings.ts";
 import { listenSection, nodeSection, pushgatewaySection } from "./node-settings.ts";
 import { volumeSection } from "./volume/settings.ts";

@@ -15,6 +15,7 @@ COPY node /app/node
 COPY engine-proxy /app/engine-proxy
 COPY status /app/status
 COPY health /app/health
+COPY gateway /app/gateway
 COPY sidecar /app/sidecar
 COPY facilitator /app/facilitator
 COPY resource-server /app/resource-server

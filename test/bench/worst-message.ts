@@ -6,8 +6,8 @@ import {
   shapeMethods,
   type Atom,
   type MessageShape,
-} from "#sidecar/gateway/testing/message-shapes.ts";
-import { watchTurns, type TurnTimes } from "#sidecar/gateway/testing/turn-watch.ts";
+} from "#gateway/testing/message-shapes.ts";
+import { watchTurns, type TurnTimes } from "#gateway/testing/turn-watch.ts";
 import { print, verdict } from "./gateway/table.ts";
 
 /**

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { decodeJwt } from "jose";
 import { expect, it } from "vitest";
-import { startFakeNode } from "#sidecar/gateway/testing/fake-node.ts";
-import { post, startTestGateway } from "#sidecar/gateway/testing/test-gateway.ts";
+import { startFakeNode } from "#gateway/testing/fake-node.ts";
+import { post, startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { openMarket, payer, paymentFor, temporaryFolder, urlOf } from "../resource-server/shop.ts";
 
 const tier = {

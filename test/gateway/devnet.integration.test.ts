@@ -4,8 +4,8 @@ import { createPublicClient, http, webSocket, type Block, type Hex } from "viem"
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts";
 import { startTestNode, type TestNode } from "#devnet/testing/rpc-fixture.ts";
-import { specifiedMethods } from "#sidecar/gateway/catalogue/catalogue.ts";
-import { startTestGateway, type TestGateway } from "#sidecar/gateway/testing/test-gateway.ts";
+import { specifiedMethods } from "#gateway/catalogue/catalogue.ts";
+import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { paramValues, variedCalls } from "./param-variants.ts";
 
 const limitless = {

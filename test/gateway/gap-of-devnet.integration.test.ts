@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { createSubject } from "#devnet/testing/rpc-subject.ts";
 import { startTestNode } from "#devnet/testing/rpc-fixture.ts";
-import { startTestGateway } from "#sidecar/gateway/testing/test-gateway.ts";
+import { startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { until } from "../support/until.ts";
 
 /** A TCP way to a port that can be cut and kept shut. */

@@ -9,7 +9,7 @@ import {
 } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { call, post } from "#sidecar/gateway/testing/test-gateway.ts";
+import { call, post } from "#gateway/testing/test-gateway.ts";
 import { startBareAnvil, type BareAnvil } from "../support/bare-anvil.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { runToEnd, startService, type ServiceProcess } from "../support/service-process.ts";

@@ -3,7 +3,7 @@ import { Agent, request, type IncomingMessage } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { startFakeNode } from "#sidecar/gateway/testing/fake-node.ts";
+import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { goodAnswers, risingHeight } from "#sidecar/testing/watched-node.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";

@@ -1,5 +1,5 @@
 import type { TestSubject } from "#devnet/testing/rpc-subject.ts";
-import type { Method, ParamShape } from "#sidecar/gateway/catalogue/method.ts";
+import type { Method, ParamShape } from "#gateway/catalogue/method.ts";
 
 /** Valid values of each shape of parameter, the plainest first. */
 export type ParamValues = Readonly<Record<ParamShape, readonly unknown[]>>;

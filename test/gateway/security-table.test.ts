@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { gatewaySection } from "#sidecar/gateway/settings.ts";
+import { gatewaySection } from "#gateway/settings/gateway.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/security.md"), "utf8");
 const table = page.slice(page.indexOf("## What is bounded"), page.indexOf("## One message"));

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { startFakeNode } from "#sidecar/gateway/testing/fake-node.ts";
+import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { goodAnswers, risingHeight } from "#sidecar/testing/watched-node.ts";
 import { environmentOf, ownedNode, settled } from "../support/owned-node.ts";
 import { startService } from "../support/service-process.ts";

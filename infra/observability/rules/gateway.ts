@@ -1,4 +1,4 @@
-import type { CallOutcome, LimitName } from "#sidecar/gateway/observe/meter.ts";
+import type { CallOutcome, LimitName } from "#gateway/observe/meter.ts";
 import type { Alert, Recording, RuleGroup } from "../alert.ts";
 import { series } from "../series.ts";
 

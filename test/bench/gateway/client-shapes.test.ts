@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readFastHead } from "#sidecar/gateway/listener/fast-head.ts";
+import { readFastHead } from "#gateway/listener/fast-head.ts";
 import { clientShapes, distinctCalls } from "./client-shapes.ts";
 
 describe("what real clients send", () => {

@@ -1,15 +1,15 @@
 import { Registry } from "prom-client";
-import { openRpcTexts } from "#sidecar/gateway/catalogue/openrpc-texts.ts";
-import { makeHead } from "#sidecar/gateway/cache/head.ts";
-import { discardedAnswer, finishedFlow } from "#sidecar/gateway/dispatch/answer-sink.ts";
-import { makeCallHandler } from "#sidecar/gateway/dispatch/call-handler.ts";
-import { makeLoadGate } from "#sidecar/gateway/limits/load-gate.ts";
-import { rememberChecks } from "#sidecar/gateway/limits/remembered-checks.ts";
-import { processRateLimiter } from "#sidecar/gateway/limits/rate-limiter.ts";
-import { prometheusMeter } from "#sidecar/gateway/observe/call-metrics.ts";
-import { makePolicy } from "#sidecar/gateway/policy/policy.ts";
-import { roomyMemory } from "#sidecar/gateway/testing/roomy-memory.ts";
-import { gatewaySection } from "#sidecar/gateway/settings.ts";
+import { openRpcTexts } from "#gateway/catalogue/openrpc-texts.ts";
+import { makeHead } from "#gateway/cache/head.ts";
+import { discardedAnswer, finishedFlow } from "#gateway/dispatch/answer-sink.ts";
+import { makeCallHandler } from "#gateway/dispatch/call-handler.ts";
+import { makeLoadGate } from "#gateway/limits/load-gate.ts";
+import { rememberChecks } from "#gateway/limits/remembered-checks.ts";
+import { processRateLimiter } from "#gateway/limits/rate-limiter.ts";
+import { prometheusMeter } from "#gateway/observe/call-metrics.ts";
+import { makePolicy } from "#gateway/policy/policy.ts";
+import { roomyMemory } from "#gateway/testing/roomy-memory.ts";
+import { gatewaySection } from "#gateway/settings/gateway.ts";
 import { roomyTier } from "./roomy-tier.ts";
 import { print, verdict } from "./table.ts";
 

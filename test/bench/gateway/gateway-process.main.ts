@@ -2,10 +2,10 @@ import { setFlagsFromString } from "node:v8";
 import { Registry } from "prom-client";
 import { processConnections } from "#daemon/http/connections/process-connections.ts";
 import { createLog } from "#daemon/log.ts";
-import { startGateway } from "#sidecar/gateway/gateway.ts";
-import { settingNames } from "#sidecar/gateway/setting-names.ts";
-import { gatewaySection } from "#sidecar/gateway/settings.ts";
-import v8Flags from "../../../sidecar/v8-flags.json" with { type: "json" };
+import { startGateway } from "#gateway/gateway.ts";
+import { settingNames } from "#gateway/settings/names.ts";
+import { gatewaySection } from "#gateway/settings/gateway.ts";
+import v8Flags from "../../../gateway/v8-flags.json" with { type: "json" };
 import { roomyTier } from "./roomy-tier.ts";
 
 // As `cli/gatehouse.js` holds a sidecar small; given on the command line the flags would mean more, and for good.

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { startFakeNode } from "#sidecar/gateway/testing/fake-node.ts";
+import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { freePorts } from "../../support/free-ports.ts";
 import { until } from "../../support/until.ts";
 import { connectCounting } from "./counting-client.ts";

@@ -1,0 +1,48 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { z } from "zod";
+import { tierName } from "../settings/policy.ts";
+
+const keyFile = z.strictObject({
+  keys: z
+    .array(
+      z.strictObject({
+        name: z.string().regex(/^[\w.-]{1,64}$/),
+        /** SHA-256 of the key, in hexadecimal. */
+        sha256: z.string().regex(/^[0-9a-f]{64}$/),
+        tier: tierName,
+      }),
+    )
+    .max(100_000),
+});
+
+/** Whom an API key belongs to. */
+export type KeyHolder = Readonly<{ name: string; tier: string }>;
+
+/** API keys as they are stored: by their hashes only. */
+export type ApiKeys = Readonly<{ holderOf: (key: string) => KeyHolder | undefined }>;
+
+/** Reads the content of a key file; a string says what is wrong with it, and never shows a hash. */
+export function readApiKeys(content: unknown): ApiKeys | string {
+  const parsed = keyFile.safeParse(content);
+  if (!parsed.success) {
+    return parsed.error.issues.map((issue) => `${issue.path.join(".") || "the file"}: ${issue.message}`).join("; ");
+  }
+  const byStart = new Map<string, { hash: Buffer; holder: KeyHolder }>();
+  for (const { name, sha256, tier } of parsed.data.keys) {
+    byStart.set(sha256.slice(0, lookupDigits), { hash: Buffer.from(sha256, "hex"), holder: { name, tier } });
+  }
+  if (byStart.size !== parsed.data.keys.length) return "keys: two entries have the same hash";
+  return {
+    holderOf: (key) => {
+      const hash = createHash("sha256").update(key).digest();
+      const found = byStart.get(hash.toString("hex").slice(0, lookupDigits));
+      return found !== undefined && timingSafeEqual(found.hash, hash) ? found.holder : undefined;
+    },
+  };
+}
+
+/**
+ * Digits of a hash that entries are looked up by. What a look-up's time tells is about the hash of what the caller sent, which
+ * says nothing about any key; the rest is compared in constant time.
+ */
+const lookupDigits = 32;

@@ -1,0 +1,29 @@
+import type { Audience } from "../catalogue/method.ts";
+import type { Tier } from "../settings/policy.ts";
+
+/** Name of a listener; also the widest audience whose methods it has. */
+export type ListenerName = Exclude<Audience, "nobody">;
+
+/** Who calls, and under which limits. */
+export type Caller = Readonly<{
+  /** What limits are counted by: an address, a network or a key's name. Never shown to others. */
+  key: string;
+  listener: ListenerName;
+  tierName: string;
+}>;
+
+/** Who a request comes from, or why it may not call. */
+export type CallerIdentity =
+  | Readonly<{ kind: "caller"; caller: Caller }>
+  | Readonly<{ kind: "refused"; message: string }>;
+
+/** Limits of a caller whose tier no longer exists: the narrowest that still lets it see why. */
+export const goneTier: Tier = {
+  requestsPerSecond: 1,
+  requestBurst: 1,
+  computeUnitsPerSecond: 10,
+  computeUnitBurst: 10,
+  concurrency: 1,
+  webSockets: 0,
+  subscriptions: 0,
+};

@@ -1,0 +1,117 @@
+import { createLocalJWKSet, createRemoteJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import { httpEndpoint } from "#daemon/http/endpoint.ts";
+import type { Logger } from "#daemon/log.ts";
+import type { SettingNames } from "../settings/names.ts";
+import { watchFile } from "#daemon/files/watched-file.ts";
+
+/** Where the keys are that sign callers' tokens. */
+export type KeySetOptions = Readonly<{
+  jwksUrl?: string | undefined;
+  jwksPath?: string | undefined;
+  /** Time in which a key set is not fetched again for a key that it lacks. */
+  refetchMs: number;
+  /** Time between two readings of the set at a URL. */
+  keysCheckMs: number;
+  /** How long a set that came from a URL is good while it can't be read. */
+  keysKeptMs: number;
+}>;
+
+/** The keys in force (RFC 7517). */
+export type KeySet = AsyncDisposable &
+  Readonly<{
+    current: () => JWTVerifyGetKey;
+    /** Whether the keys can be gone by on their own word; else a token is to be verified anew, which reads them again. */
+    isFresh: () => boolean;
+  }>;
+
+/** Time that the key set's server may take. */
+const fetchTimeoutMs = 5_000;
+
+/** What reading, and telling of it, takes. */
+type KeySetDependencies = Readonly<{
+  log: Logger;
+  settingNames: SettingNames;
+  /** Told that other keys are in force. */
+  changed: () => void;
+}>;
+
+/**
+ * Makes the key set that settings name; undefined when they name none. One of a file is read again whenever the file changes, one at a URL
+ * every `keysCheckMs` from its first use on.
+ *
+ * @throws {StartupError} when the key set's file can't be used.
+ */
+export function startKeySet(options: KeySetOptions, dependencies: KeySetDependencies): KeySet | undefined {
+  const { jwksUrl, jwksPath } = options;
+  const { log, settingNames, changed } = dependencies;
+  if (jwksUrl !== undefined) return keySetAt(jwksUrl, options, dependencies);
+  if (jwksPath === undefined) return undefined;
+  const state: { keys: JWTVerifyGetKey } = { keys: createLocalJWKSet({ keys: [] }) };
+  const take = (keys: JWTVerifyGetKey) => {
+    state.keys = keys;
+    changed();
+  };
+  const watcher = watchFile(
+    { path: jwksPath, setting: settingNames.key("jwt.jwksPath"), read: readKeySet, take },
+    { log },
+  );
+  return {
+    current: () => state.keys,
+    isFresh: () => true,
+    [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose](),
+  };
+}
+
+function keySetAt(
+  jwksUrl: string,
+  { refetchMs, keysCheckMs, keysKeptMs }: KeySetOptions,
+  { log, settingNames, changed }: KeySetDependencies,
+): KeySet {
+  const { url, headers } = httpEndpoint(jwksUrl);
+  const remote = createRemoteJWKSet(new URL(url), {
+    headers: { ...headers },
+    timeoutDuration: fetchTimeoutMs,
+    cacheMaxAge: keysKeptMs,
+    cooldownDuration: refetchMs,
+  });
+  let seen: string | undefined;
+  const compare = () => {
+    const now = JSON.stringify(remote.jwks());
+    if (now === seen) return;
+    const isFirst = seen === undefined;
+    seen = now;
+    if (!isFirst) changed();
+  };
+  const check = () => {
+    // Nobody has shown a token yet.
+    if (remote.jwks() === undefined) return;
+    remote.reload().then(compare, (error: unknown) => {
+      const setting = settingNames.key("jwt.jwksUrl");
+      log.warn(
+        { err: error },
+        `the key set of ${setting} can't be read; its keys are good for ${keysKeptMs} ms from their last reading`,
+      );
+    });
+  };
+  const timer = setInterval(check, keysCheckMs).unref();
+  const current: JWTVerifyGetKey = async (header, token) => {
+    const key = await remote(header, token);
+    // A key that was not known is looked for at the URL, where others may be gone.
+    compare();
+    return key;
+  };
+  return {
+    current: () => current,
+    isFresh: () => remote.fresh,
+    [Symbol.asyncDispose]: async () => clearInterval(timer),
+  };
+}
+
+/** Reads the content of a key set's file; a string says what is wrong with it. */
+function readKeySet(content: unknown): JWTVerifyGetKey | string {
+  try {
+    return createLocalJWKSet(content as JSONWebKeySet);
+  } catch (cause) {
+    return `no key set (${String(cause)}); expected { keys: […] }`;
+  }
+}

@@ -1,0 +1,74 @@
+import { jwtVerify } from "jose";
+import type { Logger } from "#daemon/log.ts";
+import type { SettingNames } from "../settings/names.ts";
+import type { KeyHolder } from "./api-keys.ts";
+import { startKeySet, type KeySetOptions } from "./key-set.ts";
+
+/** How callers' tokens are verified. */
+export type TokenOptions = KeySetOptions &
+  Readonly<{
+    issuer?: string | undefined;
+    audience?: string | undefined;
+    tierClaim: string;
+    cacheEntries: number;
+  }>;
+
+/** Verifies JSON Web Tokens (RFC 7519) and remembers those that were good until they expire. */
+export type Tokens = AsyncDisposable &
+  Readonly<{ holderOf: (token: string) => KeyHolder | undefined | Promise<KeyHolder | undefined> }>;
+
+/** Longest token that is looked at. */
+const tokenLength = 8_192;
+const signatures = ["ES256", "ES384", "EdDSA", "RS256", "PS256"];
+
+/**
+ * Makes the verifier that settings ask for; undefined when they name no key set.
+ *
+ * @throws {StartupError} when the key set's file can't be used.
+ */
+export function makeTokens(
+  options: TokenOptions,
+  { log, settingNames, wallClock }: Readonly<{ log: Logger; settingNames: SettingNames; wallClock: () => number }>,
+): Tokens | undefined {
+  const known = new Map<string, Readonly<{ holder: KeyHolder; expiresAtMs: number }>>();
+  let generation = 0;
+  const changed = () => {
+    // A key that went takes the tokens with it that it has signed, those too that are being verified.
+    generation += 1;
+    known.clear();
+  };
+  const keys = startKeySet(options, { log, settingNames, changed });
+  if (keys === undefined) return undefined;
+  const verify = async (token: string): Promise<KeyHolder | undefined> => {
+    try {
+      const { issuer, audience } = options;
+      const begunIn = generation;
+      const { payload } = await jwtVerify(token, keys.current(), {
+        ...(issuer === undefined ? {} : { issuer }),
+        ...(audience === undefined ? {} : { audience }),
+        algorithms: signatures,
+        requiredClaims: ["exp", "sub"],
+      });
+      const tier = payload[options.tierClaim];
+      if (typeof tier !== "string" || payload.sub === undefined || payload.exp === undefined) return undefined;
+      const holder = { name: payload.sub, tier };
+      if (known.size >= options.cacheEntries) known.clear();
+      if (begunIn === generation) known.set(token, { holder, expiresAtMs: payload.exp * 1_000 });
+      return holder;
+    } catch (error) {
+      log.debug({ err: error }, "a token was refused");
+      return undefined;
+    }
+  };
+  return {
+    holderOf: (token) => {
+      if (token.length > tokenLength) return undefined;
+      const before = known.get(token);
+      if (before === undefined || !keys.isFresh()) return verify(token);
+      if (wallClock() < before.expiresAtMs) return before.holder;
+      known.delete(token);
+      return undefined;
+    },
+    [Symbol.asyncDispose]: () => keys[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,164 @@
+import { performance } from "node:perf_hooks";
+import type { Registry } from "prom-client";
+import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
+import type { Logger } from "#daemon/log.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import { makeAnswerCache, type AnswerCache } from "./cache/answer-cache.ts";
+import { makeHead, type Head } from "./cache/head.ts";
+import { startListeners, type Listeners } from "./listener/listeners.ts";
+import { makeCallHandler } from "./dispatch/call-handler.ts";
+import { admitBodies } from "./dispatch/body-admission.ts";
+import { makeMessageCharge } from "./dispatch/large-message.ts";
+import { makeMessageHandler } from "./dispatch/message-handler.ts";
+import { makeNodeReads } from "./dispatch/node-reads.ts";
+import { makeLoadGate, type LoadGate } from "./limits/load-gate.ts";
+import { memoryBounds, memoryLimits } from "./memory/memory-bounds.ts";
+import { MemoryBudget } from "./memory/memory-budget.ts";
+import { rememberChecks } from "./limits/remembered-checks.ts";
+import { startRateLimiter } from "./limits/start-rate-limiter.ts";
+import { withAccessLog } from "./observe/access-log.ts";
+import { gapCounter, prometheusMeter, registerGauges } from "./observe/call-metrics.ts";
+import { watchLoopDelay } from "./observe/loop-delay.ts";
+import { preferSpeed, tellWhenBusy } from "./observe/speed-when-busy.ts";
+import { startTracing } from "./observe/start-tracing.ts";
+import { openRpcTexts } from "./catalogue/openrpc-texts.ts";
+import { startLivePolicy } from "./policy/live-policy.ts";
+import type { SettingNames } from "./settings/names.ts";
+import type { GatewaySettings } from "./settings/gateway.ts";
+import { makeNodeBatches } from "./upstream/node-batches.ts";
+import type { NodeFitness } from "./upstream/node-fitness.ts";
+import { startNode, type Node } from "./upstream/node.ts";
+import { SharedTurns } from "./wire/shared-turns.ts";
+
+/** What the gateway is made with. */
+export type GatewayDependencies = Readonly<{
+  log: Logger;
+  metrics: Registry;
+  /** The node behind the gateway, and what is known of it: asked for every call. */
+  node: Readonly<{ httpUrl: string; webSocketUrl: string; fitness: () => NodeFitness }>;
+  settingNames: SettingNames;
+  /** The connections that the process may hold. */
+  connections: ConnectionBudget;
+  /** Aborts when the service is to stop; the gateway itself stops when it is disposed of. */
+  signal: AbortSignal;
+}>;
+
+/** URLs of the listeners that run, by name: `public`, `private`, `internal`. */
+export type GatewayUrls = Readonly<Record<string, string>>;
+
+/** A running gateway. Disposing of it lets calls under way finish and closes WebSockets with 1001. */
+export type Gateway = AsyncDisposable & Readonly<{ urls: GatewayUrls; readiness: () => ReadinessCheck }>;
+
+const now = () => performance.now();
+
+/**
+ * Starts the gateway's listeners in front of one node.
+ *
+ * @throws {StartupError} when a listener's port is taken or a file that settings name can't be used.
+ */
+export async function startGateway(
+  settings: GatewaySettings,
+  { log, metrics, node, settingNames, connections }: GatewayDependencies,
+): Promise<Gateway> {
+  await using starting = new AsyncDisposableStack();
+
+  const policy = starting.use(startLivePolicy(settings, { log, settingNames })).current;
+  const turns = new SharedTurns({ now, later: (run) => void setImmediate(run) });
+  const head = makeHead(settings.head, { now, wallClock: Date.now });
+  const cache = makeAnswerCache(settings.cache);
+  const memory = new MemoryBudget(memoryBounds(settings.memory, memoryLimits()), { cache });
+  const upstream = starting.use(
+    startNode(settings, { ...node, head, cache, policy, gapEnded: gapCounter(metrics), log, now, turns }),
+  );
+  const gate = makeLoadGate({ loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs });
+  const meter = tellWhenBusy(
+    withAccessLog(prometheusMeter(metrics), settings.accessLog, { log, random: Math.random }),
+    { now, becameBusy: preferSpeed },
+  );
+  const { tracing } = starting.use(await startTracing(settings.tracing, { log }));
+  const calls = {
+    policy,
+    limiter: starting.use(await startRateLimiter(settings.rateStore, { log, now })),
+    gate,
+    head,
+    checks: rememberChecks(),
+    nodeFitness: node.fitness,
+    reads: makeNodeReads(
+      { ...settings.cache, cache: settings.cache.enabled, responseBytes: () => policy().settings.limits.responseBytes },
+      { pool: upstream.pool, cache, head },
+    ),
+    meter,
+    openRpc: openRpcTexts(),
+    now,
+  };
+  const nodeBatches = makeNodeBatches(
+    { items: settings.upstream.batchItems, responseBytes: settings.upstream.batchResponseBytes },
+    { pool: upstream.pool, log, now, turns },
+  );
+  const handle = makeCallHandler(calls);
+  const charge = makeMessageCharge(calls);
+  const listeners = await startListeners(settings, {
+    policy,
+    handle: makeMessageHandler({ policy, handle, gate, nodeBatches, charge, tracing, turns }),
+    turns,
+    hub: upstream.hub,
+    memory,
+    blockAgeMs: head.blockAgeMs,
+    connections,
+    metrics,
+    limited: meter.limited,
+    bodies: admitBodies({ ...calls, limited: meter.limited }),
+    settingNames,
+    log,
+  });
+  starting.use(listeners);
+  showGauges(metrics, { gate, memory, upstream, cache, listeners, head });
+  const resources = starting.move();
+  return {
+    urls: listeners.urls,
+    readiness: () =>
+      readinessAt(head.known()?.latest, node.fitness() === "behind" && policy().settings.behind.reads === "refuse"),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+function readinessAt(latest: bigint | number | undefined, refusesReads: boolean): ReadinessCheck {
+  if (latest === undefined) {
+    return { ok: false, message: "the head of the chain is not known: the node does not answer" };
+  }
+  if (refusesReads) {
+    return { ok: false, message: "reads of the chain are refused: the node is behind the references (behind.reads)" };
+  }
+  return { ok: true, message: `serving at block ${latest}` };
+}
+
+type Shown = Readonly<{
+  gate: LoadGate;
+  memory: MemoryBudget;
+  upstream: Node;
+  cache: AnswerCache;
+  listeners: Listeners;
+  head: Head;
+}>;
+
+function showGauges(metrics: Registry, { gate, memory, upstream, cache, listeners, head }: Shown): void {
+  registerGauges(metrics, {
+    callsInFlight: gate.callsInFlight,
+    callsWaiting: () => upstream.pool.waiting,
+    heldBytes: () => memory.bytes,
+    cacheBytes: cache.bytes,
+    cacheEntries: cache.entries,
+    webSockets: listeners.webSockets,
+    subscriptions: listeners.subscriptions,
+    upstreamSubscriptions: () => upstream.hub.upstreamSubscriptions(),
+    linked: () => Number(upstream.isLinked()),
+    headAgeSeconds: () => {
+      const ageMs = head.blockAgeMs();
+      return ageMs === undefined ? undefined : ageMs / 1_000;
+    },
+    headNumber: () => {
+      const latest = head.known()?.latest;
+      return latest === undefined ? undefined : Number(latest);
+    },
+  });
+}

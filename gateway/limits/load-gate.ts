@@ -1,0 +1,65 @@
+import type { PolicySettings, Tier } from "../settings/policy.ts";
+
+/** Why a call is not let to the node now. */
+export type LoadRefusal = "concurrency" | "overload";
+
+/** Counts the calls to the node under way, in all and by caller, and sheds load before it collapses. */
+export type LoadGate = Readonly<{
+  /** Lets a call in, or tells why not. Whoever is let in must {@link LoadGate.leave} once. */
+  enter: (
+    caller: string,
+    tier: Tier,
+    costUnits: number,
+    overload: PolicySettings["overload"],
+  ) => LoadRefusal | undefined;
+  leave: (caller: string, costUnits: number, overload: PolicySettings["overload"]) => void;
+  callsInFlight: () => number;
+}>;
+
+/** Calls under way of one caller. */
+type Own = { calls: number };
+
+/**
+ * Callers without a call under way that are remembered; beyond that all of them are forgotten together. To forget each with its
+ * last call would change the map with every call, at the price that `cache/reads-under-way.ts` tells of.
+ */
+const restingCallers = 10_000;
+
+/** Makes a gate; `loopDelayMs` tells how late the process's own event loop runs. */
+export function makeLoadGate({ loopDelayMs }: Readonly<{ loopDelayMs: () => number }>): LoadGate {
+  let byCaller = new Map<string, Own>();
+  let resting = 0;
+  let calls = 0;
+  let heavyCalls = 0;
+  return {
+    callsInFlight: () => calls,
+    enter: (caller, tier, costUnits, overload) => {
+      const known = byCaller.get(caller);
+      const own = known ?? { calls: 0 };
+      if (own.calls >= tier.concurrency) return "concurrency";
+      if (calls >= overload.callsInFlight) return "overload";
+      if (costUnits >= overload.heavyCostUnits) {
+        const loaded = calls >= overload.heavyCallsInFlight || heavyCalls >= overload.heavyParallel;
+        if (loaded || loopDelayMs() > overload.loopDelayMs) return "overload";
+        heavyCalls += 1;
+      }
+      calls += 1;
+      own.calls += 1;
+      if (known === undefined) byCaller.set(caller, own);
+      else if (own.calls === 1) resting -= 1;
+      return undefined;
+    },
+    leave: (caller, costUnits, overload) => {
+      calls -= 1;
+      if (costUnits >= overload.heavyCostUnits) heavyCalls -= 1;
+      const own = byCaller.get(caller);
+      if (own === undefined) return;
+      own.calls -= 1;
+      if (own.calls > 0) return;
+      resting += 1;
+      if (resting <= restingCallers) return;
+      byCaller = new Map([...byCaller].filter(([, { calls: underWay }]) => underWay > 0));
+      resting = 0;
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import type { Registry } from "prom-client";
+import { namedHost } from "#daemon/http/allowed-host.ts";
+import type { Logger } from "#daemon/log.ts";
+import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
+import { isLoopback } from "#daemon/http/loopback.ts";
+import { clientAddress } from "#daemon/http/proxies/client-address.ts";
+import { networkList } from "#daemon/http/proxies/network-list.ts";
+import type { ListenerName } from "../callers/caller.ts";
+import { readApiKeys, type ApiKeys } from "../callers/api-keys.ts";
+import { identifyByAddress, identifyByCredential, type Identify } from "../callers/identify.ts";
+import { logProxyNotices } from "../callers/proxy-notice.ts";
+import { makeTokens } from "../callers/tokens.ts";
+import type { BodyAdmission } from "../dispatch/body-admission.ts";
+import type { MessageHandler } from "../dispatch/message-handler.ts";
+import { dropCounter } from "../observe/call-metrics.ts";
+import type { Meter } from "../observe/meter.ts";
+import type { PolicySource } from "../policy/policy.ts";
+import { watchFile } from "#daemon/files/watched-file.ts";
+import type { SettingNames } from "../settings/names.ts";
+import type { GatewaySettings } from "../settings/gateway.ts";
+import type { MemoryBudget } from "../memory/memory-budget.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
+import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
+import { peerAddress } from "./peer-address.ts";
+import { headAgeHeaders } from "./answer-head.ts";
+import { corsHeaders } from "./cors.ts";
+import { startListener, type Listener } from "./listener.ts";
+
+/** What the listeners share. */
+export type ListenersDependencies = Readonly<{
+  policy: PolicySource;
+  handle: MessageHandler;
+  turns: SharedTurns;
+  hub: SubscriptionHub;
+  memory: MemoryBudget;
+  connections: ConnectionBudget;
+  /** Age of the node's latest block; undefined while it is not known. */
+  blockAgeMs: () => number | undefined;
+  metrics: Registry;
+  limited: Meter["limited"];
+  bodies: BodyAdmission;
+  settingNames: SettingNames;
+  log: Logger;
+}>;
+
+/** The listeners that settings ask for. */
+export type Listeners = AsyncDisposable &
+  Readonly<{ urls: Readonly<Record<string, string>>; webSockets: () => number; subscriptions: () => number }>;
+
+/**
+ * Starts the public, the private and the internal listener, those that are enabled.
+ *
+ * @throws {StartupError} when one can't listen; those that were started are closed again.
+ */
+export async function startListeners(
+  settings: GatewaySettings,
+  { connections, blockAgeMs, metrics, settingNames, log, ...shared }: ListenersDependencies,
+): Promise<Listeners> {
+  await using starting = new AsyncDisposableStack();
+  const client = clientAddress(settings.callers);
+  const notice = logProxyNotices(settings.callers, { log, settingNames, now: () => performance.now() });
+  const dropped = dropCounter(metrics);
+  const hasOthers = settings.private.enabled || settings.internal.enabled;
+  const byName = new Map<ListenerName, Listener>();
+  const direct = clientAddress({ ...settings.callers, trustedProxies: [] });
+  const start = async (name: ListenerName, identify: Identify) => {
+    const { host, port } = settings[name];
+    const isInternal = name === "internal";
+    const listener = await startListener(
+      {
+        ...settings.listener,
+        host,
+        port,
+        setting: settingNames.variable(`${name}.port`),
+        webSocket:
+          name === "private" ? { ...settings.webSocket, recheckMs: settings.callers.recheckMs } : settings.webSocket,
+        // Nobody stands before the internal listener.
+        ...(settings.callers.proxyProtocol && !isInternal ? { isTrustedProxy: client.isTrusted } : {}),
+        ...(isInternal
+          ? {
+              peers: {
+                mayCall: networkList(settings.internal.networks),
+                setting: settingNames.key("internal.networks"),
+              },
+            }
+          : {}),
+      },
+      {
+        ...shared,
+        identify,
+        addressOf: peerAddress(isInternal ? direct : client),
+        connections: connections.listener({ name, leavesRoom: name === "public" && hasOthers }),
+        // The operator's own programs may hold as many as there are.
+        ...(isInternal ? {} : { isProxy: client.isTrusted }),
+        dropped,
+        ageHeaders: () => headAgeHeaders(blockAgeMs(), settings.head.tellAgeAfterMs),
+        corsHeaders: corsHeaders(isInternal ? [] : originsFor(host, settings)),
+        isAllowedHost: hostsFor(isInternal ? settings.internal.allowedHosts : []),
+      },
+    );
+    byName.set(name, starting.use(listener));
+  };
+  if (settings.public.enabled) {
+    await start("public", identifyByAddress("public", settings.public.tier, { client, notice }));
+  }
+  if (settings.private.enabled) {
+    const keys = starting.use(watchApiKeys(settings.callers.keysPath, { log, settingNames }));
+    const tokens = starting.use(makeTokens(settings.jwt, { log, settingNames, wallClock: Date.now }));
+    await start("private", identifyByCredential({ apiKeys: keys.current, tokens, policy: shared.policy }));
+  }
+  if (settings.internal.enabled) {
+    await start("internal", identifyByAddress("internal", settings.internal.tier, { client: direct }));
+  }
+  const sum = (count: (listener: Listener) => number) => byName.values().reduce((all, one) => all + count(one), 0);
+  const resources = starting.move();
+  return {
+    urls: Object.fromEntries([...byName].map(([name, { url }]) => [name, url])),
+    webSockets: () => sum((listener) => listener.webSockets()),
+    subscriptions: () => sum((listener) => listener.subscriptions()),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** Whether a Host header may be served; without names all are. */
+function hostsFor(names: readonly string[]): (header: string | undefined) => boolean {
+  return names.length === 0 ? () => true : namedHost(names);
+}
+
+/** What listens on loopback is for this machine's programs: a page from anywhere that its browser shows is none of them. */
+function originsFor(host: string, { callers }: GatewaySettings): readonly string[] {
+  return callers.corsOrigins ?? (isLoopback(host) ? [] : ["*"]);
+}
+
+function watchApiKeys(
+  path: string | undefined,
+  { log, settingNames }: Readonly<{ log: Logger; settingNames: SettingNames }>,
+) {
+  const state: { keys: ApiKeys | undefined } = { keys: undefined };
+  const take = (keys: ApiKeys) => {
+    state.keys = keys;
+  };
+  const watcher =
+    path === undefined
+      ? undefined
+      : watchFile({ path, setting: settingNames.key("callers.keysPath"), read: readApiKeys, take }, { log });
+  return { current: () => state.keys, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
+}

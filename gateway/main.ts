@@ -1,0 +1,39 @@
+import { listenHttp } from "#daemon/http/listener.ts";
+import type { Service, ServiceContext } from "#daemon/service.ts";
+import { systemClock } from "#daemon/clock.ts";
+import { settingNames } from "./settings/names.ts";
+import { guardNode } from "./guarded-node.ts";
+import { nodeStatus } from "#health/node-status.ts";
+import { recentEvents } from "#status/recent-events.ts";
+import { gatewaySettings, type GatewayAloneSettings } from "./settings.ts";
+
+/** The gateway before any EVM node: its RPC is watched and guarded, and nothing else of the node is touched. */
+export const gateway: Service<typeof gatewaySettings.schema> = { definition: gatewaySettings, start };
+
+async function start(settings: GatewayAloneSettings, context: ServiceContext) {
+  const { node, health, lag, listen, log: _, shutdown: __, ...own } = settings;
+  const { httpUrl, chainId, webSocketUrl = httpUrl.replace(/^http/, "ws") } = node;
+  const clock = systemClock;
+  const events = recentEvents(clock);
+  const names = settingNames(gatewaySettings.service);
+  const guarded = await guardNode(
+    { node: { httpUrl, webSocketUrl, chainId }, health, lag, listen, gateway: own },
+    { context, clock, events, settingNames: names },
+  );
+  const { board, charts, operations, urls } = guarded;
+  const told = { name: new URL(httpUrl).host, httpUrl };
+  const sources = { board, health: guarded.health.current, clock };
+  operations.get("/status", (c) =>
+    c.json({ ...nodeStatus(told, sources), events: events.list(), charts: { heights: charts.heights.list() } }, 200, {
+      "Cache-Control": "no-store",
+    }),
+  );
+  const listener = context.resources.use(
+    await listenHttp(operations, {
+      ...listen,
+      setting: names.variable("listen.port"),
+      connections: guarded.operatorConnections,
+    }),
+  );
+  return { urls: { operations: listener.url, ...urls } };
+}

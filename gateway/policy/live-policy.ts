@@ -1,0 +1,75 @@
+import { z } from "zod";
+import type { Logger } from "#daemon/log.ts";
+import { StartupError } from "#daemon/startup-error.ts";
+import type { SettingNames } from "../settings/names.ts";
+import { watchFile } from "#daemon/files/watched-file.ts";
+import { makePolicy, type Policy, type PolicySource } from "./policy.ts";
+import { policyShape, type PolicySettings } from "../settings/policy.ts";
+
+/** The policy as it changes while the gateway runs. */
+export type LivePolicy = AsyncDisposable & Readonly<{ current: PolicySource }>;
+
+/** The policy's settings, the file that changes them, and the tiers that listeners give to all their callers. */
+export type LivePolicySettings = PolicySettings &
+  Readonly<{
+    policyPath?: string | undefined;
+    public: Readonly<{ enabled: boolean; tier: string }>;
+    internal: Readonly<{ enabled: boolean; tier: string }>;
+  }>;
+
+/** Any of the policy's sections; what a section leaves out has its default, what the file leaves out its setting. */
+const fileSchema = z.strictObject(policyShape).partial();
+
+/**
+ * Makes the policy from the settings and, when there is one, from the file that is read again whenever it changes.
+ *
+ * @throws {StartupError} when the file can't be used at the start, or a listener's tier is none of the tiers.
+ */
+export function startLivePolicy(
+  settings: LivePolicySettings,
+  { log, settingNames }: Readonly<{ log: Logger; settingNames: SettingNames }>,
+): LivePolicy {
+  const { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind, policyPath } = settings;
+  const base: PolicySettings = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind };
+  const state: { policy: Policy } = { policy: makePolicy(base) };
+  const missing = missingTier(state.policy, settings, settingNames);
+  if (missing !== undefined && policyPath === undefined) throw new StartupError(missing);
+  const watcher =
+    policyPath === undefined
+      ? undefined
+      : watchFile(
+          {
+            path: policyPath,
+            setting: settingNames.key("policyPath"),
+            read: (content) => {
+              const policy = readPolicyFile(content, base);
+              return typeof policy === "string" ? policy : (missingTier(policy, settings, settingNames) ?? policy);
+            },
+            take: (policy: Policy) => {
+              state.policy = policy;
+            },
+          },
+          { log },
+        );
+  return { current: () => state.policy, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
+}
+
+/** What is wrong when a listener's tier is none of the tiers. */
+function missingTier({ tiers }: Policy, settings: LivePolicySettings, { key }: SettingNames): string | undefined {
+  for (const listener of ["public", "internal"] as const) {
+    const { enabled, tier } = settings[listener];
+    if (!enabled || tiers.has(tier)) continue;
+    return `${key(`${listener}.tier`)} is "${tier}", which is none of the tiers (${[...tiers.keys()].join(", ")}); add it to ${key("tiers")} or name another.`;
+  }
+  return undefined;
+}
+
+function readPolicyFile(content: unknown, base: PolicySettings): Policy | string {
+  if (typeof content !== "object" || content === null) return "expected one object with sections of the policy";
+  const parsed = fileSchema.safeParse(content);
+  if (!parsed.success) {
+    return parsed.error.issues.map((issue) => `${issue.path.join(".") || "the file"}: ${issue.message}`).join("; ");
+  }
+  const given = Object.entries(parsed.data).filter(([name]) => Object.hasOwn(content, name));
+  return makePolicy({ ...base, ...Object.fromEntries(given) });
+}

@@ -1,0 +1,27 @@
+import type { z } from "zod";
+import { chainId, httpUrl, webSocketUrl } from "#daemon/settings/types.ts";
+import { defineSettings, section } from "#daemon/settings/settings.ts";
+import { gatewayShape } from "./settings/gateway.ts";
+import { referencesShape, rpcHealthShape } from "#health/settings.ts";
+import { listenSection } from "#sidecar/node-settings.ts";
+
+/** Any EVM node, as it is reached. */
+const nodeSection = section({
+  httpUrl: httpUrl.describe("JSON-RPC over HTTP of the node, such as http://127.0.0.1:8545"),
+  webSocketUrl: webSocketUrl
+    .optional()
+    .describe("JSON-RPC over WebSocket of the node; default: the place of node.httpUrl, by ws:// or wss://"),
+  chainId: chainId.describe("Chain id that the node has to answer"),
+});
+
+/** Everything that the gateway can be told when it runs before a node without a sidecar. */
+export const gatewaySettings = defineSettings("gateway", {
+  node: nodeSection,
+  listen: listenSection,
+  health: section(rpcHealthShape),
+  lag: section(referencesShape),
+  ...gatewayShape,
+});
+
+/** The settings as the service reads them: parsed and frozen. */
+export type GatewayAloneSettings = z.output<typeof gatewaySettings.schema>;

@@ -1,0 +1,70 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Registry } from "prom-client";
+import { processConnections } from "#daemon/http/connections/process-connections.ts";
+import { createLog } from "#daemon/log.ts";
+import { startGateway, type Gateway } from "../gateway.ts";
+import type { NodeFitness } from "../upstream/node-fitness.ts";
+import { settingNames } from "../settings/names.ts";
+import { gatewaySection, type GatewaySettings } from "../settings/gateway.ts";
+
+/** A gateway under test, with its metrics. */
+export type TestGateway = Gateway & Readonly<{ url: string; metrics: Registry }>;
+
+/** Settings with free ports. */
+export function testSettings(given: Record<string, object | string> = {}): GatewaySettings {
+  const free = { port: 0 };
+  return gatewaySection.parse({
+    ...given,
+    // A busy machine runs a test's event loop late, which is not what most tests are about.
+    overload: { loopDelayMs: 60_000, ...(given["overload"] as object) },
+    public: { ...free, ...(given["public"] as object) },
+    private: { ...free, ...(given["private"] as object) },
+    internal: { ...free, ...(given["internal"] as object) },
+  });
+}
+
+/** Starts a gateway in front of a node, on free ports, and waits until it knows the head. */
+export async function startTestGateway(
+  node: Readonly<{ httpUrl: string; webSocketUrl: string; fitness?: () => NodeFitness }>,
+  given: Record<string, object | string> = {},
+  log = createLog({ service: "test", level: "silent" }),
+): Promise<TestGateway> {
+  const metrics = new Registry();
+  const settings = testSettings(given);
+  const connections = processConnections(settings.listener, { metrics });
+  const gateway = await startGateway(settings, {
+    log,
+    metrics,
+    connections,
+    node: { fitness: () => "fit", ...node },
+    settingNames: settingNames("sidecar", "gateway"),
+    signal: new AbortController().signal,
+  });
+  await until("the gateway knows the head", () => gateway.readiness().ok);
+  return { ...gateway, url: gateway.urls["public"] ?? gateway.urls["private"] ?? "", metrics };
+}
+
+/** Waits until something holds, for at most 10 seconds. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`waited 10 s in vain until ${what}`);
+    await delay(5);
+  }
+}
+
+/** Posts a body and reads the answer. */
+export async function post(url: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) {
+  const response = await fetch(url, {
+    method: "POST",
+    body,
+    headers: { "Content-Type": "application/json", ...headers },
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** Calls a method with id 1 and reads the answer. */
+export async function call(url: string, method: string, params: readonly unknown[] = []) {
+  const { text } = await post(url, JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
+  return JSON.parse(text) as { id: unknown; result?: unknown; error?: { code: number; message: string } };
+}
