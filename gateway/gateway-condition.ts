@@ -1,5 +1,5 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import type { NodeFitness } from "./upstream/node-fitness.ts";
+import type { NodeFitness } from "./chain/node-fitness.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport } from "#status/condition.ts";
 

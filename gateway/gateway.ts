@@ -3,14 +3,14 @@ import type { Registry } from "prom-client";
 import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import { makeAnswerCache, type AnswerCache } from "./cache/answer-cache.ts";
-import { makeHead, type Head } from "./cache/head.ts";
+import { makeAnswerCache, type AnswerCache } from "./reads/cache/answer-cache.ts";
+import { makeHead, type Head } from "./chain/head.ts";
 import { startListeners, type Listeners } from "./listener/listeners.ts";
-import { makeCallHandler } from "./dispatch/call-handler.ts";
-import { admitBodies } from "./dispatch/body-admission.ts";
-import { makeMessageCharge } from "./dispatch/large-message.ts";
-import { makeMessageHandler } from "./dispatch/message-handler.ts";
-import { makeNodeReads } from "./dispatch/node-reads.ts";
+import { makeCallHandler } from "./calls/call-handler.ts";
+import { admitBodies } from "./calls/body-admission.ts";
+import { makeMessageCharge } from "./calls/large-message.ts";
+import { makeMessageHandler } from "./calls/message-handler.ts";
+import { makeNodeReads } from "./reads/node-reads.ts";
 import { makeLoadGate, type LoadGate } from "./limits/load-gate.ts";
 import { memoryBounds, memoryLimits } from "./memory/memory-bounds.ts";
 import { MemoryBudget } from "./memory/memory-budget.ts";
@@ -21,13 +21,13 @@ import { gapCounter, prometheusMeter, registerGauges } from "./observe/call-metr
 import { watchLoopDelay } from "./observe/loop-delay.ts";
 import { preferSpeed, tellWhenBusy } from "./observe/speed-when-busy.ts";
 import { startTracing } from "./observe/start-tracing.ts";
-import { openRpcTexts } from "./catalogue/openrpc-texts.ts";
+import { openRpcTexts } from "./calls/openrpc-texts.ts";
 import { startLivePolicy } from "./policy/live-policy.ts";
 import type { SettingNames } from "./settings/names.ts";
 import type { GatewaySettings } from "./settings/gateway.ts";
 import { makeNodeBatches } from "./upstream/node-batches.ts";
-import type { NodeFitness } from "./upstream/node-fitness.ts";
-import { startNode, type Node } from "./upstream/node.ts";
+import type { NodeFitness } from "./chain/node-fitness.ts";
+import { startNode, type Node } from "./node.ts";
 import { SharedTurns } from "./wire/shared-turns.ts";
 
 /** What the gateway is made with. */

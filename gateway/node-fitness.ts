@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import type { NodeFitness } from "./upstream/node-fitness.ts";
+import type { NodeFitness } from "./chain/node-fitness.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ConditionType } from "#status/condition.ts";
 

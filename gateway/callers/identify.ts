@@ -1,7 +1,7 @@
 import { addressKey } from "#daemon/http/proxies/address-key.ts";
 import type { ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { memoize } from "#daemon/memoize.ts";
-import type { RequestFacts } from "../listener/request-facts.ts";
+import type { RequestFacts } from "./request-facts.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { ApiKeys, KeyHolder } from "./api-keys.ts";
 import type { CallerIdentity, ListenerName } from "./caller.ts";

@@ -1,5 +1,5 @@
 import type { Method } from "../catalogue/method.ts";
-import type { KnownHead } from "./block-range.ts";
+import type { KnownHead } from "../chain/block-range.ts";
 import type { CheckedParams, RangeLimit } from "./checked-params.ts";
 import { checkLogParams } from "./log-filter.ts";
 import { checkTraceParams } from "./trace-filter.ts";

@@ -1,5 +1,5 @@
-import { readObject } from "../envelope/read-object.ts";
-import type { RpcError } from "../envelope/rpc-error.ts";
+import { readObject } from "../json-rpc/read-object.ts";
+import type { RpcError } from "../errors.ts";
 
 /**
  * What a check of parameters comes to: the JSON text that goes to the node, the error that goes to the client, or pieces of a

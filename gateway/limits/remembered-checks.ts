@@ -1,8 +1,8 @@
 import type { Method } from "../catalogue/method.ts";
-import { callKey } from "../envelope/call.ts";
+import { callKey } from "../json-rpc/call.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Tier } from "../settings/policy.ts";
-import type { KnownHead } from "./block-range.ts";
+import type { KnownHead } from "../chain/block-range.ts";
 import type { CheckedParams } from "./checked-params.ts";
 
 /** Most parameters that are remembered, and the longest. */

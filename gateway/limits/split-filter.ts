@@ -1,4 +1,4 @@
-import { hex, pieces, type BlockRange } from "./block-range.ts";
+import { hex, pieces, type BlockRange } from "../chain/block-range.ts";
 import { asBinary, type CheckedParams } from "./checked-params.ts";
 
 /** Cuts a filter into pieces of at most `capBlocks`, each with the same selection, which is written once. */

@@ -1,6 +1,6 @@
-import { invalidParams } from "../envelope/rpc-error.ts";
-import { elementsOf } from "../envelope/read-object.ts";
-import { hex, invertedRange, rangeTooLarge, readBound, resolveRange, type KnownHead } from "./block-range.ts";
+import { invalidParams } from "../errors.ts";
+import { elementsOf } from "../json-rpc/read-object.ts";
+import { hex, invertedRange, rangeTooLarge, readBound, resolveRange, type KnownHead } from "../chain/block-range.ts";
 import {
   fieldsOf,
   flatValue,

@@ -1,5 +1,5 @@
-import { invalidParams } from "../envelope/rpc-error.ts";
-import { elementsOf } from "../envelope/read-object.ts";
+import { invalidParams } from "../errors.ts";
+import { elementsOf } from "../json-rpc/read-object.ts";
 import {
   asBinary,
   fieldsOf,

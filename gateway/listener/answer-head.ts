@@ -1,4 +1,4 @@
-import type { AnswerSource } from "../dispatch/answer-sink.ts";
+import type { AnswerSource } from "../answers/answer-sink.ts";
 
 /** Headers of an answer by name, in the order in which they are sent; node:http and the fast path send the same. */
 export type AnswerHeaders = readonly (readonly [name: string, value: string])[];

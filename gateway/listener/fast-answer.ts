@@ -1,4 +1,4 @@
-import type { AnswerSource } from "../dispatch/answer-sink.ts";
+import type { AnswerSource } from "../answers/answer-sink.ts";
 import { headerLines, refusedHeaders, streamHeaders, wholeHeaders, type AnswerHeaders } from "./answer-head.ts";
 
 /** What a client waits for that asks before it sends its body, as node:http answers it. */

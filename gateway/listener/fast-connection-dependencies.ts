@@ -1,12 +1,12 @@
 import type { Socket } from "node:net";
 import type { Identify } from "../callers/identify.ts";
-import type { MessageHandler } from "../dispatch/message-handler.ts";
+import type { MessageHandler } from "../calls/message-handler.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { FastAnswerHeads } from "./fast-answer.ts";
 import type { FastRequestRules } from "./fast-requests.ts";
-import type { PeerFacts } from "./request-facts.ts";
+import type { PeerFacts } from "../callers/request-facts.ts";
 
 /** How long a fast connection waits for its client; `requestTimeoutMs` for the whole of a request. */
 export type FastConnectionWaits = Readonly<{

@@ -3,7 +3,7 @@ import type { ConnectionServer, ConnectionStanding } from "#daemon/http/connecti
 import { badRequest, requestTimeout } from "#daemon/http/connections/refused-connection.ts";
 import { takeReads, type SocketReads } from "#daemon/http/socket-reads.ts";
 import type { CallerIdentity } from "../callers/caller.ts";
-import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
+import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import { ConnectionMemory } from "../memory/connection-memory.ts";
 import { heldUntil } from "../memory/held-scope.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
@@ -11,7 +11,7 @@ import { TurnWait } from "../wire/turn-wait.ts";
 import { ReaderPace } from "../wire/reader-pace.ts";
 import { goOn, type FastAnswerContext, type FastAnswerHeads } from "./fast-answer.ts";
 import type { FastConnectionDependencies } from "./fast-connection-dependencies.ts";
-import { peerOf } from "./request-facts.ts";
+import { peerOf } from "../callers/request-facts.ts";
 import { wastefulRequest } from "./chunk-economy.ts";
 import { isBlank, readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
 import { makeFastSink } from "./fast-sink.ts";

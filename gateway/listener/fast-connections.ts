@@ -2,8 +2,8 @@ import type { Server } from "node:http";
 import type { ListenerConnections } from "#daemon/http/connections/listener-connections.ts";
 import type { Socket } from "node:net";
 import type { Identify } from "../callers/identify.ts";
-import type { BodyAdmission } from "../dispatch/body-admission.ts";
-import type { MessageHandler } from "../dispatch/message-handler.ts";
+import type { BodyAdmission } from "../calls/body-admission.ts";
+import type { MessageHandler } from "../calls/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import { makeOutbox } from "../wire/outbox.ts";
@@ -14,7 +14,7 @@ import { makeFastAnswerHeads } from "./fast-answer.ts";
 import { FastConnection } from "./fast-connection.ts";
 import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";
 import { sweepIntervalMs } from "./fast-wait.ts";
-import type { PeerFacts, RequestFacts } from "./request-facts.ts";
+import type { PeerFacts, RequestFacts } from "../callers/request-facts.ts";
 
 /** What the fast path answers with. */
 export type FastPathDependencies = Readonly<{

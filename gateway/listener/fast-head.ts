@@ -1,6 +1,6 @@
-import { readTraceContext, type TraceContext } from "../observe/trace-context.ts";
+import { readTraceContext, type TraceContext } from "../wire/trace-context.ts";
 import { readHeaderLines, type HeaderValues } from "./header-lines.ts";
-import { isJsonRpcType, validRequestId } from "./request-facts.ts";
+import { isJsonRpcType, validRequestId } from "../callers/request-facts.ts";
 
 /** How the end of a request's body is told (RFC 9112, section 6). */
 export type BodyFraming = Readonly<{ kind: "length"; bytes: number } | { kind: "chunked" }>;

@@ -1,9 +1,9 @@
-import { headEnd, knownHead, placeOfBody, type KnownHead } from "../wire/known-head.ts";
+import { headEnd, knownHead, placeOfBody, type KnownHead } from "../wire/message-head.ts";
 import { headerLines, type AnswerHeaders } from "./answer-head.ts";
 import { ChunkedRequest } from "./chunked-request.ts";
 import type { FastAnswerContext } from "./fast-answer.ts";
 import { fastHeadBytes, mayBeFast, readFastHead, type FastHead, type FastMethod } from "./fast-head.ts";
-import type { RequestFacts } from "./request-facts.ts";
+import type { RequestFacts } from "../callers/request-facts.ts";
 
 /** What a request has to keep to, beside its shape. */
 export type FastRequestRules = Readonly<{

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { AnswerSink } from "../dispatch/answer-sink.ts";
+import type { AnswerSink } from "../answers/answer-sink.ts";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
 import { outboxBytes, type Outbox } from "../wire/outbox.ts";
 import type { FastAnswerContext, FastAnswerHeads } from "./fast-answer.ts";

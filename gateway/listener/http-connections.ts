@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { ConnectionMemory } from "../memory/connection-memory.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { SlowReaders } from "../wire/slow-readers.ts";
-import { factsOf, type PeerFacts } from "./request-facts.ts";
+import { factsOf, type PeerFacts } from "../callers/request-facts.ts";
 
 /** What is kept of node:http's connections. */
 export type HttpConnectionsDependencies = Readonly<{

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallerIdentity } from "../callers/caller.ts";
 import type { Identify } from "../callers/identify.ts";
-import type { BodyAdmission } from "../dispatch/body-admission.ts";
-import type { MessageHandler } from "../dispatch/message-handler.ts";
+import type { BodyAdmission } from "../calls/body-admission.ts";
+import type { MessageHandler } from "../calls/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { ConnectionMemory } from "../memory/connection-memory.ts";
 import { heldUntil } from "../memory/held-scope.ts";
@@ -13,7 +13,7 @@ import { HeldRequests } from "./held-requests.ts";
 import type { HttpConnections } from "./http-connections.ts";
 import { refuse, refuseBody, refuseDebtor } from "./http-refusals.ts";
 import { httpSink, steer } from "./http-sink.ts";
-import { factsOf, isJsonRpcType } from "./request-facts.ts";
+import { factsOf, isJsonRpcType } from "../callers/request-facts.ts";
 import { readTarget } from "./request-target.ts";
 
 /** What a listener answers requests with. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { errorText } from "../envelope/answer-text.ts";
-import { limitExceeded } from "../envelope/rpc-error.ts";
+import { errorText } from "../json-rpc/answer-text.ts";
+import { limitExceeded } from "../errors.ts";
 import { refusedHeaders, type AnswerHeaders } from "./answer-head.ts";
 
 /** A refusal of a request, told as plain text. */

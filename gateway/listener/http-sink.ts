@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { AnswerFlow, AnswerSink } from "../dispatch/answer-sink.ts";
+import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
 import { makeCorks } from "../wire/corks.ts";
 import { refusedHeaders, streamHeaders, wholeHeaders, type AnswerHeaders } from "./answer-head.ts";

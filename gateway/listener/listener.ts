@@ -5,21 +5,21 @@ import type { ListenerConnections } from "#daemon/http/connections/listener-conn
 import { listen } from "#daemon/http/listener.ts";
 import { takeProxyHeaders } from "#daemon/http/proxies/proxied-connections.ts";
 import type { Identify } from "../callers/identify.ts";
-import type { BodyAdmission } from "../dispatch/body-admission.ts";
-import type { MessageHandler } from "../dispatch/message-handler.ts";
+import type { BodyAdmission } from "../calls/body-admission.ts";
+import type { MessageHandler } from "../calls/message-handler.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import { SlowReaders } from "../wire/slow-readers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
-import type { SubscriptionHub } from "../websocket/subscription-hub.ts";
-import { makeWebSocketClients, refuseUpgrade, type WebSocketClientsOptions } from "../websocket/websocket-clients.ts";
+import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
+import { makeWebSocketClients, refuseUpgrade, type WebSocketClientsOptions } from "./websocket/websocket-clients.ts";
 import { admitPeers, type AdmittedPeers } from "./admitted-peers.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { serveFastConnections } from "./fast-connections.ts";
 import { makeHttpConnections } from "./http-connections.ts";
 import { makeHttpHandler } from "./http-handler.ts";
-import { factsOf, type PeerFacts } from "./request-facts.ts";
+import { factsOf, type PeerFacts } from "../callers/request-facts.ts";
 import { readTarget } from "./request-target.ts";
 
 /** How a listener listens, and what it may hold open. */

@@ -1,4 +1,4 @@
-import type { AnswerSource } from "../dispatch/answer-sink.ts";
+import type { AnswerSource } from "../answers/answer-sink.ts";
 
 /** How a call ended, for the metrics: where its answer came from, or why it has none. */
 export type CallOutcome = Exclude<AnswerSource, "mixed"> | "refused" | "limited" | "overload" | "failed" | "cancelled";

@@ -16,7 +16,7 @@ import type { CallOutcome, EndedCall } from "./meter.ts";
 import { loggedExporter } from "./logged-exporter.ts";
 import { callSampler } from "./call-sampler.ts";
 import type { CallTrace, RunningTracing, TraceOrigin, TracingOptions } from "./tracing.ts";
-import type { TraceContext } from "./trace-context.ts";
+import type { TraceContext } from "../wire/trace-context.ts";
 
 /** Time between two sendings of spans, and most spans in one. */
 const sendIntervalMs = 2_000;

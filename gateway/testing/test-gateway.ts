@@ -3,7 +3,7 @@ import { Registry } from "prom-client";
 import { processConnections } from "#daemon/http/connections/process-connections.ts";
 import { createLog } from "#daemon/log.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
-import type { NodeFitness } from "../upstream/node-fitness.ts";
+import type { NodeFitness } from "../chain/node-fitness.ts";
 import { settingNames } from "../settings/names.ts";
 import { gatewaySection, type GatewaySettings } from "../settings/gateway.ts";
 

@@ -1,6 +1,6 @@
-import { CollectedAnswer } from "../dispatch/collected-answer.ts";
-import { callText } from "../envelope/answer-text.ts";
-import { readAnswer } from "../envelope/read-answer.ts";
+import { CollectedAnswer } from "./collected-answer.ts";
+import { callText } from "../json-rpc/answer-text.ts";
+import { readAnswer } from "../json-rpc/read-answer.ts";
 import type { NodePool } from "./node-pool.ts";
 
 /** Longest answer to a question of the gateway's own. */

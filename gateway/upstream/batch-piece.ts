@@ -1,4 +1,4 @@
-import { makeTurns } from "../dispatch/turns.ts";
+import { makeTurns } from "../wire/turns.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { NodeCall, NodeFailure, NodeFlow, NodeSender, NodeSink } from "./node-call.ts";
 import { BatchIds } from "./batch-ids.ts";

@@ -1,4 +1,4 @@
-import { readObject } from "../envelope/read-object.ts";
+import { readObject } from "../json-rpc/read-object.ts";
 import type { NodeCall, NodeFailure, NodeSink } from "./node-call.ts";
 import type { ResponseHead } from "./response-head.ts";
 

@@ -1,4 +1,4 @@
-import { rpcErrors, type RpcError } from "../envelope/rpc-error.ts";
+import { rpcErrors, type RpcError } from "../errors.ts";
 import type { NodeFailure } from "./node-call.ts";
 
 /** The JSON-RPC error that a client gets for a failure of the node. */

@@ -1,7 +1,7 @@
 import type { WebSocket } from "ws";
 import { runningPause } from "#daemon/running-timeout.ts";
-import { callText } from "../envelope/answer-text.ts";
-import type { NodeAnswer } from "../envelope/read-answer.ts";
+import { callText } from "../json-rpc/answer-text.ts";
+import type { NodeAnswer } from "../json-rpc/read-answer.ts";
 
 /** What a call gets when the link is down, is lost, or the node takes too long. */
 export const unanswered: NodeAnswer = {

@@ -1,5 +1,5 @@
 import type { HeldBytes } from "../memory/connection-memory.ts";
-import type { TraceContext } from "../observe/trace-context.ts";
+import type { TraceContext } from "../wire/trace-context.ts";
 
 /** Why a call to the node came to nothing; `slowReader`: the client did not take its answer, and others need the connection. */
 export type NodeFailure = "unavailable" | "timeout" | "tooLarge" | "badAnswer" | "queueFull" | "slowReader";

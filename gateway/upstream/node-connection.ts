@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { traceHeaders } from "../observe/trace-context.ts";
+import { traceHeaders } from "../wire/trace-context.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { NodeAddress } from "./node-address.ts";

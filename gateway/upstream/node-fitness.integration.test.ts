@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "../testing/fake-node.ts";
 import { connectTestClient } from "../testing/test-client.ts";
 import { call, post, startTestGateway, until } from "../testing/test-gateway.ts";
-import type { NodeFitness } from "./node-fitness.ts";
+import type { NodeFitness } from "../chain/node-fitness.ts";
 
 const behind = { code: -32603, message: "the node is behind the chain's head; try again later" };
 const down = { code: -32603, message: "the node does not answer; try again later" };

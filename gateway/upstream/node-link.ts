@@ -1,8 +1,8 @@
 import { WebSocket } from "ws";
 import type { Logger } from "#daemon/log.ts";
 import { runningPause } from "#daemon/running-timeout.ts";
-import { readObject } from "../envelope/read-object.ts";
-import type { NodeAnswer } from "../envelope/read-answer.ts";
+import { readObject } from "../json-rpc/read-object.ts";
+import type { NodeAnswer } from "../json-rpc/read-answer.ts";
 import { makeBackoff } from "#daemon/backoff.ts";
 import { makeLinkCalls, unanswered } from "./link-calls.ts";
 

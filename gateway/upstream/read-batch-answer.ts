@@ -1,6 +1,6 @@
-import { isAt, notJson, skipSpace } from "../envelope/json-scanner.ts";
-import { ValueScan } from "../envelope/value-scan.ts";
-import { readObject } from "../envelope/read-object.ts";
+import { isAt, notJson, skipSpace } from "../json-rpc/json-scanner.ts";
+import { ValueScan } from "../json-rpc/value-scan.ts";
+import { readObject } from "../json-rpc/read-object.ts";
 
 /** Deepest nesting that is read in what the node sends. */
 const depth = 512;

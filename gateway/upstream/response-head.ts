@@ -1,4 +1,4 @@
-import { beginsWith, bytesOf, headEnd, knownHead, placeOfBody, type KnownHead } from "../wire/known-head.ts";
+import { beginsWith, bytesOf, headEnd, knownHead, placeOfBody, type KnownHead } from "../wire/message-head.ts";
 import type { NodeFailure } from "./node-call.ts";
 
 /** What the head of the node's HTTP response says about its body. */

@@ -1,8 +1,8 @@
 import { Registry } from "prom-client";
-import { openRpcTexts } from "#gateway/catalogue/openrpc-texts.ts";
-import { makeHead } from "#gateway/cache/head.ts";
-import { discardedAnswer, finishedFlow } from "#gateway/dispatch/answer-sink.ts";
-import { makeCallHandler } from "#gateway/dispatch/call-handler.ts";
+import { openRpcTexts } from "#gateway/calls/openrpc-texts.ts";
+import { makeHead } from "#gateway/chain/head.ts";
+import { discardedAnswer, finishedFlow } from "#gateway/answers/answer-sink.ts";
+import { makeCallHandler } from "#gateway/calls/call-handler.ts";
 import { makeLoadGate } from "#gateway/limits/load-gate.ts";
 import { rememberChecks } from "#gateway/limits/remembered-checks.ts";
 import { processRateLimiter } from "#gateway/limits/rate-limiter.ts";

@@ -1,0 +1,48 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { forwardedBy, type ForwardedBy } from "#daemon/http/proxies/forwarded-hops.ts";
+import { readTraceContext, type TraceContext } from "../wire/trace-context.ts";
+
+/** Whom a request comes from, as far as its head tells. */
+export type PeerFacts = ForwardedBy & Readonly<{ remoteAddress: string }>;
+
+/** What is known of a request before its body: whom it comes from, and what it says about itself. */
+export type RequestFacts = PeerFacts &
+  Readonly<{
+    authorization: string | undefined;
+    traceContext: TraceContext | undefined;
+    requestId: string | undefined;
+  }>;
+
+/** What is known of whoever is at the other end before any request's head was read. */
+export function peerOf({ remoteAddress = "" }: Socket): PeerFacts {
+  return { remoteAddress, forwardedFor: undefined, forwarded: undefined };
+}
+
+/** A client's own id of its request, when it is plain enough to stand in a log. */
+export function validRequestId(value: string | undefined): string | undefined {
+  return value !== undefined && /^[\w.-]{1,64}$/.test(value) ? value : undefined;
+}
+
+/** Whether a Content-Type is one that JSON-RPC over HTTP is sent with; geth's list. Parameters do not matter. */
+export function isJsonRpcType(contentType: string | undefined): boolean {
+  const type = contentType?.split(";", 1)[0]?.trim().toLowerCase();
+  return type === "application/json" || type === "application/json-rpc" || type === "application/jsonrequest";
+}
+
+/** The facts of a request that node:http has read. */
+export function factsOf({ headers, socket }: IncomingMessage): RequestFacts {
+  const requestId = headers["x-request-id"];
+  return {
+    remoteAddress: socket.remoteAddress ?? "",
+    authorization: headers.authorization,
+    ...forwardedBy(headers),
+    traceContext: readTraceContext(single(headers["traceparent"]), single(headers["tracestate"])),
+    requestId: typeof requestId === "string" ? validRequestId(requestId) : undefined,
+  };
+}
+
+/** A header's value; node:http has joined those that were given several times. */
+function single(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === "string" ? value : value?.join(",");
+}

@@ -1,0 +1,40 @@
+import { goneTier, type Caller } from "../callers/caller.ts";
+import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
+import { makeBatchGate } from "../limits/batch-gate.ts";
+import type { LoadGate } from "../limits/load-gate.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { NodeBatch, NodeBatches } from "../upstream/node-batches.ts";
+import { goesTogether } from "./admitted-read.ts";
+import type { BatchLimits } from "./batch.ts";
+import type { CallContext } from "./call-work.ts";
+
+/** Batches to the node that one client's batch may have under way. */
+const nodeBatchesAtOnce = 4;
+
+/** How the calls of one client's batch go to the node. */
+export type BatchWay = Pick<BatchLimits, "ahead"> & Readonly<{ toNode: NodeBatch; batch: CallContext["batch"] }>;
+
+/**
+ * How the calls of a caller's batch go to the node. Reads go together, in up to four batches at a time; heavy calls alone, `batchParallel` at a
+ * time, and never more than the caller may have under way, or a batch would refuse its own calls. What may be sent once only, transactions
+ * above all, goes in its turn: a node that gets the whole batch keeps that order, and the nonces of transactions count on it.
+ */
+export function batchWay(
+  { settings: { limits, overload }, tiers, catalogue }: Policy,
+  { key, tierName }: Caller,
+  { gate, nodeBatches }: Readonly<{ gate: LoadGate; nodeBatches: NodeBatches }>,
+): BatchWay {
+  const parallel = Math.min(limits.batchParallel, (tiers.get(tierName) ?? goneTier).concurrency);
+  const toNode = nodeBatches.open(key);
+  const together = nodeBatches.items(key) * Math.min(nodeBatchesAtOnce, parallel);
+  return {
+    toNode,
+    batch: { sender: toNode, gate: makeBatchGate(gate, parallel) },
+    ahead: (call: Call | BadCall) => {
+      const method = isBad(call) ? undefined : catalogue.get(call.method);
+      if (method === undefined) return parallel;
+      if (method.answeredBy === "node" && !method.repeatable) return "inTurn";
+      return goesTogether(method, overload) ? Math.max(parallel, together) : parallel;
+    },
+  };
+}

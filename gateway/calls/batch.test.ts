@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import { createLog } from "#daemon/log.ts";
+import { roomyMemory } from "../testing/roomy-memory.ts";
+import type { NodeCall } from "../upstream/node-call.ts";
+import { makeNodeBatches } from "../upstream/node-batches.ts";
+import { SharedTurns } from "../wire/shared-turns.ts";
+import { discardedAnswer, finishedFlow } from "../answers/answer-sink.ts";
+import { runBatch } from "./batch.ts";
+import { makeTurns, turnBytes } from "../wire/turns.ts";
+
+test("a batch whose client goes while its calls are started sends those that another caller waits for, too", async () => {
+  const sent: string[] = [];
+  const pool = {
+    send: ({ body }: NodeCall) => {
+      sent.push(body);
+      return { ...finishedFlow, join: () => undefined };
+    },
+  };
+  const log = createLog({ service: "test", level: "silent" });
+  let clock = 0;
+  // Each look at the clock finds a turn over; the later ones never come.
+  const turns = new SharedTurns({ now: () => (clock += 1_000), later: () => undefined });
+  const toNode = makeNodeBatches({ items: 100, responseBytes: 1_000 }, { pool, log, now: () => 0, turns }).open("a");
+  const params = `["${"x".repeat(turnBytes)}"]`;
+  const calls = Array.from({ length: 10 }, (_, id) => ({ id: String(id), method: "a", params }));
+  const flow = runBatch(
+    calls,
+    { ahead: () => 100, responseBytes: 1_000 },
+    {
+      handle: ({ id = "" }) => {
+        const sink = { whole: () => 0, begin: () => 0, chunk: () => true, end: () => 0, fail: () => 0 };
+        toNode.send({ caller: "a", id, body: `call ${id}`, timeoutMs: 1, repeatable: true, sink });
+        // A read that another caller shares goes on when its first reader goes.
+        return finishedFlow;
+      },
+      sink: discardedAnswer,
+      memory: roomyMemory,
+      turns: makeTurns(turns, "a"),
+      toNode,
+    },
+  );
+  await Promise.resolve();
+  expect(sent).toEqual([]);
+  flow.cancel();
+  await Promise.resolve();
+  expect(sent).toEqual(["call 0"]);
+});
+
+test("a batch that is cancelled while it starts a call cancels that call, too", () => {
+  const cancelled: string[] = [];
+  const later: (() => void)[] = [];
+  let clock = 0;
+  const flow = runBatch(
+    [
+      { id: "0", method: "a", params: `["${"x".repeat(turnBytes)}"]` },
+      { id: "1", method: "a", params: "[]" },
+      { id: "2", method: "a", params: "[]" },
+    ],
+    { ahead: () => 100, responseBytes: 1_000 },
+    {
+      handle: ({ id = "" }) => {
+        // What a call takes may end its own connection.
+        if (id === "1") flow.cancel();
+        return { resume: () => undefined, cancel: () => cancelled.push(id) };
+      },
+      sink: discardedAnswer,
+      memory: roomyMemory,
+      turns: makeTurns(new SharedTurns({ now: () => (clock += 1_000), later: (run) => later.push(run) }), "a"),
+      toNode: { gather: () => undefined, release: () => undefined },
+    },
+  );
+  for (const run of later) run();
+  expect(cancelled).toEqual(["0", "1"]);
+});

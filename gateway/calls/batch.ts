@@ -1,0 +1,154 @@
+import { errorText } from "../json-rpc/answer-text.ts";
+import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
+import { rpcErrors } from "../errors.ts";
+import type { HeldBytes } from "../memory/connection-memory.ts";
+import { HeldScope } from "../memory/held-scope.ts";
+import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
+import { makeBatchWriter, type BatchWriter } from "../answers/batch-writer.ts";
+import type { NodeBatch } from "../upstream/node-batches.ts";
+import type { Turns } from "../wire/turns.ts";
+import { TextSink, type NoText, type TextAnswer, type TextTaker } from "../answers/text-sink.ts";
+
+/** What the shortest call of a batch counts for in a turn of the event loop. */
+const callBytes = 128;
+
+/** Bounds of a batch under way. */
+export type BatchLimits = Readonly<{
+  /**
+   * How far ahead of the first unanswered call this one may start: a number of calls; `inTurn`: it starts when all before it are
+   * answered, and those after it start when it is.
+   */
+  ahead: (call: Call | BadCall) => number | "inTurn";
+  responseBytes: number;
+}>;
+
+/** What a batch is answered with, and what is held for its caller's connection. */
+export type BatchDependencies = Readonly<{
+  handle: (call: Call | BadCall, sink: AnswerSink) => AnswerFlow;
+  sink: AnswerSink;
+  memory: HeldBytes;
+  turns: Turns;
+  /** Calls that are started one after another go to the node together, also when that takes several turns. */
+  toNode: Pick<NodeBatch, "gather" | "release">;
+}>;
+
+/**
+ * Answers the calls of a batch, in their order; those that finish early wait for their turn, and no call starts further ahead than it may.
+ * Calls that are answered at once are left for a later turn of the event loop when they take too long together. Notifications are run and
+ * have no entry; when nothing has an entry the answer is empty text. Answers beyond `responseBytes` are replaced by errors, as geth does it.
+ */
+export function runBatch(
+  calls: readonly (Call | BadCall)[],
+  limits: BatchLimits,
+  dependencies: BatchDependencies,
+): AnswerFlow {
+  const run = new BatchRun(calls, limits, dependencies);
+  run.goOn();
+  return run;
+}
+
+/** A batch under way. It takes the answers of its calls, each with the call's place. */
+class BatchRun implements AnswerFlow, TextTaker<number> {
+  readonly limitBytes: number;
+  readonly memory: HeldScope;
+  readonly #calls: readonly (Call | BadCall)[];
+  readonly #limits: BatchLimits;
+  readonly #dependencies: BatchDependencies;
+  readonly #writer: BatchWriter;
+  /** Of the calls under way, by their places. */
+  readonly #flows: (AnswerFlow | undefined)[] = [];
+  readonly #settled: Uint8Array;
+  #next = 0;
+  #firstAfterTurn = 0;
+  #isCancelled = false;
+  #isRunning = false;
+
+  constructor(calls: readonly (Call | BadCall)[], limits: BatchLimits, dependencies: BatchDependencies) {
+    const { sink, memory } = dependencies;
+    this.limitBytes = limits.responseBytes;
+    this.memory = new HeldScope(memory);
+    this.#calls = calls;
+    this.#limits = limits;
+    this.#dependencies = dependencies;
+    this.#settled = new Uint8Array(calls.length);
+    const noRoom = (place: number) => entryText(calls[place]?.id, "tooLong");
+    this.#writer = makeBatchWriter(calls.length, limits.responseBytes, { sink, memory: this.memory, noRoom });
+  }
+
+  /** Starts what may start, and sends what is in its turn. */
+  goOn(): void {
+    // An answer that comes at once, or before a later turn, calls back into here; the steps see what it changed.
+    if (this.#isRunning || this.#isCancelled) return;
+    if (this.#next === this.#calls.length) {
+      this.#writer.flush();
+      return;
+    }
+    const { toNode, turns } = this.#dependencies;
+    this.#isRunning = true;
+    toNode.gather();
+    turns.run(
+      () => this.#step(),
+      () => this.#isCancelled,
+    );
+  }
+
+  take(answer: TextAnswer | NoText, place: number): void {
+    this.#flows[place] = undefined;
+    this.#settled[place] = 1;
+    const source = typeof answer === "string" ? "gateway" : answer.source;
+    this.#writer.put(place, entryText(this.#calls[place]?.id, answer), source);
+    this.goOn();
+  }
+
+  resume(): void {
+    this.#writer.resume();
+    this.goOn();
+  }
+
+  cancel(): void {
+    this.#isCancelled = true;
+    this.memory[Symbol.dispose]();
+    for (const flow of this.#flows.splice(0)) flow?.cancel();
+    // Another caller may wait for a call that it shares with this batch.
+    this.#dependencies.toNode.release();
+  }
+
+  #step(): number {
+    const call = this.#writer.flush() ? this.#calls[this.#next] : undefined;
+    this.#isRunning = call !== undefined && this.#mayStart(call);
+    if (call === undefined || !this.#isRunning) {
+      this.#dependencies.toNode.release();
+      return 0;
+    }
+    this.#next += 1;
+    this.#start(this.#next - 1, call);
+    return Math.max(callBytes, isBad(call) ? 0 : (call.params?.length ?? 0));
+  }
+
+  #mayStart(call: Call | BadCall): boolean {
+    const turn = this.#writer.turn();
+    if (turn < this.#firstAfterTurn) return false;
+    const ahead = this.#limits.ahead(call);
+    if (ahead !== "inTurn") return this.#next < turn + ahead;
+    if (this.#next !== turn) return false;
+    this.#firstAfterTurn = turn + 1;
+    return true;
+  }
+
+  #start(place: number, call: Call | BadCall): void {
+    if (this.#writer.bytes() >= this.limitBytes) this.take("tooLong", place);
+    else {
+      const flow = this.#dependencies.handle(call, new TextSink(this, place));
+      if (this.#isCancelled) flow.cancel();
+      else if (this.#settled[place] === 0) this.#flows[place] = flow;
+    }
+  }
+}
+
+/** The entry of an answer; a notification has none. */
+function entryText(id: string | undefined, answer: TextAnswer | NoText): string {
+  if (id === undefined) return "";
+  if (answer === "tooMuchHeld") return errorText(id, rpcErrors.tooMuchHeld);
+  if (answer === "tooLong") return errorText(id, rpcErrors.responseTooLarge);
+  return answer === "broken" ? errorText(id, rpcErrors.nodeUnavailable) : answer.text.trimEnd();
+}

@@ -1,0 +1,84 @@
+import { goneTier } from "../callers/caller.ts";
+import type { Message } from "../json-rpc/call.ts";
+import type { MessageLimits } from "../json-rpc/message-limits.ts";
+import { beginMessage, isBatch, readMessage } from "../json-rpc/read-message.ts";
+import { rpcErrors } from "../errors.ts";
+import { HeldScope } from "../memory/held-scope.ts";
+import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
+import { limited } from "./call-end.ts";
+import type { CallContext, CallDependencies } from "./call-work.ts";
+import { charged } from "./charge.ts";
+import { EndingFlow, EndingSink } from "./ending-sink.ts";
+import { LateFlow } from "./late-flow.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
+import { makeTurns, turnBytes } from "../wire/turns.ts";
+
+/** Size from which a message is charged before it is read, and read in turns. */
+export const largeBytes = 65_536;
+
+/** Longest message that is read at once, however much else there is to do, and does not count as held until it is answered. */
+export const smallBytes = 4_096;
+
+const bytesOfKiB = 1_024;
+
+/** What the bytes of a large message cost. */
+export function unitsOfBytes(lengthBytes: number, unitsPerKiB: number): number {
+  return Math.floor(lengthBytes / bytesOfKiB) * unitsPerKiB;
+}
+
+/**
+ * Holds a message in its connection's memory until it is answered, and charges the bytes of a large one before any of it is looked at.
+ * Whoever can't pay them is refused with the id null; `proceed` answers to the sink that it is given.
+ */
+export type MessageCharge = (
+  body: Buffer,
+  from: Readonly<{ context: CallContext; sink: AnswerSink }>,
+  proceed: (sink: AnswerSink) => AnswerFlow,
+) => AnswerFlow;
+
+/** Makes the charge of messages that are not small. */
+export function makeMessageCharge(dependencies: CallDependencies): MessageCharge {
+  return (body, { context, sink }, proceed) => {
+    const policy = dependencies.policy();
+    const tier = policy.tiers.get(context.caller.tierName) ?? goneTier;
+    const call = { id: "null", error: rpcErrors.invalidRequest };
+    const held = new HeldScope(context.memory);
+    const letGo = () => held[Symbol.dispose]();
+    const releasing = new EndingSink(sink, letGo);
+    const work = { dependencies, policy, tier, call, id: call.id, method: undefined, context, sink: releasing };
+    const { limits, rateLimit } = policy.settings;
+    if (!held.take(body.length)) {
+      return limited({ ...work, id: idOf(body, limits) }, rpcErrors.tooMuchHeld.message, 1, "memory");
+    }
+    const units = unitsOfBytes(body.length, rateLimit.unitsPerKiB);
+    const flow = body.length <= largeBytes ? proceed(releasing) : charged(work, units, (paid) => proceed(paid.sink));
+    return new EndingFlow(flow, letGo);
+  };
+}
+
+/** The id that a refusal of a message bears. A batch is not read for nothing. */
+function idOf(body: Buffer, limits: MessageLimits): string {
+  const read = isBatch(body) ? undefined : readMessage(body, limits);
+  return (read?.kind === "single" ? read.call.id : undefined) ?? "null";
+}
+
+/** Reads a message in turns of the event loop, and goes on with it in another one. */
+export function readInTurns(
+  body: Buffer,
+  limits: MessageLimits,
+  {
+    turns,
+    caller,
+    proceed,
+  }: Readonly<{ turns: SharedTurns; caller: string; proceed: (message: Message) => AnswerFlow }>,
+): AnswerFlow {
+  const reading = beginMessage(body, limits);
+  const flow = new LateFlow();
+  const step = () => {
+    const message = reading.next();
+    if (message !== undefined) turns.wait(caller, () => flow.begin(() => proceed(message)));
+    return message === undefined ? turnBytes : 0;
+  };
+  makeTurns(turns, caller).run(step, () => flow.isCancelled);
+  return flow;
+}

@@ -1,0 +1,16 @@
+import type { ListenerName } from "../callers/caller.ts";
+import { asBinary } from "../limits/checked-params.ts";
+import type { Policy } from "../policy/policy.ts";
+import { openRpcDocument } from "../catalogue/openrpc.ts";
+
+/** Makes OpenRPC documents as JSON text, each once for a policy. */
+export function openRpcTexts(): (policy: Policy, listener: ListenerName) => string {
+  const texts = new WeakMap<Policy, Map<ListenerName, string>>();
+  return (policy, listener) => {
+    const known = texts.get(policy) ?? new Map<ListenerName, string>();
+    texts.set(policy, known);
+    const text = known.get(listener) ?? asBinary(JSON.stringify(openRpcDocument(policy.catalogue, listener)));
+    known.set(listener, text);
+    return text;
+  };
+}

@@ -1,0 +1,61 @@
+import { invalidParams, type RpcError } from "../errors.ts";
+
+/** A bound of a range as a client may write it; absent means what the method says. */
+export type BlockBound = bigint | "latest" | "earliest" | "safe" | "finalized";
+
+/** What is known of the chain's head. */
+export type KnownHead = Readonly<{ latest: bigint; finalized: bigint | undefined }>;
+
+/** A range of blocks, both ends counted. */
+export type BlockRange = Readonly<{ from: bigint; to: bigint }>;
+
+/** Reads a bound: a tag or a hexadecimal number of at most 64 bits; undefined when it is neither. */
+export function readBound(value: unknown): BlockBound | undefined {
+  if (typeof value !== "string") return undefined;
+  if (value === "latest" || value === "earliest" || value === "safe" || value === "finalized") return value;
+  return /^0x(0|[1-9a-f][0-9a-f]{0,15})$/i.test(value) ? BigInt(value) : undefined;
+}
+
+/**
+ * The numbers that bounds stand for at this head. Where a tag's number is not known, the range is taken as wide as it can be,
+ * so that no cap is passed by.
+ */
+export function resolveRange(from: BlockBound, to: BlockBound, head: KnownHead): BlockRange {
+  return { from: resolveBound(from, head, head.finalized ?? 0n), to: resolveBound(to, head, head.latest) };
+}
+
+function resolveBound(bound: BlockBound, head: KnownHead, safe: bigint): bigint {
+  if (typeof bound === "bigint") return bound;
+  if (bound === "earliest") return 0n;
+  if (bound === "latest") return head.latest;
+  return bound === "safe" ? safe : (head.finalized ?? safe);
+}
+
+/** The error of a range beyond its cap, in the words that clients take the permitted range from. */
+export function rangeTooLarge(range: BlockRange, capBlocks: number, code: number): RpcError {
+  const requested = range.to - range.from + 1n;
+  const permitted = `[${hex(range.from)}, ${hex(range.from + BigInt(capBlocks) - 1n)}]`;
+  return {
+    code,
+    message: `block range too large: ${requested} blocks requested, limited to ${capBlocks} blocks. Try with this block range ${permitted}.`,
+  };
+}
+
+/** The error of a range that ends before it starts (geth's text). */
+export const invertedRange: RpcError = invalidParams("invalid block range params");
+
+/** A number as JSON-RPC writes quantities. */
+export function hex(number: bigint): string {
+  return `0x${number.toString(16)}`;
+}
+
+/** Cuts a range into pieces of at most `capBlocks`, in order. */
+export function pieces(range: BlockRange, capBlocks: number): readonly BlockRange[] {
+  const result: BlockRange[] = [];
+  const step = BigInt(capBlocks);
+  for (let from = range.from; from <= range.to; from += step) {
+    const last = from + step - 1n;
+    result.push({ from, to: last < range.to ? last : range.to });
+  }
+  return result;
+}

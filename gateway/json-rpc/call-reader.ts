@@ -1,0 +1,176 @@
+import type { BadCall, Call } from "./call.ts";
+import {
+  amplyBudgeted,
+  isAt,
+  notJson,
+  skipKey,
+  skipSpace,
+  skipString,
+  skipValue,
+  type ScanBudget,
+} from "./json-scanner.ts";
+import type { MessageLimits } from "./message-limits.ts";
+import { rpcErrors } from "../errors.ts";
+
+/** Most members of an envelope, which has four. */
+const envelopeMembers = 64;
+/** Longest id and name of a method, as JSON text. */
+const nameBytes = 1_024;
+/** Longest that a member's name, or the version, can be with all its characters escaped, and its quotes. */
+const escapedBytes = 64;
+/** Messages up to this size are sliced as one string; of longer ones only what is kept is made a string. */
+const wholeTextBytes = 65_536;
+const bytesOfKiB = 1_024;
+
+const invalid: BadCall = { id: "null", error: rpcErrors.invalidRequest };
+
+/** Reads the calls of a message, one after another. */
+export class CallReader {
+  readonly #bytes: Buffer;
+  /** The message as a binary string, with the same offsets. */
+  readonly #text: string | undefined;
+  readonly #limits: MessageLimits;
+  #depth: number;
+  #budget: ScanBudget = { values: 0, endsAt: 0 };
+  /** Where the reader stands, or {@link notJson}. */
+  at: number;
+
+  constructor(bytes: Buffer, at: number, limits: MessageLimits) {
+    this.#bytes = bytes;
+    this.#text = bytes.length <= wholeTextBytes ? bytes.toString("latin1") : undefined;
+    this.#limits = limits;
+    this.#depth = limits.depth;
+    this.at = at;
+  }
+
+  /** Whether the last call was more than is read. */
+  get isOver(): boolean {
+    return this.#budget.values < 0;
+  }
+
+  /** Whether nothing but white space follows. */
+  isAtEnd(): boolean {
+    return this.at !== notJson && skipSpace(this.#bytes, this.at) === this.#bytes.length;
+  }
+
+  /** Steps into a batch. */
+  openBatch(): "empty" | "calls" {
+    this.at = skipSpace(this.#bytes, this.at + 1);
+    this.#depth -= 1;
+    if (this.#bytes[this.at] !== 0x5d) return "calls";
+    this.at += 1;
+    return "empty";
+  }
+
+  /** Steps from the end of a batch's call to the next one, or out of the batch. */
+  nextOfBatch(): "more" | "end" | "broken" {
+    if (this.at === notJson) return "broken";
+    const end = skipSpace(this.#bytes, this.at);
+    const code = this.#bytes[end];
+    if (code !== 0x2c && code !== 0x5d) return "broken";
+    this.at = code === 0x2c ? skipSpace(this.#bytes, end + 1) : end + 1;
+    return code === 0x2c ? "more" : "end";
+  }
+
+  /** Reads the value at the reader's place; afterwards `at` is behind it, or {@link notJson}. */
+  read(): Call | BadCall {
+    const startsAt = this.at;
+    this.#budget = { values: this.#limits.callValues, endsAt: startsAt + this.#limits.callBytes };
+    const call = this.#readEnvelope();
+    const kib = this.at === notJson ? 0 : Math.floor((this.at - startsAt) / bytesOfKiB);
+    return kib === 0 ? call : { ...call, kib };
+  }
+
+  #readEnvelope(): Call | BadCall {
+    const bytes = this.#bytes;
+    const budget = this.#budget;
+    if (bytes[this.at] !== 0x7b) {
+      this.at = skipValue(bytes, this.at, this.#depth, budget);
+      return invalid;
+    }
+    let version: string | undefined;
+    let id: string | undefined;
+    let method: string | undefined;
+    let params: string | undefined;
+    let members = 0;
+    let at = skipSpace(bytes, this.at + 1);
+    let more = bytes[at] !== 0x7d;
+    while (more) {
+      members += 1;
+      const value = skipKey(bytes, at, budget);
+      const end = value === notJson ? notJson : skipValue(bytes, value, this.#depth - 1, budget);
+      if (end === notJson) {
+        this.at = notJson;
+        return { id: "null", error: rpcErrors.parse };
+      }
+      switch (members > envelopeMembers ? undefined : this.#memberAt(at)) {
+        case "jsonrpc":
+          version = end - value > escapedBytes ? "" : this.#slice(value, end);
+          break;
+        case "id":
+          id = this.#slice(value, Math.min(end, value + nameBytes + 1));
+          break;
+        case "method":
+          method = this.#slice(value, Math.min(end, value + nameBytes + 1));
+          break;
+        case "params":
+          params = this.#slice(value, end);
+          break;
+        case undefined:
+      }
+      const next = skipSpace(bytes, end);
+      more = bytes[next] === 0x2c;
+      at = more ? skipSpace(bytes, next + 1) : next;
+      if (!more && bytes[next] !== 0x7d) at = bytes.length;
+    }
+    this.at = bytes[at] === 0x7d ? at + 1 : notJson;
+    return members > envelopeMembers ? invalid : makeCall(version, id, method, params);
+  }
+
+  #slice(start: number, end: number): string {
+    return this.#text === undefined ? this.#bytes.toString("latin1", start, end) : this.#text.slice(start, end);
+  }
+
+  /** Which member of an envelope the key at `at` names, of which the scanner has made sure that it is a string. */
+  #memberAt(at: number): Member | undefined {
+    const bytes = this.#bytes;
+    if (isAt(bytes, at, '"jsonrpc"')) return "jsonrpc";
+    if (isAt(bytes, at, '"id"')) return "id";
+    if (isAt(bytes, at, '"method"')) return "method";
+    if (isAt(bytes, at, '"params"')) return "params";
+    const end = skipString(bytes, at, amplyBudgeted());
+    if (end - at > escapedBytes) return undefined;
+    const name = stringValue(this.#slice(at, end));
+    return members.find((member) => member === name);
+  }
+}
+
+const members = ["jsonrpc", "id", "method", "params"] as const;
+type Member = (typeof members)[number];
+
+function makeCall(
+  version: string | undefined,
+  id: string | undefined,
+  method: string | undefined,
+  params: string | undefined,
+): Call | BadCall {
+  const validId = id === undefined || isId(id);
+  const name = method === undefined || method.length > nameBytes ? "" : stringValue(method);
+  const isVersion2 = version === '"2.0"' || (version !== undefined && stringValue(version) === "2.0");
+  if (!isVersion2 || !validId || name === "") {
+    return { id: validId ? (id ?? "null") : "null", error: rpcErrors.invalidRequest };
+  }
+  return { id, method: name, params: params === "null" ? undefined : params };
+}
+
+function isId(text: string): boolean {
+  const code = text.charCodeAt(0);
+  return code !== 0x7b && code !== 0x5b && text.length <= nameBytes;
+}
+
+/** The value of a JSON string as a binary string; empty when the text is another kind of value. */
+function stringValue(json: string): string {
+  if (json.charCodeAt(0) !== 0x22) return "";
+  if (!json.includes("\\")) return json.slice(1, -1);
+  return Buffer.from(JSON.parse(json) as string, "utf8").toString("latin1");
+}

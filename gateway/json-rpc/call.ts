@@ -1,0 +1,38 @@
+import type { RpcError } from "../errors.ts";
+
+/** One call of a client. Its parts are slices of what came over the wire, as binary strings (one character a byte). */
+export type Call = Readonly<{
+  /** JSON text of the id, byte for byte; undefined for a notification, which gets no answer. */
+  id: string | undefined;
+  method: string;
+  /** JSON text of the parameters; undefined when absent or null. Any JSON value: whether it is an array is for later. */
+  params: string | undefined;
+  /** The {@link callKey} of method and parameters as they are, when the call is known from before. */
+  key?: string;
+  /** Whole KiB of the call; absent below one. */
+  kib?: number;
+}>;
+
+/** Something in the place of a call that is none; it gets an error with this id (JSON text). */
+export type BadCall = Readonly<{
+  id: string;
+  error: RpcError;
+  /** The limit that refused it, when one did. */
+  limit?: "batch" | "message";
+  kib?: number;
+}>;
+
+/** What one request body or WebSocket message is. */
+export type Message =
+  | Readonly<{ kind: "single"; call: Call | BadCall }>
+  | Readonly<{ kind: "batch"; calls: readonly (Call | BadCall)[] }>;
+
+/** Whether this is something that can only be answered with its error. */
+export function isBad(call: Call | BadCall): call is BadCall {
+  return "error" in call;
+}
+
+/** By what equal calls are known; `params` is the JSON text of an array. */
+export function callKey(method: string, params: string): string {
+  return `${method} ${params}`;
+}

@@ -1,0 +1,52 @@
+import { isUtf8 } from "node:buffer";
+import { BatchReading } from "./batch-reading.ts";
+import { CallReader } from "./call-reader.ts";
+import type { Message } from "./call.ts";
+import { skipSpace } from "./json-scanner.ts";
+import type { MessageLimits } from "./message-limits.ts";
+import { callTooLarge, rpcErrors } from "../errors.ts";
+
+const parseFailure: Message = { kind: "single", call: { id: "null", error: rpcErrors.parse } };
+
+/** A message that is being read: a batch call by call, so that whoever reads a long one can do something else between them. */
+export type MessageReading = Readonly<{
+  /** Reads on, a call at a time; undefined while there are more. Not to be called again after that. */
+  next: () => Message | undefined;
+}>;
+
+/**
+ * Reads a JSON-RPC 2.0 message: one call or a batch. Never throws; what is no call becomes the error that geth's `rpc`
+ * package gives for it. Of equal keys in an envelope the last counts, as in geth; the node never sees the others.
+ */
+export function readMessage(body: Buffer, limits: MessageLimits): Message {
+  const reading = beginMessage(body, limits);
+  for (;;) {
+    const message = reading.next();
+    if (message !== undefined) return message;
+  }
+}
+
+/** Whether a message is a batch, if it is any. */
+export function isBatch(body: Buffer): boolean {
+  return body[skipSpace(body, 0)] === 0x5b;
+}
+
+/** Begins to read a message in steps, of which none takes longer than one call of the size that is permitted. */
+export function beginMessage(body: Buffer, limits: MessageLimits): MessageReading {
+  const isOne = !isBatch(body);
+  if (isOne && body.length > limits.callBytes) return read(tooLarge(limits));
+  if (!isUtf8(body)) return read(parseFailure);
+  const reader = new CallReader(body, skipSpace(body, 0), limits);
+  if (!isOne) return new BatchReading(reader, limits);
+  const call = reader.read();
+  if (reader.isOver) return read(tooLarge(limits));
+  return read(reader.isAtEnd() ? { kind: "single", call } : parseFailure);
+}
+
+function read(message: Message): MessageReading {
+  return { next: () => message };
+}
+
+function tooLarge(limits: MessageLimits): Message {
+  return { kind: "single", call: { id: "null", error: callTooLarge(limits), limit: "message" } };
+}

@@ -1,0 +1,84 @@
+import type { AnswerFlow } from "../../answers/answer-sink.ts";
+import type { MessageHandler } from "../../calls/message-handler.ts";
+import { textSink, type NoText } from "../../answers/text-sink.ts";
+import { errorText } from "../../json-rpc/answer-text.ts";
+import { isBatch, readMessage } from "../../json-rpc/read-message.ts";
+import { rpcErrors, type RpcError } from "../../errors.ts";
+import { HeldScope } from "../../memory/held-scope.ts";
+import type { PolicySource } from "../../policy/policy.ts";
+import type { PolicySettings } from "../../settings/policy.ts";
+import type { ClientSubscriptions } from "./client-subscriptions.ts";
+import type { ConnectedClient } from "./connected-client.ts";
+
+/** What answering a client's messages takes. */
+export type ClientCallsDependencies = Readonly<{
+  policy: PolicySource;
+  handle: MessageHandler;
+  subscriptions: ClientSubscriptions;
+  send: (text: string) => void;
+  /** A message is answered, and its answer sent. */
+  answered: () => void;
+}>;
+
+/** A client's messages that are being answered. Disposing of it gives them up. */
+export type ClientCalls = Disposable & Readonly<{ take: (message: Buffer) => void; underWay: () => number }>;
+
+/** Most bytes of an error in the place of a batch's entry, beside its id. */
+const refusalBytes = 128;
+
+/** Answers the messages of one client as HTTP bodies are answered; what was held back for an answer is sent after it. */
+export function makeClientCalls(
+  { caller, memory, traceContext }: Pick<ConnectedClient, "caller" | "memory" | "traceContext">,
+  { policy, handle, subscriptions, send, answered }: ClientCallsDependencies,
+): ClientCalls {
+  const flows = new Set<AnswerFlow>();
+  let underWay = 0;
+  const reply = (text: string, afterReply: readonly (() => void)[]) => {
+    underWay -= 1;
+    if (text !== "") send(text);
+    for (const run of afterReply) run();
+    answered();
+  };
+  return {
+    underWay: () => underWay,
+    take: (message) => {
+      const afterReply: (() => void)[] = [];
+      let flow: AnswerFlow | undefined;
+      let isDone = false;
+      underWay += 1;
+      const { limits } = policy().settings;
+      const held = new HeldScope(memory);
+      const sink = textSink(answerBytes(message, limits), held, (answer) => {
+        isDone = true;
+        held[Symbol.dispose]();
+        if (flow !== undefined) flows.delete(flow);
+        reply(typeof answer === "string" ? failedAnswer(message, answer, limits) : answer.text, afterReply);
+      });
+      const own = subscriptions.forMessage((run) => afterReply.push(run));
+      flow = handle(message, { caller, memory: held, traceContext, subscriptions: own }, sink);
+      if (!isDone) flows.add(flow);
+    },
+    [Symbol.dispose]: () => {
+      for (const flow of flows) flow.cancel();
+      flows.clear();
+    },
+  };
+}
+
+/** Most bytes of an answer: a batch keeps its entries within its limit by itself, and has errors with their ids beside them. */
+function answerBytes({ length }: Buffer, { batchResponseBytes, batchItems }: PolicySettings["limits"]): number {
+  return batchResponseBytes + length + batchItems * refusalBytes;
+}
+
+const errors: Readonly<Record<NoText, RpcError>> = {
+  tooLong: rpcErrors.responseTooLarge,
+  tooMuchHeld: rpcErrors.tooMuchHeld,
+  broken: rpcErrors.nodeUnavailable,
+};
+
+/** The answer to a message whose own can't be sent: an error with its id. A batch is not read once more for nothing. */
+function failedAnswer(message: Buffer, reason: NoText, limits: PolicySettings["limits"]): string {
+  const read = isBatch(message) ? undefined : readMessage(message, limits);
+  const id = read?.kind === "single" ? read.call.id : undefined;
+  return errorText(id ?? "null", errors[reason]);
+}

@@ -1,0 +1,86 @@
+import type { Socket } from "node:net";
+import type { WebSocket } from "ws";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { roomyMemory } from "../../testing/roomy-memory.ts";
+import { makeClientSender } from "./client-sender.ts";
+import { makeNews, newsStart } from "../../notifications/notification.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A sender to a client that takes only what a test says, with 1,000 bytes beside answers and answers of 5,000. */
+function startSender() {
+  const seen = { unsent: 0, closed: [] as unknown[], isTerminated: false, dropped: 0, hasMemory: true };
+  const connection = {
+    get writableLength() {
+      return seen.unsent;
+    },
+    writableNeedDrain: false,
+    cork: () => undefined,
+    uncork: () => undefined,
+    write: (bytes: Buffer) => {
+      seen.unsent += bytes.length;
+      return true;
+    },
+  };
+  const socket = {
+    OPEN: 1,
+    get readyState() {
+      return seen.closed.length === 0 ? 1 : 2;
+    },
+    close: (...given: unknown[]) => seen.closed.push(...given),
+    terminate: () => (seen.isTerminated = true),
+  };
+  const sender = makeClientSender(
+    { socket: socket as unknown as WebSocket, connection: connection as unknown as Socket },
+    { queueBytes: 1_000, answerBytes: () => 5_000 },
+    {
+      memory: { ...roomyMemory, waits: () => undefined, hold: () => seen.hasMemory },
+      droppedAsSlow: () => (seen.dropped += 1),
+    },
+  );
+  const news = (bytes: number) => sender.sendNews(newsStart('"0x1"'), makeNews(`"${"n".repeat(bytes)}"`));
+  return { seen, sender, news };
+}
+
+it("closes a client with 1013 when too many notifications wait for it, and lets it go a little later", () => {
+  const { seen, news } = startSender();
+  news(700);
+  expect(seen.closed).toEqual([]);
+  news(700);
+  expect([seen.closed, seen.dropped, seen.isTerminated]).toEqual([[1013, "too slow"], 1, false]);
+  const { unsent } = seen;
+  news(700);
+  expect([seen.unsent, seen.dropped]).toEqual([unsent, 1]);
+  vi.advanceTimersByTime(1_000);
+  expect(seen.isTerminated).toBe(true);
+});
+
+it("does not hold an answer against the client that asked for it, but no more than one of the longest", () => {
+  const { seen, sender, news } = startSender();
+  sender.send("a".repeat(4_900));
+  news(500);
+  expect(seen.closed).toEqual([]);
+  sender.send("a".repeat(4_900));
+  expect(seen.closed).toEqual([1013, "too slow"]);
+});
+
+it("forgets answers that were taken", () => {
+  const { seen, sender, news } = startSender();
+  sender.send("a".repeat(4_900));
+  seen.unsent = 0;
+  news(10);
+  seen.unsent = 0;
+  news(700);
+  news(700);
+  expect(seen.closed).toEqual([1013, "too slow"]);
+});
+
+it("closes a client for which no more may be held", () => {
+  const { seen, sender } = startSender();
+  sender.send("a".repeat(100));
+  expect(seen.closed).toEqual([]);
+  seen.hasMemory = false;
+  sender.send("a".repeat(100_000));
+  expect(seen.closed).toEqual([1013, "too slow"]);
+});

@@ -1,0 +1,89 @@
+import type { ClientBytes } from "../../memory/connection-memory.ts";
+import { ClientBacklog } from "../../wire/client-backlog.ts";
+import type { ConnectedClient } from "./connected-client.ts";
+import type { News } from "../../notifications/notification.ts";
+import { isOneFrame, textFrames, writeTextFrame } from "./text-frame.ts";
+
+/** Bounds of what waits for a client to take it. */
+export type ClientSenderOptions = Readonly<{
+  /** Unsent bytes beside answers from which the client is too slow. */
+  queueBytes: number;
+  /** Unsent bytes of answers that are not held against it: one of any size that is permitted. */
+  answerBytes: () => number;
+}>;
+
+/** What a sender is made with. */
+export type ClientSenderDependencies = Readonly<{
+  /** What is held for the client's connection. */
+  memory: ClientBytes;
+  droppedAsSlow: () => void;
+}>;
+
+/** Sends to one client. What is sent to a client that is closed, or about to be, is thrown away. */
+export type ClientSender = Readonly<{
+  /** Sends an answer, a binary string. */
+  send: (text: string) => void;
+  sendNews: (start: Buffer, news: News) => void;
+  /** Bytes that the client has not taken. */
+  unsentBytes: () => number;
+  /** The connection can take more. */
+  drained: () => void;
+  /** Runs something once all is written. */
+  afterAll: (run: () => void) => void;
+}>;
+
+/** Close code of a client that may come back later (IANA's registry of WebSocket close codes). */
+const tryAgainLater = 1013;
+/** Time in which a slow client may still take its backlog and the close that follows it. */
+const slowGraceMs = 1_000;
+
+/**
+ * Makes the sender of a client, which is dropped when more waits for it than may. An answer that it asked for does not count as
+ * slowness, however long it is: as long as answers wait no more calls are read.
+ */
+export function makeClientSender(
+  { socket, connection }: Pick<ConnectedClient, "socket" | "connection">,
+  { queueBytes, answerBytes }: ClientSenderOptions,
+  { memory, droppedAsSlow }: ClientSenderDependencies,
+): ClientSender {
+  const backlog = new ClientBacklog(connection, memory);
+  /** Bytes of answers since nothing waited: at least as many as those that still wait. */
+  let answered = 0;
+  const unsentBytes = () => connection.writableLength + backlog.bytes;
+  const drop = () => {
+    droppedAsSlow();
+    socket.close(tryAgainLater, "too slow");
+    // Its backlog may keep the close from ever getting through.
+    setTimeout(() => socket.terminate(), slowGraceMs).unref();
+  };
+  const dropIfSlow = (isWithin: boolean) => {
+    const unsent = unsentBytes();
+    const isTooMuch = unsent > queueBytes && unsent > queueBytes + Math.min(answered, answerBytes());
+    if (isTooMuch || !isWithin) drop();
+  };
+  const write = (message: Buffer) => {
+    let isWithin = true;
+    for (const frame of textFrames(message)) isWithin = backlog.write(frame);
+    dropIfSlow(isWithin);
+  };
+  return {
+    send: (text) => {
+      if (socket.readyState !== socket.OPEN) return;
+      if (unsentBytes() === 0) answered = 0;
+      answered += text.length;
+      write(Buffer.from(text, "latin1"));
+    },
+    sendNews: (start, { tail }) => {
+      if (socket.readyState !== socket.OPEN) return;
+      if (unsentBytes() === 0) answered = 0;
+      if (backlog.isWaiting || !isOneFrame(start.length + tail.length)) write(Buffer.concat([start, tail]));
+      else {
+        writeTextFrame(connection, start, tail);
+        dropIfSlow(true);
+      }
+    },
+    unsentBytes,
+    drained: () => void backlog.drained(),
+    afterAll: (run) => backlog.afterAll(run),
+  };
+}

@@ -1,0 +1,115 @@
+import { randomBytes } from "node:crypto";
+import type { SubscriptionAnswer, Subscriptions } from "../../calls/subscriptions.ts";
+import { elementsOf } from "../../json-rpc/read-object.ts";
+import { invalidParams, limitExceeded, rpcErrors, unknownSubscription } from "../../errors.ts";
+import { asBinary, fieldsOf, flatValue, mostFields, parseParams } from "../../limits/checked-params.ts";
+import { readSelection } from "../../limits/log-filter.ts";
+import { newsStart, type News } from "../../notifications/notification.ts";
+import type { SubscriptionHub } from "../../notifications/subscription-hub.ts";
+
+/** One client's subscriptions, and the end of all of them. */
+export type ClientSubscriptions = Disposable &
+  Readonly<{
+    size: () => number;
+    /** The subscriptions as one message sees them; `afterReply` runs something once that message's reply was sent. */
+    forMessage: (afterReply: (run: () => void) => void) => Subscriptions;
+  }>;
+
+/** Most notifications that wait for their subscription's reply; beyond them the client is closed. */
+const heldNotifications = 1_000;
+
+/** What a client's subscriptions need. */
+export type ClientSubscriptionDependencies = Readonly<{
+  /** Key of the caller. */
+  caller: string;
+  hub: SubscriptionHub;
+  /** Sends a notification, after the bytes that name its subscription; called only after the subscription's reply was sent. */
+  send: (start: Buffer, news: News) => void;
+  lost: () => void;
+  /** Most subscriptions that the client may have now. */
+  limit: () => number;
+  /** The limit refused a subscription. */
+  limited: () => void;
+}>;
+
+/** Makes the subscriptions of a client: ids of 16 random bytes, `newHeads` and `logs` (specification, Limits). */
+export function makeClientSubscriptions(dependencies: ClientSubscriptionDependencies): ClientSubscriptions {
+  const ends = new Map<string, () => void>();
+  const state = { pending: 0, isOver: false };
+
+  const subscribe = async (params: string, afterReply: (run: () => void) => void): Promise<SubscriptionAnswer> => {
+    const canonical = canonicalParams(params);
+    if (canonical.kind !== "params") return canonical;
+    if (ends.size + state.pending >= dependencies.limit()) {
+      dependencies.limited();
+      return error(limitExceeded(`more than ${dependencies.limit()} subscriptions; end one first`));
+    }
+    const id = `"0x${randomBytes(16).toString("hex")}"`;
+    const start = newsStart(id);
+    let held: News[] | undefined = [];
+    const notify = (news: News) => {
+      if (held === undefined) dependencies.send(start, news);
+      else if (held.length < heldNotifications) held.push(news);
+      else dependencies.lost();
+    };
+    state.pending += 1;
+    const { caller, lost } = dependencies;
+    const subscribed = await dependencies.hub.subscribe(canonical.json, { caller, notify, lost });
+    state.pending -= 1;
+    if (subscribed.kind === "refused") {
+      dependencies.limited();
+      return error(limitExceeded(subscribed.message));
+    }
+    if (subscribed.kind === "error") return { kind: "nodeError", json: subscribed.json };
+    if (state.isOver) subscribed.unsubscribe();
+    else ends.set(id, subscribed.unsubscribe);
+    afterReply(() => {
+      const missed = held ?? [];
+      held = undefined;
+      for (const news of missed) dependencies.send(start, news);
+    });
+    return { kind: "result", json: id };
+  };
+  const unsubscribe = (params: string): SubscriptionAnswer => {
+    const [given] = parseParams(params);
+    if (typeof given !== "string") return error(invalidParams("expected a subscription id"));
+    const id = JSON.stringify(given.toLowerCase());
+    const end = ends.get(id);
+    if (end === undefined) return error(rpcErrors.subscriptionNotFound);
+    ends.delete(id);
+    end();
+    return { kind: "result", json: "true" };
+  };
+  return {
+    size: () => ends.size,
+    forMessage: (afterReply) => ({
+      answer: async (method, params) =>
+        method === "eth_subscribe" ? subscribe(params, afterReply) : unsubscribe(params),
+    }),
+    [Symbol.dispose]: () => {
+      state.isOver = true;
+      for (const end of ends.values()) end();
+      ends.clear();
+    },
+  };
+}
+
+function error(rpcError: ReturnType<typeof invalidParams>): SubscriptionAnswer {
+  return { kind: "error", error: rpcError };
+}
+
+/** Parameters of eth_subscribe in the one form that equal subscriptions share. */
+function canonicalParams(params: string): SubscriptionAnswer | Readonly<{ kind: "params"; json: string }> {
+  const [name, filter = "null", ...rest] = elementsOf(params);
+  const type = flatValue(name);
+  if (typeof type !== "string") return error(invalidParams("expected subscription name as first argument"));
+  if (type !== "newHeads" && type !== "logs") return error(unknownSubscription(asBinary(type)));
+  if (rest.length > 0) return error(invalidParams("too many arguments, want at most 2"));
+  if (type === "newHeads") return { kind: "params", json: '["newHeads"]' };
+  const fields = fieldsOf(filter === "null" ? "{}" : filter);
+  if (fields === undefined)
+    return error(invalidParams(`expected a log filter object, of at most ${mostFields} fields`));
+  const selection = readSelection(fields);
+  if (typeof selection === "string") return error(invalidParams(selection));
+  return { kind: "params", json: asBinary(JSON.stringify(["logs", selection]).toLowerCase()) };
+}

@@ -1,0 +1,134 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { WebSocket } from "ws";
+import { refusalText, refuseConnection } from "#daemon/http/connections/refused-connection.ts";
+import { goneTier, type Caller, type CallerIdentity } from "../../callers/caller.ts";
+import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";
+import type { Tier } from "../../settings/policy.ts";
+import { ConnectionMemory } from "../../memory/connection-memory.ts";
+import type { MemoryBudget } from "../../memory/memory-budget.ts";
+import type { SlowReaders } from "../../wire/slow-readers.ts";
+import type { TraceContext } from "../../wire/trace-context.ts";
+import type { ConnectedClient } from "./connected-client.ts";
+import { credentialCheck, type IdentifyAgain } from "./credential-check.ts";
+import { startPingRounds } from "./ping-rounds.ts";
+import { sizedServers } from "./sized-servers.ts";
+
+/** Bounds of one listener's WebSocket clients. */
+export type WebSocketClientsOptions = Readonly<{
+  clients: number;
+  callsInFlight: number;
+  queueBytes: number;
+  /** Largest message of a client whose tier names no size. */
+  messageBytes: number;
+  pingIntervalMs: number;
+  /** Time between two looks whether a client's key or token is still good; absent where clients have neither. */
+  recheckMs?: number;
+}>;
+
+/** Who asks for an upgrade, and as part of which trace. */
+export type UpgradeOrigin = Readonly<{
+  identity: CallerIdentity;
+  /** What its memory counts for. */
+  address: string;
+  traceContext: TraceContext | undefined;
+  identifyAgain: IdentifyAgain;
+}>;
+
+/** What serving them takes. */
+export type WebSocketClientsDependencies = ClientSessionDependencies &
+  Readonly<{ memory: MemoryBudget; readers: SlowReaders }>;
+
+/** A listener's WebSocket clients. */
+export type WebSocketClients = Disposable &
+  Readonly<{
+    /** Takes an HTTP upgrade. */
+    upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, from: UpgradeOrigin) => void;
+    /** Closes all with 1001, each when its calls under way are answered; settles when all are closed. */
+    leave: () => Promise<void>;
+    size: () => number;
+    subscriptions: () => number;
+  }>;
+
+/** Answers an upgrade with an HTTP error. Nobody else bounds the connection any more: node:http has let go of it. */
+export function refuseUpgrade({ socket }: IncomingMessage, status: string, message: string): void {
+  refuseConnection(socket, refusalText(status, message));
+}
+
+function dropAsSlow({ socket }: ConnectedClient, dropped: ClientSessionDependencies["dropped"]): void {
+  dropped("slow");
+  socket.terminate();
+}
+
+/** Makes the WebSocket side of a listener. */
+export function makeWebSocketClients(
+  options: WebSocketClientsOptions,
+  dependencies: WebSocketClientsDependencies,
+): WebSocketClients {
+  const servers = sizedServers();
+  const sessions = new Map<WebSocket, ClientSession>();
+  const byCaller = new Map<string, number>();
+  const pings = startPingRounds<ClientSession>(options.pingIntervalMs);
+  const checks = options.recheckMs === undefined ? undefined : startPingRounds(options.recheckMs);
+
+  const refusalOf = ({ key }: Caller, { webSockets }: Tier) => {
+    if (sessions.size >= options.clients) {
+      return { limit: "clients", status: "503 Service Unavailable", message: "too many clients" } as const;
+    }
+    if ((byCaller.get(key) ?? 0) < webSockets) return undefined;
+    const message = `more than ${webSockets} WebSockets; close one first`;
+    return { limit: "webSockets", status: "429 Too Many Requests", message } as const;
+  };
+  const accept = (client: ConnectedClient, identifyAgain: IdentifyAgain) => {
+    const { socket, connection, caller } = client;
+    byCaller.set(caller.key, (byCaller.get(caller.key) ?? 0) + 1);
+    const session = serveClient(client, options, dependencies);
+    sessions.set(socket, session);
+    const { readers, dropped } = dependencies;
+    readers.add(connection, () => dropAsSlow(client, dropped));
+    pings.add(session);
+    const check = credentialCheck(client, identifyAgain, () => dependencies.dropped("withdrawn"));
+    checks?.add(check);
+    socket.on("close", () => {
+      sessions.delete(socket);
+      pings.remove(session);
+      checks?.remove(check);
+      const left = (byCaller.get(caller.key) ?? 1) - 1;
+      if (left === 0) byCaller.delete(caller.key);
+      else byCaller.set(caller.key, left);
+    });
+  };
+  return {
+    upgrade: (request, socket, head, { identity, address, traceContext, identifyAgain }) => {
+      if (identity.kind === "refused") return refuseUpgrade(request, "401 Unauthorized", identity.message);
+      const { caller } = identity;
+      const tier = dependencies.policy().tiers.get(caller.tierName) ?? goneTier;
+      const refusal = refusalOf(caller, tier);
+      if (refusal !== undefined) {
+        dependencies.limited(refusal.limit, caller.tierName);
+        return refuseUpgrade(request, refusal.status, refusal.message);
+      }
+      const connection = request.socket;
+      const cut = () => connection.destroy();
+      const memory = new ConnectionMemory(dependencies.memory, { address: () => address, cut });
+      const { bodyBytes } = dependencies.policy().settings.limits;
+      const messageBytes = tier.messageBytes ?? Math.min(bodyBytes, options.messageBytes);
+      return servers
+        .serverFor(messageBytes)
+        .handleUpgrade(request, socket, head, (webSocket) =>
+          accept({ socket: webSocket, connection, caller, memory, traceContext }, identifyAgain),
+        );
+    },
+    leave: async () => {
+      await Promise.all([...sessions.values()].map((session) => session.leave()));
+    },
+    size: () => sessions.size,
+    subscriptions: () => sessions.values().reduce((sum, session) => sum + session.subscriptions(), 0),
+    [Symbol.dispose]: () => {
+      pings[Symbol.dispose]();
+      checks?.[Symbol.dispose]();
+      for (const socket of sessions.keys()) socket.terminate();
+      servers[Symbol.dispose]();
+    },
+  };
+}

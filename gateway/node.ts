@@ -1,0 +1,72 @@
+import type { Logger } from "#daemon/log.ts";
+import type { AnswerCache } from "./reads/cache/answer-cache.ts";
+import type { Head } from "./chain/head.ts";
+import type { PolicySource } from "./policy/policy.ts";
+import type { GatewaySettings } from "./settings/gateway.ts";
+import { SubscriptionHub } from "./notifications/subscription-hub.ts";
+import type { SharedTurns } from "./wire/shared-turns.ts";
+import { askNode } from "./upstream/ask-node.ts";
+import { startHeadWatch } from "./notifications/head-watch.ts";
+import { startNodeLink, type NodeLink } from "./upstream/node-link.ts";
+import { NodePool } from "./upstream/node-pool.ts";
+
+/** What connecting to the node takes. */
+export type NodeDependencies = Readonly<{
+  httpUrl: string;
+  webSocketUrl: string;
+  head: Head;
+  cache: AnswerCache;
+  policy: PolicySource;
+  /** A gap in the node's WebSocket is over: subscribers were told what they missed, or were closed. */
+  gapEnded: (outcome: "bridged" | "closed") => void;
+  log: Logger;
+  now: () => number;
+  turns: SharedTurns;
+}>;
+
+/** The node, as the gateway is connected to it: calls over HTTP, subscriptions over one WebSocket, and its head followed. */
+export type Node = Disposable & Readonly<{ pool: NodePool; hub: SubscriptionHub; isLinked: () => boolean }>;
+
+/** Connects to the node and stays connected. What was cached is forgotten when the node may have become another one. */
+export function startNode(
+  { upstream, head: headSettings, webSocket }: GatewaySettings,
+  { httpUrl, webSocketUrl, head, cache, policy, gapEnded, log, now, turns }: NodeDependencies,
+): Node {
+  const stack = new DisposableStack();
+  const responseBytes = () => policy().settings.limits.responseBytes;
+  const pool = stack.use(new NodePool({ ...upstream, httpUrl, responseBytes }, { now, turns }));
+  const unlinked = { kind: "error", json: '{"code":-32603,"message":"the node does not answer"}' } as const;
+  let link: NodeLink | undefined;
+  const { timeoutMs } = headSettings;
+  const hub = stack.use(
+    new SubscriptionHub(webSocket, {
+      link: () => link ?? { call: async () => unlinked },
+      ask: (method, params) => askNode(pool, { method, params, timeoutMs }),
+      gapEnded,
+    }),
+  );
+  const resetLink = () => link?.reset();
+  const returned = () => {
+    cache.clear();
+    link?.hasten();
+  };
+  const watch = stack.use(startHeadWatch(headSettings, { pool, hub, head, resetLink, returned }));
+  const events = {
+    opened: () => {
+      // It may be another node, or the same one with another chain. While it was away, constants still answered.
+      cache.clear();
+      hub.opened();
+      watch.linkOpened();
+    },
+    lost: () => {
+      hub.lost();
+      watch.linkLost();
+    },
+    notified: (subscription: string, result: string) => hub.notified(subscription, result),
+  };
+  const { reconnectMs, reconnectMaxMs } = webSocket;
+  const linkOptions = { url: webSocketUrl, reconnectMs, reconnectMaxMs, timeoutMs };
+  const opened = stack.use(startNodeLink(linkOptions, { events, log, random: Math.random }));
+  link = opened;
+  return { pool, hub, isLinked: opened.isOpen, [Symbol.dispose]: () => stack.dispose() };
+}

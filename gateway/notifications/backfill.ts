@@ -1,0 +1,102 @@
+import { elementAt, elementsOf, readObject } from "../json-rpc/read-object.ts";
+import { hex } from "../chain/block-range.ts";
+import { readBlock, type ChainMemory, type RememberedBlock } from "./recent-blocks.ts";
+import { asRemoved } from "./sent-logs.ts";
+import type { SharedSubscription } from "./shared-subscription.ts";
+
+/** Asks the node; the JSON text of its result, undefined when there is none. */
+export type AskForNews = (method: string, params: string) => Promise<string | undefined>;
+
+/** What each subscription was not told: JSON texts in the order in which they are to be told; undefined: not known. */
+export type MissedNews = ReadonlyMap<SharedSubscription, readonly string[] | undefined>;
+
+/** What a block has beside its header (geth's `newHeads`). */
+const besideHeader: ReadonlySet<string> = new Set(["transactions", "uncles", "withdrawals", "size", "totalDifficulty"]);
+
+/**
+ * Finds out what subscriptions missed since the last block that they were told of: the headers that came after the newest of
+ * those blocks that still stands; for log filters the entries of the blocks that do not stand any more, marked as removed, then
+ * those that came. Undefined when it can't be told without a gap: more than `bridgeBlocks` blocks, none of the blocks stands,
+ * or the chain changes meanwhile.
+ */
+export async function readMissedNews(
+  subscriptions: readonly SharedSubscription[],
+  { memory, bridgeBlocks, ask }: Readonly<{ memory: ChainMemory; bridgeBlocks: number; ask: AskForNews }>,
+): Promise<MissedNews | undefined> {
+  const latest = readBlock((await ask("eth_getBlockByNumber", '["latest",false]')) ?? "");
+  if (latest === undefined) return undefined;
+  const ancestor = memory.blocks().length === 0 ? latest : await findAncestor(memory.blocks(), latest, ask);
+  if (ancestor === undefined || latest.number - ancestor.number > BigInt(bridgeBlocks)) return undefined;
+  const headers = await readHeaders(ancestor, latest, ask);
+  if (headers === undefined) return undefined;
+  const news = await Promise.all(
+    subscriptions.map(async (one) => {
+      const own = one.sent === undefined ? headers : await readLogs(one, { ancestor, latest, ask });
+      return [one, own] as const;
+    }),
+  );
+  return new Map(news);
+}
+
+/** The newest of these blocks that the node still has. */
+async function findAncestor(
+  blocks: readonly RememberedBlock[],
+  latest: RememberedBlock,
+  ask: AskForNews,
+): Promise<RememberedBlock | undefined> {
+  for (const block of blocks.toReversed()) {
+    if (block.hash === latest.hash) return block;
+    if (block.number >= latest.number) continue;
+    const now = readBlock((await ask("eth_getBlockByNumber", `["${hex(block.number)}",false]`)) ?? "");
+    if (now?.hash === block.hash) return block;
+  }
+  return undefined;
+}
+
+async function readHeaders(
+  ancestor: RememberedBlock,
+  latest: RememberedBlock,
+  ask: AskForNews,
+): Promise<readonly string[] | undefined> {
+  const numbers = Array.from(
+    { length: Number(latest.number - ancestor.number) },
+    (_, at) => ancestor.number + BigInt(at) + 1n,
+  );
+  const blocks = await Promise.all(numbers.map((number) => ask("eth_getBlockByNumber", `["${hex(number)}",false]`)));
+  let parent = ancestor.hash;
+  for (const json of blocks) {
+    const block = readBlock(json ?? "");
+    if (block === undefined || block.parentHash !== parent) return undefined;
+    parent = block.hash;
+  }
+  return parent === latest.hash ? blocks.map((json) => headerOf(json ?? "")) : undefined;
+}
+
+function headerOf(block: string): string {
+  const members = [...(readObject(block) ?? [])].filter(([name]) => !besideHeader.has(name));
+  return `{${members.map(([name, value]) => `"${name}":${value}`).join(",")}}`;
+}
+
+/**
+ * The last block whose entries are certain to have been told. Those of the newest block and of the one before it may have been
+ * on their way when their headers had come; what is older than the subscription itself is none of its matter.
+ */
+function lastTold(since: bigint | undefined, ancestor: bigint): bigint {
+  if (since === undefined || since >= ancestor) return ancestor;
+  return since > ancestor - 2n ? since : ancestor - 2n;
+}
+
+async function readLogs(
+  { params, sent, since }: SharedSubscription,
+  { ancestor, latest, ask }: Readonly<{ ancestor: RememberedBlock; latest: RememberedBlock; ask: AskForNews }>,
+): Promise<readonly string[] | undefined> {
+  const from = lastTold(since, ancestor.number);
+  const gone = sent?.above(ancestor.number);
+  if (sent === undefined || gone === undefined || sent.above(from) === undefined) return undefined;
+  if (from >= latest.number) return gone.map(asRemoved);
+  const selection = (elementAt(params, 1) ?? "{}").slice(1, -1);
+  const bounds = `"fromBlock":"${hex(from < 0n ? 0n : from + 1n)}","toBlock":"${hex(latest.number)}"`;
+  const found = await ask("eth_getLogs", `[{${bounds}${selection === "" ? "" : `,${selection}`}}]`);
+  if (found === undefined) return undefined;
+  return [...gone.map(asRemoved), ...elementsOf(found).filter((log) => !sent.has(log))];
+}

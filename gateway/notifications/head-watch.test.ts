@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { makeNews, type News } from "./notification.ts";
+import { makeHead } from "../chain/head.ts";
+import type { NodeCall } from "../upstream/node-call.ts";
+import { startHeadWatch } from "./head-watch.ts";
+
+const block = (number: number) => `{"number":"0x${number.toString(16)}","hash":"0x${number}"}`;
+
+/** A watch over a node whose head a test decides; undefined: the node does not answer. */
+function startWatch() {
+  const state = {
+    number: 1 as number | undefined,
+    resets: 0,
+    returns: 0,
+    notify: undefined as ((news: News) => void) | undefined,
+  };
+  const send = ({ sink }: NodeCall) => {
+    if (state.number === undefined) sink.fail("unavailable");
+    else sink.whole(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${block(state.number)}}`));
+    return { resume: () => undefined, cancel: () => undefined, join: () => undefined };
+  };
+  const watch = startHeadWatch(
+    { pollIntervalMs: 500, timeoutMs: 1_000 },
+    {
+      pool: { send },
+      hub: {
+        subscribe: async (_, { notify }) => {
+          state.notify = notify;
+          return { kind: "subscribed", unsubscribe: () => undefined };
+        },
+      },
+      head: makeHead({ staleAfterMs: 30_000 }, { now: () => performance.now(), wallClock: Date.now }),
+      resetLink: () => (state.resets += 1),
+      returned: () => (state.returns += 1),
+    },
+  );
+  return { state, watch };
+}
+
+describe("the watch of the head", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("resets a subscription that misses heads, however slowly they come", async () => {
+    const { state, watch } = startWatch();
+    using _ = watch;
+    watch.linkOpened();
+    await vi.advanceTimersByTimeAsync(100);
+    for (const number of [2, 3, 4]) {
+      expect(state.resets).toBe(0);
+      state.number = number;
+      await vi.advanceTimersByTimeAsync(12_000);
+    }
+    expect(state.resets).toBe(1);
+  });
+
+  it("leaves a subscription alone that tells heads late", async () => {
+    const { state, watch } = startWatch();
+    using _ = watch;
+    watch.linkOpened();
+    await vi.advanceTimersByTimeAsync(100);
+    for (const number of [2, 3, 4, 5, 6]) {
+      state.number = number;
+      await vi.advanceTimersByTimeAsync(6_000);
+      state.notify?.(makeNews(block(number)));
+    }
+    expect(state.resets).toBe(0);
+  });
+
+  it("tells that the node is back when only asking showed that it was away", async () => {
+    const { state, watch } = startWatch();
+    using _ = watch;
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(state.returns).toBe(0);
+    state.number = undefined;
+    await vi.advanceTimersByTimeAsync(2_000);
+    state.number = 1;
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(state.returns).toBe(1);
+  });
+});

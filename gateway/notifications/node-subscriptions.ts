@@ -1,0 +1,68 @@
+import type { NodeAnswer } from "../json-rpc/read-answer.ts";
+import type { SharedSubscription } from "./shared-subscription.ts";
+
+/** Most notifications that are kept while the node's answer to their subscription has not been read. */
+const earlyNotifications = 10_000;
+
+/** What having subscriptions at the node takes. */
+export type NodeSubscriptionsDependencies = Readonly<{
+  link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeAnswer> }>;
+  /** Whether a subscription still has anyone to be told. */
+  isWanted: (shared: SharedSubscription) => boolean;
+  take: (shared: SharedSubscription, result: string) => void;
+}>;
+
+/** The subscriptions that the node has for the gateway, by the node's ids. */
+export type NodeSubscriptions = Readonly<{
+  /** Subscribes; the answer's result is the node's id. One that nobody wants by then, or whose connection is lost, is ended. */
+  begin: (shared: SharedSubscription) => Promise<NodeAnswer>;
+  end: (shared: SharedSubscription) => void;
+  /** A notification came: the node's id and the result, JSON text. */
+  notified: (id: string, result: string) => void;
+  /** The connection is gone, and all subscriptions with it. */
+  lost: () => void;
+  size: () => number;
+}>;
+
+/** Has none at first. */
+export function makeNodeSubscriptions({ link, isWanted, take }: NodeSubscriptionsDependencies): NodeSubscriptions {
+  const byId = new Map<string, SharedSubscription>();
+  /** `asking`: subscriptions that the node is being asked for; `early`: what came before its answers were read. */
+  const state = { losses: 0, asking: 0, early: [] as (readonly [id: string, result: string])[] };
+
+  const unsubscribe = (id: string) => void link().call("eth_unsubscribe", `[${id}]`);
+  return {
+    begin: async (shared) => {
+      const { losses } = state;
+      state.asking += 1;
+      const answer = await link().call("eth_subscribe", shared.params);
+      state.asking -= 1;
+      const { early } = state;
+      if (state.asking === 0) state.early = [];
+      if (answer.kind === "error") return answer;
+      if (losses !== state.losses || !isWanted(shared)) {
+        unsubscribe(answer.json);
+        return answer;
+      }
+      shared.id = answer.json;
+      byId.set(answer.json, shared);
+      for (const [id, result] of early) if (id === answer.json) take(shared, result);
+      return answer;
+    },
+    end: ({ id }) => {
+      if (id !== undefined && byId.delete(id)) unsubscribe(id);
+    },
+    notified: (id, result) => {
+      const shared = byId.get(id);
+      if (shared !== undefined) take(shared, result);
+      else if (state.asking > 0 && state.early.length < earlyNotifications) state.early.push([id, result]);
+    },
+    lost: () => {
+      state.losses += 1;
+      state.early = [];
+      for (const shared of byId.values()) shared.id = undefined;
+      byId.clear();
+    },
+    size: () => byId.size,
+  };
+}

@@ -1,0 +1,49 @@
+import { readObject } from "../json-rpc/read-object.ts";
+
+/** A block as the memory keeps it; the hash as JSON text, its own time in milliseconds since 1970. */
+export type RememberedBlock = Readonly<{
+  number: bigint;
+  hash: string;
+  parentHash: string | undefined;
+  madeAtMs: number | undefined;
+}>;
+
+/** The newest blocks that subscribers were told of, in rising order; those that a reorganisation replaced are gone. */
+export type ChainMemory = Readonly<{
+  note: (block: RememberedBlock) => void;
+  blocks: () => readonly RememberedBlock[];
+  has: (hash: string) => boolean;
+  clear: () => void;
+}>;
+
+/** Makes a memory of the `limit` newest blocks. */
+export function makeChainMemory(limit: number): ChainMemory {
+  let blocks: RememberedBlock[] = [];
+  return {
+    note: (block) => {
+      blocks = blocks.filter(({ number }) => number < block.number).slice(1 - limit);
+      blocks.push(block);
+    },
+    blocks: () => blocks,
+    has: (hash) => blocks.some((block) => block.hash === hash),
+    clear: () => {
+      blocks = [];
+    },
+  };
+}
+
+/** Reads a block or a header, JSON text; undefined when it is none. */
+export function readBlock(json: string): RememberedBlock | undefined {
+  const members = readObject(json);
+  const number = readQuantity(members?.get("number"));
+  const hash = members?.get("hash");
+  if (number === undefined || hash === undefined) return undefined;
+  const timestamp = readQuantity(members?.get("timestamp"));
+  const madeAtMs = timestamp === undefined ? undefined : Number(timestamp) * 1_000;
+  return { number, hash, parentHash: members?.get("parentHash"), madeAtMs };
+}
+
+/** Reads a quantity that stands in JSON text; undefined when it is none. */
+export function readQuantity(json: string | undefined): bigint | undefined {
+  return json !== undefined && /^"0x[0-9a-fA-F]{1,16}"$/.test(json) ? BigInt(json.slice(1, -1)) : undefined;
+}

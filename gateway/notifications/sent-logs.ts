@@ -1,0 +1,79 @@
+import { readObject } from "../json-rpc/read-object.ts";
+import { readQuantity } from "./recent-blocks.ts";
+
+/** Most log entries that are remembered of one subscription. */
+const rememberedLogs = 10_000;
+/** Most bytes of log entries that all subscriptions of a budget remember. */
+const rememberedBytes = 33_554_432;
+
+/** What the subscriptions that share it remember, in bytes. One that finds it spent forgets the oldest of its own. */
+export type LogBudget = { spentBytes: number };
+
+type SentLog = Readonly<{ number: bigint; json: string }>;
+
+/** The newest log entries that the subscribers of one filter were told of and that stand. */
+export type SentLogs = Readonly<{
+  note: (log: string) => void;
+  has: (log: string) => boolean;
+  /** Entries of blocks above this one, the newest first; undefined when some of them may have been forgotten. */
+  above: (number: bigint) => readonly string[] | undefined;
+  /** Forgets all, and gives the budget back. */
+  clear: () => void;
+}>;
+
+/** Makes an empty memory; log entries are JSON text. */
+export function makeSentLogs(budget: LogBudget): SentLogs {
+  const logs = new Map<string, SentLog>();
+  let forgottenUpTo = -1n;
+  const forget = (key: string, log: SentLog) => {
+    logs.delete(key);
+    budget.spentBytes -= log.json.length;
+  };
+  return {
+    note: (json) => {
+      const log = readLog(json);
+      if (log === undefined) return;
+      const before = logs.get(log.key);
+      if (before !== undefined) forget(log.key, before);
+      if (log.isRemoved) return;
+      logs.set(log.key, { number: log.number, json });
+      budget.spentBytes += json.length;
+      for (const [key, oldest] of logs) {
+        if (logs.size <= rememberedLogs && budget.spentBytes <= rememberedBytes) return;
+        forget(key, oldest);
+        if (oldest.number > forgottenUpTo) forgottenUpTo = oldest.number;
+      }
+    },
+    has: (json) => logs.has(readLog(json)?.key ?? ""),
+    above: (number) => {
+      if (forgottenUpTo > number) return undefined;
+      return [...logs.values()]
+        .filter((log) => log.number > number)
+        .map(({ json }) => json)
+        .toReversed();
+    },
+    clear: () => {
+      for (const [key, log] of logs) forget(key, log);
+    },
+  };
+}
+
+/** A log entry as it is told when a reorganisation has taken its block away. */
+export function asRemoved(log: string): string {
+  const marked = log.replace(/"removed"\s*:\s*false/, '"removed":true');
+  return marked === log ? `${log.slice(0, log.lastIndexOf("}"))},"removed":true}` : marked;
+}
+
+/** Whether a log entry says that its block is gone. */
+export function isRemoved(log: string): boolean {
+  return readLog(log)?.isRemoved ?? false;
+}
+
+function readLog(json: string) {
+  const members = readObject(json);
+  const number = readQuantity(members?.get("blockNumber"));
+  const hash = members?.get("blockHash");
+  const index = members?.get("logIndex");
+  if (number === undefined || hash === undefined || index === undefined) return undefined;
+  return { key: `${hash} ${index}`, number, isRemoved: members?.get("removed") === "true" };
+}

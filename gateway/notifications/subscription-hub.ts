@@ -1,0 +1,218 @@
+import type { NodeAnswer } from "../json-rpc/read-answer.ts";
+import { unanswered } from "../upstream/link-calls.ts";
+import { readMissedNews, type AskForNews } from "./backfill.ts";
+import { makeNews } from "./notification.ts";
+import { makeNodeSubscriptions, type NodeSubscriptions } from "./node-subscriptions.ts";
+import type { SharedSubscription, Subscriber } from "./shared-subscription.ts";
+import {
+  makeSubscriptionPlaces,
+  type SubscriptionPlaces,
+  type SubscriptionPlacesOptions,
+} from "./subscription-places.ts";
+import { makeToldNews, type ToldNews } from "./sent-notifications.ts";
+
+/** How gaps in the node's connection are bridged. */
+export type HubOptions = SubscriptionPlacesOptions &
+  Readonly<{
+    /** Time in which the connection has to come back for subscribers to be told what they missed; 0: they are closed at once. */
+    bridgeMs: number;
+    /** Most blocks that are told after a gap. */
+    bridgeBlocks: number;
+  }>;
+
+/** What the hub reaches the node by, and whom it tells how a gap ended. */
+export type HubDependencies = Readonly<{
+  link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeAnswer> }>;
+  ask: AskForNews;
+  gapEnded: (outcome: "bridged" | "closed") => void;
+}>;
+
+/** What a subscription comes to: the right to end it, the node's error as JSON text, or why the node is not asked. */
+export type Subscribed =
+  | Readonly<{ kind: "subscribed"; unsubscribe: () => void }>
+  | Readonly<{ kind: "error"; json: string }>
+  | Readonly<{ kind: "refused"; message: string }>;
+
+/** Most notifications of a subscription that wait for what came before them. */
+const heldNotifications = 10_000;
+
+/**
+ * Makes one subscription at the node serve all equal ones. When the node's connection is lost and comes back in time, subscribers
+ * are told what they missed; else all of them are closed.
+ */
+export class SubscriptionHub implements Disposable {
+  readonly #options: HubOptions;
+  readonly #dependencies: HubDependencies;
+  readonly #byParams = new Map<string, SharedSubscription>();
+  readonly #atNode: NodeSubscriptions;
+  readonly #told: ToldNews;
+  readonly #places: SubscriptionPlaces;
+  /** Counts losses: what was begun on one connection ends with it. */
+  #losses = 0;
+  #isGap = false;
+  #bridging: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: HubOptions, dependencies: HubDependencies) {
+    this.#options = options;
+    this.#dependencies = dependencies;
+    this.#places = makeSubscriptionPlaces(options);
+    this.#told = makeToldNews(options.bridgeBlocks);
+    this.#atNode = makeNodeSubscriptions({
+      link: dependencies.link,
+      isWanted: (shared) => this.#byParams.get(shared.params) === shared,
+      take: (shared, result) => this.#take(shared, result),
+    });
+  }
+
+  /** `params` is the JSON text of eth_subscribe's parameters in canonical form: equal texts share. */
+  async subscribe(params: string, subscriber: Subscriber): Promise<Subscribed> {
+    await this.#bridging;
+    if (this.#isGap) return { kind: "error", json: unanswered.json };
+    const shared = this.#byParams.get(params) ?? this.#begin(params, subscriber.caller);
+    if (typeof shared === "string") return { kind: "refused", message: shared };
+    shared.subscribers.add(subscriber);
+    const answer = await shared.asked;
+    if (answer.kind === "error") {
+      shared.subscribers.delete(subscriber);
+      this.#remove(shared);
+      return { kind: "error", json: answer.json };
+    }
+    return { kind: "subscribed", unsubscribe: () => this.#leave(shared, subscriber) };
+  }
+
+  /** A notification came from the node. */
+  notified(subscription: string, result: string): void {
+    this.#atNode.notified(subscription, result);
+  }
+
+  /** The node's connection is there, for the first time or again. */
+  opened(): void {
+    if (!this.#isGap) return;
+    const bridging = this.#bridge().finally(() => {
+      if (this.#bridging === bridging) this.#bridging = undefined;
+    });
+    this.#bridging = bridging;
+  }
+
+  /** The node's connection is gone. */
+  lost(): void {
+    this.#losses += 1;
+    this.#atNode.lost();
+    if (this.#options.bridgeMs === 0) {
+      this.#closeAll();
+      return;
+    }
+    this.#isGap = true;
+    this.#timer ??= setTimeout(() => this.#closeAll(), this.#options.bridgeMs).unref();
+  }
+
+  upstreamSubscriptions(): number {
+    return this.#atNode.size();
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Or tells why not. */
+  #begin(params: string, caller: string | undefined): SharedSubscription | string {
+    const refusal = caller === undefined ? undefined : this.#places.take(caller);
+    if (refusal !== undefined) return refusal;
+    const shared: SharedSubscription = {
+      params,
+      beganBy: caller,
+      subscribers: new Set(),
+      sent: params.startsWith('["logs"') ? this.#told.logs() : undefined,
+      since: this.#told.blocks.blocks().at(-1)?.number,
+      id: undefined,
+      asked: Promise.resolve(unanswered),
+      held: undefined,
+    };
+    this.#byParams.set(params, shared);
+    shared.asked = this.#atNode.begin(shared);
+    return shared;
+  }
+
+  #leave(shared: SharedSubscription, subscriber: Subscriber): void {
+    if (!shared.subscribers.delete(subscriber) || shared.subscribers.size > 0) return;
+    this.#forget(shared);
+  }
+
+  #forget(shared: SharedSubscription): void {
+    shared.sent?.clear();
+    this.#remove(shared);
+    this.#atNode.end(shared);
+  }
+
+  #remove(shared: SharedSubscription): void {
+    if (this.#byParams.get(shared.params) !== shared) return;
+    this.#byParams.delete(shared.params);
+    if (shared.beganBy !== undefined) this.#places.give(shared.beganBy);
+  }
+
+  #take(shared: SharedSubscription, result: string): void {
+    if (shared.held === undefined) this.#deliver(shared, result);
+    else if (shared.held.length < heldNotifications) shared.held.push(result);
+    else this.#closeAll();
+  }
+
+  #deliver(shared: SharedSubscription, result: string): void {
+    if (this.#options.bridgeMs > 0) this.#told.note(shared, result);
+    const news = makeNews(result);
+    for (const subscriber of shared.subscribers) subscriber.notify(news);
+  }
+
+  async #bridge(): Promise<void> {
+    const losses = this.#losses;
+    const all = [...this.#byParams.values()];
+    for (const shared of all) {
+      shared.held = [];
+      shared.asked = this.#atNode.begin(shared);
+    }
+    const answers = await Promise.all(all.map(({ asked }) => asked));
+    const { ask, gapEnded } = this.#dependencies;
+    const options = { memory: this.#told.blocks, bridgeBlocks: this.#options.bridgeBlocks, ask };
+    const hasFailed = answers.some(({ kind }) => kind === "error");
+    const missed = hasFailed ? undefined : await readMissedNews(all, options);
+    if (losses !== this.#losses) return;
+    if (missed === undefined) {
+      this.#closeAll();
+      return;
+    }
+    this.#endGap();
+    for (const [shared, results] of missed) {
+      if (results === undefined) {
+        this.#close(shared);
+        continue;
+      }
+      for (const result of results) this.#deliver(shared, result);
+      const held = shared.held ?? [];
+      shared.held = undefined;
+      for (const result of held) if (!this.#told.has(shared, result)) this.#deliver(shared, result);
+    }
+    gapEnded("bridged");
+  }
+
+  #endGap(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#isGap = false;
+  }
+
+  #closeAll(): void {
+    const all = [...this.#byParams.values()];
+    this.#endGap();
+    this.#losses += 1;
+    this.#told.blocks.clear();
+    this.#dependencies.gapEnded("closed");
+    for (const shared of all) this.#close(shared);
+  }
+
+  #close(shared: SharedSubscription): void {
+    this.#forget(shared);
+    const subscribers = [...shared.subscribers];
+    shared.subscribers.clear();
+    for (const subscriber of subscribers) subscriber.lost();
+  }
+}

@@ -1,0 +1,62 @@
+import type { Method } from "../../catalogue/method.ts";
+import { elementAt, readObject } from "../../json-rpc/read-object.ts";
+import type { KnownHead } from "../../chain/block-range.ts";
+
+/**
+ * For how long an answer may be used again. `head`: while the head of the chain stays the same; `ever`: until memory is
+ * needed, or the node is another one.
+ */
+export type CacheScope = "none" | "head" | "ever";
+
+/** Longest parameters of a call whose answer is used again: to find longer ones takes longer than they are worth. */
+export const knownParamsBytes = 65_536;
+
+/** The scope of the answer to a call; `params` is the JSON text of an array. */
+export function cacheScope(method: Method, params: string, head: KnownHead | undefined): CacheScope {
+  if (params.length > knownParamsBytes) return "none";
+  const { cache } = method;
+  switch (cache.kind) {
+    case "none":
+      return "none";
+    case "constant":
+      return "ever";
+    case "hash":
+      return /^\[\s*"0x[0-9a-fA-F]{64}"/.test(params) ? "ever" : perHead(head);
+    case "head":
+      return perHead(head);
+    case "block":
+      return blockScope(elementAt(params, cache.at), head);
+    case "logs":
+      return filterScope(params, head);
+  }
+}
+
+function perHead(head: KnownHead | undefined): CacheScope {
+  return head === undefined ? "none" : "head";
+}
+
+/** The scope of what a block parameter, as JSON text, chooses. What is pending changes at any time. */
+function blockScope(block: string | undefined, head: KnownHead | undefined): CacheScope {
+  if (block === '"latest"') return perHead(head);
+  if (block === '"pending"') return "none";
+  if (block !== undefined && /^"0x[0-9a-fA-F]{64}"$/.test(block)) return "ever";
+  if (block === undefined || !/^"0x[0-9a-fA-F]{1,16}"$/.test(block)) {
+    // A tag, a missing block or an object; an odd spelling of "pending" must not be taken for one of them.
+    return block === undefined || /^("(latest|earliest|safe|finalized)"|null|\{[^p]*\})$/.test(block)
+      ? perHead(head)
+      : "none";
+  }
+  if (head?.finalized !== undefined && BigInt(block.slice(1, -1)) <= head.finalized) return "ever";
+  return perHead(head);
+}
+
+/** The scope of a range of blocks: that of its upper bound, unless a block is named by its hash. */
+function filterScope(params: string, head: KnownHead | undefined): CacheScope {
+  const filter = readObject(elementAt(params, 0) ?? "");
+  if (filter === undefined) return "none";
+  if (filter.has("blockHash")) return "ever";
+  const from = blockScope(filter.get("fromBlock"), head);
+  const to = blockScope(filter.get("toBlock"), head);
+  if (from === "none" || to === "none") return "none";
+  return from === "ever" && to === "ever" ? "ever" : "head";
+}

@@ -1,0 +1,137 @@
+import type { AnswerCache } from "./cache/answer-cache.ts";
+import { cacheScope } from "./cache/cache-scope.ts";
+import { keyHash } from "./cache/key-hash.ts";
+import type { Head } from "../chain/head.ts";
+import { makeReadsUnderWay } from "./reads-under-way.ts";
+import { SharedRead, type SharedReadOwner } from "./shared-read.ts";
+import type { Method } from "../catalogue/method.ts";
+import { callText } from "../json-rpc/answer-text.ts";
+import { isEmptyResult } from "../json-rpc/read-answer.ts";
+import type { NodeFlow } from "../upstream/node-call.ts";
+import type { NodePool } from "../upstream/node-pool.ts";
+import type { AnswerFlow } from "../answers/answer-sink.ts";
+import type { NodeRead } from "./node-read.ts";
+import { PassThrough } from "./pass-through.ts";
+import type { Reader } from "./reader.ts";
+import { carriedId, RenamedAnswer } from "./renamed-answer.ts";
+
+/** How reads may be saved. */
+export type NodeReadsOptions = Readonly<{
+  cache: boolean;
+  coalesce: boolean;
+  /** Largest answer that is cached or shared. */
+  entryBytes: number;
+  responseBytes: () => number;
+}>;
+
+/** Answers calls from the cache, from an equal call under way, or from the node. Keys are those of `callKey`. */
+export type NodeReads = Readonly<{
+  /** The cached result of a call, as JSON text; none of a method whose cache is off, whatever it has from before. */
+  cached: (method: Method, key: string) => string | undefined;
+  /** The same, of what can't change with the head. */
+  lasting: (method: Method, key: string) => string | undefined;
+  read: (read: NodeRead, reader: Reader) => AnswerFlow;
+}>;
+
+/**
+ * Ids that every node gives back byte for byte: plain integers, and strings without anything that some encoder of JSON writes
+ * another way (Go's escapes `<`, `>` and `&`, others `/` and `'`). Others travel under another id.
+ */
+const plainId = /^(?:0|[1-9]\d{0,14}|"[\w .,:;!?*+=@#$%^~|(){}[\]-]{0,128}")$/;
+
+/** Whether an id is plain; those of most clients are short integers, which need no expression to look at them. */
+function isPlainId(id: string): boolean {
+  const { length } = id;
+  const first = id.charCodeAt(0);
+  if (first < one || first > nine || length > shortDigits) return plainId.test(id);
+  for (let at = 1; at < length; at += 1) {
+    const code = id.charCodeAt(at);
+    if (code < zero || code > nine) return false;
+  }
+  return true;
+}
+
+const zero = 0x30;
+const one = 0x31;
+const nine = 0x39;
+const shortDigits = 15;
+
+/** Makes the reads of one node. */
+export function makeNodeReads(
+  options: NodeReadsOptions,
+  { pool, cache, head }: Readonly<{ pool: Pick<NodePool, "send">; cache: AnswerCache; head: Head }>,
+): NodeReads {
+  const underWay = makeReadsUnderWay();
+
+  const isCached = (method: Method) => options.cache && method.cache.kind !== "none";
+  const alone = (
+    { method, caller, memory, params, traceContext, sender = pool }: NodeRead,
+    reader: Reader,
+  ): AnswerFlow => {
+    const plain = isPlainId(reader.id);
+    const id = plain ? reader.id : carriedId;
+    const flow = sender.send({
+      caller,
+      memory,
+      id,
+      body: callText(id, method.name, params),
+      timeoutMs: method.timeoutMs,
+      repeatable: method.repeatable,
+      traceContext,
+      sink: plain ? new PassThrough(reader) : new RenamedAnswer(reader, memory),
+    });
+    return new LoneFlow(flow, reader);
+  };
+  const owner: SharedReadOwner = {
+    pool,
+    limitBytes: options.entryBytes,
+    closed: underWay.remove,
+    result: ({ read: { key }, moment: { scope, generation, epoch } }, json) => {
+      if (isEmptyResult(json)) return;
+      if (scope === "ever") cache.putForEver(key, json, epoch);
+      // A head that changed meanwhile leaves open which of the two the answer belongs to.
+      else if (scope === "head" && head.generation() === generation) cache.putForHead(key, json, generation);
+    },
+    alone,
+  };
+  return {
+    cached: (method, key) => (isCached(method) ? cache.get(key, head.generation()) : undefined),
+    lasting: (method, key) => (isCached(method) ? cache.getLasting(key) : undefined),
+    read: (read, reader) => {
+      const scope = cacheScope(read.method, read.params, head.known());
+      if (scope === "none" || !isPlainId(reader.id) || !(options.cache || options.coalesce)) {
+        return alone(read, reader);
+      }
+      const generation = head.generation();
+      const hash = keyHash(read.key);
+      const running = underWay.get(hash, read.key);
+      if (running !== undefined && running.moment.generation === generation) return running.join(reader, read.caller);
+      const isKept = options.cache && cache.admits(hash);
+      const moment = { scope, generation, epoch: cache.epoch(), hash, isKept };
+      const shared = new SharedRead(read, moment, { first: reader, owner });
+      if (options.coalesce) underWay.add(shared);
+      shared.start();
+      return shared;
+    },
+  };
+}
+
+/** Steers a call that one reader has to itself. */
+class LoneFlow implements AnswerFlow {
+  readonly #flow: NodeFlow;
+  readonly #reader: Reader;
+
+  constructor(flow: NodeFlow, reader: Reader) {
+    this.#flow = flow;
+    this.#reader = reader;
+  }
+
+  resume(): void {
+    this.#flow.resume();
+  }
+
+  cancel(): void {
+    this.#flow.cancel();
+    this.#reader.done("cancelled");
+  }
+}

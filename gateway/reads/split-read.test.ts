@@ -1,0 +1,103 @@
+import { roomyMemory } from "../testing/roomy-memory.ts";
+import { describe, expect, it } from "vitest";
+import { makeCatalogue } from "../catalogue/catalogue.ts";
+import type { Reader } from "./reader.ts";
+import { finishedFlow, type AnswerSink } from "../answers/answer-sink.ts";
+import { readSplit } from "./split-read.ts";
+
+const method = makeCatalogue({}).get("eth_getLogs")!;
+
+/** A range in pieces whose answers a test gives by hand. */
+function startSplit(total: number, options: { parallel?: number; limitBytes?: number; takes?: () => boolean } = {}) {
+  const asked: string[] = [];
+  const readers = new Map<string, Reader>();
+  const events: string[] = [];
+  let text = "";
+  const sink: AnswerSink = {
+    text: (json) => {
+      text = json;
+      events.push("text");
+    },
+    bytes: () => undefined,
+    refused: () => undefined,
+    begin: () => events.push("begin"),
+    chunk: (bytes) => {
+      text += bytes.toString("latin1");
+      return options.takes?.() ?? true;
+    },
+    end: () => events.push("end"),
+    broken: () => events.push("broken"),
+  };
+  const pieces = Array.from({ length: total }, (_, at) => `[${at}]`);
+  const flow = readSplit(
+    { method, pieces, parallel: options.parallel ?? 3, limitBytes: options.limitBytes ?? 10_000_000 },
+    {
+      id: "7",
+      caller: "a",
+      memory: roomyMemory,
+      sink,
+      traceContext: undefined,
+      reads: {
+        cached: () => undefined,
+        lasting: () => undefined,
+        read: ({ params }, reader) => {
+          asked.push(params);
+          readers.set(params, reader);
+          return finishedFlow;
+        },
+      },
+    },
+    (outcome) => events.push(outcome),
+  );
+  const answer = (at: number, result: string) =>
+    readers.get(`[${at}]`)!.sink.text(`{"jsonrpc":"2.0","id":1,"result":${result}}`, "node");
+  return { flow, asked, events, answer, readers, text: () => text };
+}
+
+describe("a range in pieces", () => {
+  it("is joined in order, with no more pieces under way or waiting for their turn than may be", () => {
+    const split = startSplit(5);
+    expect(split.asked).toEqual(["[0]", "[1]", "[2]"]);
+    split.answer(2, '["c"]');
+    split.answer(1, " [ ] ");
+    expect(split.asked).toHaveLength(3);
+    split.answer(0, '["a","b"]');
+    expect(split.asked).toHaveLength(5);
+    split.answer(4, '["e"]');
+    split.answer(3, "[]");
+    expect(split.text()).toBe('{"jsonrpc":"2.0","id":7,"result":["a","b","c","e"]}');
+    expect(split.events).toEqual(["node", "text"]);
+  });
+
+  it("is streamed when it is long, waits for a slow reader, and is never more than is permitted", () => {
+    let takes = true;
+    const split = startSplit(6, { parallel: 1, limitBytes: 400_000, takes: () => takes });
+    const long = `["${"x".repeat(70_000)}"]`;
+    takes = false;
+    split.answer(0, long);
+    expect(split.events).toEqual(["begin"]);
+    expect(split.asked).toHaveLength(1);
+    takes = true;
+    split.flow.resume();
+    expect(split.asked).toHaveLength(2);
+    for (let at = 1; at < 5; at += 1) split.answer(at, long);
+    split.answer(5, '["end"]');
+    expect(split.events).toEqual(["begin", "node", "end"]);
+    const { result } = JSON.parse(split.text()) as { result: string[] };
+    expect(result.map((item) => item.length)).toEqual([70_000, 70_000, 70_000, 70_000, 70_000, 3]);
+
+    const tooLong = startSplit(6, { parallel: 1, limitBytes: 100_000 });
+    tooLong.answer(0, long);
+    tooLong.answer(1, long);
+    expect(tooLong.events).toEqual(["begin", "failed", "broken"]);
+  });
+
+  it("fails as a whole with the first error, and asks for nothing more", () => {
+    const split = startSplit(5);
+    split.readers.get("[1]")!.sink.text('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}', "node");
+    split.answer(0, '["a"]');
+    expect(split.text()).toBe('{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"no"}}');
+    expect(split.events).toEqual(["failed", "text"]);
+    expect(split.asked).toHaveLength(3);
+  });
+});

@@ -1,0 +1,128 @@
+import type { Method } from "../catalogue/method.ts";
+import { errorText, resultText } from "../json-rpc/answer-text.ts";
+import { callKey } from "../json-rpc/call.ts";
+import { readAnswer } from "../json-rpc/read-answer.ts";
+import { rpcErrors } from "../errors.ts";
+import { failureError } from "../upstream/failure-error.ts";
+import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { AnswerFlow, AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
+import type { NodeReads } from "./node-reads.ts";
+import { makeJoinedWriter } from "../answers/joined-writer.ts";
+import { textSink, type NoText, type TextAnswer } from "../answers/text-sink.ts";
+import type { TraceContext } from "../wire/trace-context.ts";
+
+/** A range in permitted pieces, each with its own parameters. */
+export type SplitOptions = Readonly<{
+  method: Method;
+  pieces: readonly string[];
+  /** Pieces that are asked for at a time. */
+  parallel: number;
+  /** Bytes of the joined answer. */
+  limitBytes: number;
+}>;
+
+type Asking = Readonly<{
+  id: string;
+  /** Key of the caller who asks. */
+  caller: string;
+  sink: AnswerSink;
+  reads: NodeReads;
+  /** What is held for the answer; given back by its owner when it is over. */
+  memory: HeldBytes;
+  traceContext: TraceContext | undefined;
+}>;
+
+const pieceId = "1";
+
+/**
+ * Reads the pieces of a range and answers with their results, arrays, as one array in the range's order: short ones whole, long
+ * ones streamed as they come. No piece is asked for that is further ahead than may be under way. The first piece that fails
+ * fails the whole: with its error, or by breaking off what has begun to be sent. `done` is called once.
+ */
+export function readSplit(
+  { method, pieces, parallel, limitBytes }: SplitOptions,
+  { id, caller, sink, reads, memory, traceContext }: Asking,
+  done: (outcome: "node" | "failed" | "cancelled") => void,
+): AnswerFlow {
+  const writer = makeJoinedWriter(pieces.length, id, { sink, memory, ending: () => finish("node") });
+  const flows = new Map<number, AnswerFlow>();
+  const settled = new Set<number>();
+  const state = { next: 0, isOver: false, isRunning: false };
+
+  const finish = (outcome: "node" | "failed" | "cancelled") => {
+    if (state.isOver) return;
+    state.isOver = true;
+    for (const flow of flows.values()) flow.cancel();
+    flows.clear();
+    done(outcome);
+  };
+  const fail = (text: string) => {
+    if (state.isOver) return;
+    finish("failed");
+    if (writer.hasBegun()) sink.broken();
+    else sink.text(text, "gateway");
+  };
+  const take = (place: number, answer: TextAnswer | NoText) => {
+    const piece = readPiece(answer, id);
+    if (piece.kind === "error") return fail(piece.text);
+    const { elements } = piece;
+    if (writer.bytes() + elements.length > limitBytes) return fail(errorText(id, rpcErrors.responseTooLarge));
+    writer.put(place, elements, piece.source);
+    return run();
+  };
+  const ask = (place: number) => {
+    const pieceSink = textSink(limitBytes, memory, (answer) => {
+      flows.delete(place);
+      settled.add(place);
+      if (!state.isOver) take(place, answer);
+    });
+    const params = pieces[place] ?? "[]";
+    const read = { method, caller, memory, params, key: callKey(method.name, params), traceContext };
+    const cached = reads.cached(method, read.key);
+    if (cached !== undefined) {
+      take(place, { text: resultText(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
+      return;
+    }
+    const flow = reads.read(read, { id: pieceId, sink: pieceSink, done: () => undefined });
+    if (state.isOver) flow.cancel();
+    else if (!settled.has(place)) flows.set(place, flow);
+  };
+  const run = () => {
+    // A piece that comes at once calls back into here; the loop sees what it changed.
+    if (state.isRunning || state.isOver) return;
+    state.isRunning = true;
+    do {
+      while (mayAsk()) {
+        state.next += 1;
+        ask(state.next - 1);
+      }
+      if (!state.isOver) writer.flush();
+    } while (mayAsk());
+    state.isRunning = false;
+  };
+  const mayAsk = () =>
+    !state.isOver && !writer.isHeld() && state.next < Math.min(pieces.length, writer.turn() + parallel);
+  run();
+  return {
+    resume: () => {
+      writer.resume();
+      run();
+    },
+    cancel: () => finish("cancelled"),
+  };
+}
+
+type Piece = Readonly<{ kind: "elements"; elements: string; source: AnswerSource } | { kind: "error"; text: string }>;
+
+/** The elements of a piece's answer, or the answer that the whole gets instead. */
+function readPiece(given: TextAnswer | NoText, id: string): Piece {
+  if (typeof given === "string") {
+    const failure = failureError(given === "tooLong" ? "tooLarge" : "unavailable");
+    return { kind: "error", text: errorText(id, given === "tooMuchHeld" ? rpcErrors.tooMuchHeld : failure) };
+  }
+  const answer = readAnswer(given.text, pieceId);
+  if (answer?.kind === "error") return { kind: "error", text: `{"jsonrpc":"2.0","id":${id},"error":${answer.json}}` };
+  const elements = /^\s*\[([^]*)\]\s*$/.exec(answer?.json ?? "")?.[1]?.trim();
+  if (elements === undefined) return { kind: "error", text: errorText(id, failureError("badAnswer")) };
+  return { kind: "elements", elements, source: given.source };
+}

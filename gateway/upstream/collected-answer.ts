@@ -1,0 +1,74 @@
+import type { HeldBytes } from "../memory/connection-memory.ts";
+import type { NodeFailure, NodeSink } from "./node-call.ts";
+
+/** Takes a collected answer. */
+export type CollectedTaker = Readonly<{
+  /** The whole answer. The bytes hold until this returns: what is to stay is copied. */
+  whole: (body: Buffer) => void;
+  fail: (failure: NodeFailure) => void;
+  /** The answer is longer than may be collected: what has come so far, and its length when the node told it. */
+  tooLong: (sofar: readonly Buffer[], lengthBytes: number | undefined) => NodeSink | undefined;
+}>;
+
+/** Collects an answer of at most `limitBytes`. A longer one goes on to the sink that `tooLong` gives, or is let run dry. */
+export class CollectedAnswer implements NodeSink {
+  readonly #limitBytes: number;
+  readonly #taker: CollectedTaker;
+  /** Made with the first part: most answers come whole. */
+  #parts: Buffer[] | undefined;
+  readonly #memory: HeldBytes | undefined;
+  #sizeBytes = 0;
+  #lengthBytes: number | undefined;
+  #isTooLong = false;
+  #onward: NodeSink | undefined;
+
+  /** @param memory What is collected is held in it; without it, whoever bounds the number of such answers bounds their bytes. */
+  constructor(limitBytes: number, taker: CollectedTaker, memory?: HeldBytes) {
+    this.#memory = memory;
+    this.#limitBytes = limitBytes;
+    this.#taker = taker;
+  }
+
+  whole(body: Buffer): void {
+    this.#taker.whole(body);
+  }
+
+  begin(lengthBytes: number | undefined): void {
+    this.#lengthBytes = lengthBytes;
+    if (lengthBytes !== undefined && lengthBytes > this.#limitBytes) this.#goOn();
+  }
+
+  chunk(bytes: Buffer): boolean {
+    if (this.#isTooLong) return this.#onward?.chunk(bytes) ?? true;
+    this.#parts ??= [];
+    this.#parts.push(bytes);
+    this.#sizeBytes += bytes.length;
+    const isHeld = this.#memory?.hold(bytes.length) ?? true;
+    if (!isHeld || this.#sizeBytes > this.#limitBytes) this.#goOn();
+    return true;
+  }
+
+  end(): void {
+    if (this.#isTooLong) this.#onward?.end();
+    else {
+      this.#memory?.give(this.#sizeBytes);
+      this.#taker.whole(Buffer.concat(this.#parts ?? []));
+    }
+  }
+
+  fail(failure: NodeFailure): void {
+    if (this.#isTooLong) this.#onward?.fail(failure);
+    else {
+      this.#memory?.give(this.#sizeBytes);
+      this.#taker.fail(failure);
+    }
+  }
+
+  #goOn(): void {
+    const sofar = this.#parts ?? [];
+    this.#memory?.give(this.#sizeBytes);
+    this.#isTooLong = true;
+    this.#parts = undefined;
+    this.#onward = this.#taker.tooLong(sofar, this.#lengthBytes);
+  }
+}
