@@ -18,7 +18,7 @@ export function adoptCommand({ mask }: Readonly<{ mask: Mask }>) {
     .action(async ({ yes, ...options }) => {
       const target = controlTarget("adopt", options, { mask });
       if (target === undefined) return;
-      const { adoptCommand: run } = await import("#sidecar/upkeep/adopt-command.ts");
+      const { adoptCommand: run } = await import("#sidecar/upkeep/control/adopt-command.ts");
       const confirm = process.stdin.isTTY ? confirmed : undefined;
       process.exitCode = await run(target, { yes, confirm }, terminalOutput({ mask }));
     });

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Mask } from "#daemon/mask.ts";
 import { Secret } from "#daemon/secret.ts";
 import { userStateDirectory } from "#daemon/user-state-directory.ts";
-import { controlPlaces } from "#sidecar/upkeep/control-places.ts";
+import { controlPlaces } from "#sidecar/upkeep/control/control-places.ts";
 import { commandSidecarSettings } from "./sidecar-settings.ts";
 
 /** How a person names the sidecar that a command is for. */

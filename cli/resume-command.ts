@@ -14,7 +14,7 @@ export function resumeCommand({ mask }: Readonly<{ mask: Mask }>) {
   return addControlOptions(command).action(async (options) => {
     const target = controlTarget("resume", options, { mask });
     if (target === undefined) return;
-    const { resumeCommand: run } = await import("#sidecar/upkeep/resume-command.ts");
+    const { resumeCommand: run } = await import("#sidecar/upkeep/control/resume-command.ts");
     process.exitCode = await run(target, terminalOutput({ mask }));
   });
 }

@@ -3,7 +3,7 @@ import { chainId, httpUrl, webSocketUrl } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { gatewayShape } from "./settings/gateway.ts";
 import { referencesShape, rpcHealthShape } from "#health/settings.ts";
-import { listenSection } from "#sidecar/node-settings.ts";
+import { listenSection } from "#sidecar/settings/node.ts";
 
 /** Any EVM node, as it is reached. */
 const nodeSection = section({

@@ -13,7 +13,7 @@ import { statusRoutes } from "./page/status-routes.ts";
 import { verdictOf } from "#status/verdict.ts";
 import { guardedControlRoutes } from "./upkeep/control/control-routes.ts";
 import { listenControl } from "./upkeep/control/listen-control.ts";
-import { claimState } from "./upkeep/state/claim-state.ts";
+import { claimState } from "./upkeep/claim/claim-state.ts";
 import { storedEventLog } from "./upkeep/state/stored-event-log.ts";
 import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
 import { watchedSides } from "./watched-sides.ts";

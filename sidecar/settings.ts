@@ -2,10 +2,10 @@ import type { z } from "zod";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
 import { healthSection, lagSection } from "#health/settings.ts";
-import { listenSection, nodeSection, pushgatewaySection } from "./node-settings.ts";
-import { volumeSection } from "./volume/settings.ts";
-import { composeSection, dockerSection, kubernetesSection, opsSection } from "./upkeep/drivers/settings.ts";
-import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSection } from "./upkeep/settings.ts";
+import { listenSection, nodeSection, pushgatewaySection } from "./settings/node.ts";
+import { volumeSection } from "./settings/volume.ts";
+import { composeSection, dockerSection, kubernetesSection, opsSection } from "./settings/drivers.ts";
+import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSection } from "./settings/upkeep.ts";
 
 /** Everything that the sidecar of one node can be told: what the node is, what is desired of it, and how it is reached. */
 export const sidecarSettings = defineSettings("sidecar", {

@@ -1,10 +1,10 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
 import type { SidecarSettings } from "../settings.ts";
-import { writerLock } from "./apply/writer-lock.ts";
-import { writeConfig } from "./apply/config-writer.ts";
+import { writerLock } from "./config/writer-lock.ts";
+import { writeConfig } from "./config/config-writer.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { desiredState } from "./desired-state.ts";
-import { readConfigFile, type ConfigReading } from "./observe/config-file.ts";
+import { desiredState } from "./plan/desired-state.ts";
+import { readConfigFile, type ConfigReading } from "./config/config-file.ts";
 import { dataPathOf } from "#node/conf/data-path.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import { configTree } from "#node/lint/config-tree.ts";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createFakeNode, startFakeNode } from "../testing/fake-node.ts";
 import { runUpkeep } from "../testing/run-upkeep.ts";
 import { until } from "../testing/until.ts";
-import { resumeCommand } from "./resume-command.ts";
+import { resumeCommand } from "./control/resume-command.ts";
 
 /** Puts another node_cli in place and returns what a person reads about it. */
 async function wordsAbout(text: string | undefined, reason: string, mode = 0o755): Promise<string> {

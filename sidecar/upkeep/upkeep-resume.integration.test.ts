@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { startFakeNode } from "../testing/fake-node.ts";
 import { runUpkeep } from "../testing/run-upkeep.ts";
 import { until } from "../testing/until.ts";
-import { resumeCommand } from "./resume-command.ts";
+import { resumeCommand } from "./control/resume-command.ts";
 import { openUpkeepState } from "./state/upkeep-state.ts";
 
 async function temporary() {

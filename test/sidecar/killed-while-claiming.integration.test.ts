@@ -11,7 +11,7 @@ import { expect, test } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { claimState } from "#sidecar/upkeep/state/claim-state.ts";
+import { claimState } from "#sidecar/upkeep/claim/claim-state.ts";
 
 const program = fileURLToPath(new URL("../support/claim-process.main.ts", import.meta.url));
 const stepsMax = 60;

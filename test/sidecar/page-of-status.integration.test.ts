@@ -10,7 +10,7 @@ import { createConditionBoard } from "#status/condition-board.ts";
 import { pageRoutes } from "#sidecar/page/page-routes.ts";
 import { statusRoutes } from "#sidecar/page/status-routes.ts";
 import { verdictOf } from "#status/verdict.ts";
-import type { ShownPlan } from "#sidecar/upkeep/shown-plan.ts";
+import type { ShownPlan } from "#sidecar/upkeep/plan/shown-plan.ts";
 import { findChromium, startChromium } from "../support/chromium.ts";
 import { expectWellMade, openStatusPage, waitForLevel } from "../support/status-page.ts";
 

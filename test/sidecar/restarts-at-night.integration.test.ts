@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { until } from "#sidecar/testing/until.ts";
-import { resumeCommand } from "#sidecar/upkeep/resume-command.ts";
+import { resumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../support/devnet-workspace.ts";
 import { waitForReason } from "../support/owned-node.ts";
 import { startService } from "../support/service-process.ts";

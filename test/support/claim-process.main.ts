@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
-import { claimState } from "#sidecar/upkeep/state/claim-state.ts";
+import { claimState } from "#sidecar/upkeep/claim/claim-state.ts";
 import { armKillPoint } from "./kill-points.ts";
 
 /** Claims the state that the environment's settings name, and is killed right before the step whose number is the argument. */

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
-import { authorityOf } from "../authority.ts";
-import { endHold } from "../lift-hold.ts";
+import { authorityOf } from "../adoption/authority.ts";
+import { endHold } from "../restart/hold.ts";
 import { identifyNode, identityWords } from "../state/node-identity.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 import type { AdoptAnswer, ControlView, ResumeAnswer } from "./control-answers.ts";

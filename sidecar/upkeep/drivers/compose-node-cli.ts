@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { runProcess, type ProcessResult } from "#daemon/bounded-process.ts";
-import type { NodeCliRunner } from "../observe/node-cli.ts";
+import type { NodeCliRunner } from "./node-cli.ts";
 import { exitFailure } from "./exit-failure.ts";
 
 /** How the tool is run in a service of a compose deployment. */

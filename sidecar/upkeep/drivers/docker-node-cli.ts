@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { endedWell, firstLine, type ProcessResult } from "#daemon/bounded-process.ts";
-import type { NodeCliRunner } from "../observe/node-cli.ts";
+import type { NodeCliRunner } from "./node-cli.ts";
 import { engineMessage, EngineTimeout, type DockerEngine, type EngineResponse } from "./docker-engine.ts";
 import { DriverError } from "./driver.ts";
 import { standardOutput } from "./docker-stream.ts";

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { z } from "zod";
 import { endedWell, firstLine, type ProcessResult } from "#daemon/bounded-process.ts";
-import type { NodeCliRunner } from "../observe/node-cli.ts";
+import type { NodeCliRunner } from "./node-cli.ts";
 import { DriverError } from "./driver.ts";
 import { exitFailure } from "./exit-failure.ts";
 import { kubernetesMessage, kubernetesResponse, type KubernetesApi } from "./kubernetes-api.ts";

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { HangingFileSystem, type FilePatience } from "#daemon/files/file-patience.ts";
-import type { NodeCli } from "../observe/node-cli.ts";
+import type { NodeCli } from "./node-cli.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
 /** Where programs of the node are run, and the patience with its file system. */

@@ -1,8 +1,8 @@
 import { StartupError } from "#daemon/startup-error.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import { localNodeCli } from "../observe/local-node-cli.ts";
+import { localNodeCli } from "./local-node-cli.ts";
 import type { NodeLayout } from "#node/layout.ts";
-import { createNodeCli, type NodeCli, type NodeCliRunner } from "../observe/node-cli.ts";
+import { createNodeCli, type NodeCli, type NodeCliRunner } from "./node-cli.ts";
 import { composeDriver } from "./compose-driver.ts";
 import { composeNodeCli } from "./compose-node-cli.ts";
 import { dockerDriver } from "./docker-driver.ts";

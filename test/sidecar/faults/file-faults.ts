@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { until } from "#sidecar/testing/until.ts";
 import { mountHangingDisk, mountSmallDisk, type SmallDisk } from "#sidecar/testing/small-disk.ts";
-import { writerLock } from "#sidecar/upkeep/apply/writer-lock.ts";
+import { writerLock } from "#sidecar/upkeep/config/writer-lock.ts";
 import { configOf } from "../../support/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 

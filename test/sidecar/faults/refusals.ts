@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { writerLock } from "#sidecar/upkeep/apply/writer-lock.ts";
+import { writerLock } from "#sidecar/upkeep/config/writer-lock.ts";
 import type { Refusal } from "./fault.ts";
 
 /** Faults at which the sidecar does not start. */

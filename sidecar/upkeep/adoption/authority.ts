@@ -1,0 +1,25 @@
+import type { SidecarSettings } from "../../settings.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
+
+/** What a sidecar may do to its node: `waits` until a person has seen the plan and said `gatehouse adopt`. */
+export type Authority = "acts" | "waits" | "observes";
+
+/** What the setting and the node's adoption allow. */
+export function authorityOf(
+  mode: SidecarSettings["upkeep"]["mode"],
+  { adopted }: Pick<UpkeepState, "adopted">,
+): Authority {
+  if (mode === "observe") return "observes";
+  return mode === "enforce" || adopted.get() !== undefined ? "acts" : "waits";
+}
+
+/** Why a sidecar changes nothing at its node now, as the end of a sentence; undefined when it may. */
+export function whyIdle(
+  authority: Authority,
+  { hold, store }: Pick<UpkeepState, "hold" | "store">,
+): string | undefined {
+  if (hold.get() !== undefined) return "a hold is in force (Unheld says how it ends)";
+  if (authority === "waits") return "the sidecar waits for your word (Adopted says for which)";
+  if (authority === "observes") return "upkeep.mode is observe";
+  return store.failure() === undefined ? undefined : "the sidecar can't keep its state (StateKept says why)";
+}

@@ -1,0 +1,203 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Logger } from "#daemon/log.ts";
+import { StartupError } from "#daemon/startup-error.ts";
+import { pause } from "#daemon/time.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import type { ConfigDocument } from "#node/conf/document.ts";
+import { readConfigFile } from "../config/config-file.ts";
+import { resolveNodeLayout } from "#node/layout.ts";
+import { writerLock } from "../config/writer-lock.ts";
+import { identifyNode, identityWords, layoutPaths, type NodeIdentity } from "../state/node-identity.ts";
+import { compareCopies, hasActed, oldStateDirectory, takeOldState } from "./old-state.ts";
+import { holderWords, processLock, type LockHolder } from "../state/process-lock.ts";
+import { nodeDifferences, type NodeDifference } from "./same-node.ts";
+import { chooseStatePlace, mayWrite } from "../state/state-place.ts";
+import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
+
+/** What claiming a state needs of its surroundings. */
+export type ClaimDependencies = Readonly<{
+  log: Logger;
+  userStateDirectory: string;
+  /** Where an older version left its state by default; absolute or from the current directory. */
+  oldStateDirectory?: string;
+  signal: AbortSignal;
+}>;
+
+/** A sidecar that is replaced may need this long to end. */
+const lockWithinMs = 3_000;
+const lockAgainMs = 100;
+
+/**
+ * Opens the state of one node, for this process alone until it is disposed of or the process ends. Its identity is written before anything
+ * else; state of an older version, which has none, is taken over once if its copies of node.conf are this node's.
+ *
+ * @throws {StartupError} when the state, or node.conf, is in use by another sidecar, or the state is another node's.
+ */
+export async function claimState(settings: SidecarSettings, dependencies: ClaimDependencies): Promise<UpkeepState> {
+  const { log, userStateDirectory, signal } = dependencies;
+  const { configPath } = resolveNodeLayout(settings.node);
+  const directory = chooseStatePlace(settings, configPath, { userStateDirectory, isWritable: mayWrite });
+  const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
+  const document = reading.ok ? reading.document : undefined;
+  const found = identifyNode(settings, configPath, document);
+  await requireOnlyWriter(settings, configPath, signal);
+  makeDirectory(directory);
+  const lock = processLock(join(directory, upkeepLockFile), found.configPath);
+  await requireLock(lock, directory, signal);
+  try {
+    const isNew = !existsSync(join(directory, upkeepStateFile));
+    if (isNew && settings.upkeep.stateDirectory === undefined) {
+      const from = resolve(dependencies.oldStateDirectory ?? oldStateDirectory);
+      const places = [configPath, ...layoutPaths(settings.node)];
+      await takeOldState(from, directory, { places, document, movedFrom: settings.upkeep.movedFrom }, { log });
+    }
+    const state = openUpkeepState(directory);
+    try {
+      await identify(state, found, { settings, configPath, document, log });
+    } catch (error) {
+      state[Symbol.dispose]();
+      throw error;
+    }
+    return {
+      ...state,
+      [Symbol.dispose]: () => {
+        state[Symbol.dispose]();
+        lock[Symbol.dispose]();
+      },
+    };
+  } catch (error) {
+    lock[Symbol.dispose]();
+    throw error;
+  }
+}
+
+type Claim = Readonly<{
+  settings: SidecarSettings;
+  configPath: string;
+  document: ConfigDocument | undefined;
+  log: Logger;
+}>;
+
+async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): Promise<void> {
+  const { settings, log } = claim;
+  const remembered = state.identity.get();
+  const taken = remembered === undefined ? await judgeOld(state, found, claim) : "known";
+  if (remembered !== undefined) {
+    const layouts = layoutPaths(settings.node);
+    const facts = { movedFrom: settings.upkeep.movedFrom, layouts, isThere: existsSync };
+    const differences = nodeDifferences(remembered, found, facts);
+    if (differences.length > 0) throw anotherNodes(state.directory, remembered, found, differences);
+    if (remembered.configPath !== found.configPath || remembered.host.name !== found.host.name) {
+      log.info({ was: remembered, is: found }, "the node was moved, and keeps its state");
+    }
+  }
+  const isMovedChain = settings.upkeep.movedFrom.includes(String(remembered?.chainId));
+  const answeredChainId = isMovedChain ? undefined : remembered?.answeredChainId;
+  // At once: a word to act, or what a node had read, is never in a state that says no node.
+  state.atomically(() => {
+    state.identity.set({ ...found, dataPath: found.dataPath ?? remembered?.dataPath, answeredChainId });
+    if (taken === "unknown") {
+      // Whose these were can't be told: a drift from them might be one from another node's configuration.
+      state.nodeHas.set(undefined);
+      state.restartInFlight.set(undefined);
+    }
+    const by = settings.upkeep.mode === "enforce" ? "setting" : taken === "acted" ? "earlier version" : undefined;
+    if (by !== undefined && state.adopted.get() === undefined) state.adopted.set({ by, atMs: Date.now() });
+  });
+  const failure = state.store.failure();
+  if (failure !== undefined) throw new StartupError(failure.message);
+}
+
+/** Whose a state without an identity is; new state is nobody's, and so `unknown`, with nothing in it to forget. */
+async function judgeOld(
+  state: UpkeepState,
+  found: NodeIdentity,
+  { settings, configPath, document }: Claim,
+): Promise<"acted" | "same" | "unknown"> {
+  const places = [configPath, ...layoutPaths(settings.node)];
+  const match = await compareCopies(state.directory, { places, document, movedFrom: settings.upkeep.movedFrom });
+  if (match.kind === "another") {
+    throw new StartupError(
+      `the state in ${state.directory} belongs to another node (of its copies of node.conf, ${match.why}); this sidecar was pointed at ` +
+        `${identityWords(found)}. Name a state directory of this node's own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY. If it is the same ` +
+        `node, moved on purpose, start the sidecar once with GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${match.remembered}`,
+    );
+  }
+  return match.kind === "same" && hasActed(state) ? "acted" : match.kind;
+}
+
+function anotherNodes(
+  directory: string,
+  remembered: NodeIdentity,
+  found: NodeIdentity,
+  differences: readonly NodeDifference[],
+): StartupError {
+  const others = differences.map(({ what }) => what).join(" and ");
+  const before = differences.map((difference) => difference.remembered).join(",");
+  return new StartupError(
+    `the state in ${directory} belongs to another node: ${identityWords(remembered)}; this sidecar was pointed at ` +
+      `${identityWords(found)}, of another ${others}. Name a state directory of this node's own in ` +
+      "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY. If it is the same node, moved on purpose, start the sidecar once with " +
+      `GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${before}`,
+  );
+}
+
+function makeDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const why = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
+    throw new StartupError(
+      `the state directory ${directory} can't be made (${why}); name one that this user may write in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.`,
+      { cause },
+    );
+  }
+}
+
+async function requireLock(
+  lock: ReturnType<typeof processLock>,
+  directory: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const result = await withPatience(lock.acquire, signal);
+  if (result.ok) return;
+  if (result.reason === "CannotLock") {
+    throw new StartupError(`the state directory ${directory} can't be locked ${result.why}.`);
+  }
+  if (result.reason === "NotOurs") {
+    throw new StartupError(`whether the state in ${directory} is in use can't be told: ${result.why}.`);
+  }
+  throw new StartupError(
+    `the state in ${directory} is in use: ${inUse(result.holder)} Stop that sidecar first. For another node, or to look on beside it with ` +
+      "upkeep.mode observe, name a state directory of its own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.",
+  );
+}
+
+function inUse(holder: LockHolder | undefined): string {
+  if (holder === undefined) return "another process has it.";
+  return `${holderWords(holder)} looks after ${holder.node} with it.`;
+}
+
+/** A sidecar that never writes may stand beside the one that does; two that write are refused before either has done anything. */
+async function requireOnlyWriter({ upkeep }: SidecarSettings, configPath: string, signal: AbortSignal): Promise<void> {
+  if (upkeep.mode === "observe") return;
+  using lock = writerLock(configPath);
+  const result = await withPatience(lock.acquire, signal);
+  // A directory that is not there yet, or can't be written, is told by a condition: it may come to be.
+  if (result.ok || result.reason === "CannotLock") return;
+  throw new StartupError(`${result.message} To look on without writing, set GATEHOUSE_SIDECAR_UPKEEP_MODE=observe.`);
+}
+
+async function withPatience<Result extends Readonly<{ ok: boolean; reason?: string }>>(
+  acquire: () => Result,
+  signal: AbortSignal,
+): Promise<Result> {
+  const untilMs = performance.now() + lockWithinMs;
+  for (;;) {
+    const result = acquire();
+    const isHeld = "reason" in result && result.reason === "Locked";
+    if (!isHeld || signal.aborted || performance.now() > untilMs) return result;
+    await pause(lockAgainMs, signal);
+  }
+}

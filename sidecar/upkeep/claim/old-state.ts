@@ -1,0 +1,89 @@
+import { cp, rename, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Logger } from "#daemon/log.ts";
+import { configVersions } from "../config/config-versions.ts";
+import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
+import { dataTie, namesOwner, ownershipDifference, tiesOf } from "#node/conf/ties.ts";
+import { upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
+
+/** Where the state was by default before it belonged to its node: in whatever directory the sidecar was started in. */
+export const oldStateDirectory = ".gatehouse/sidecar";
+
+/** Whose a state without an identity is, by its copies of node.conf. */
+export type CopiesMatch = Readonly<
+  | { kind: "same" | "unknown" }
+  | { kind: "another"; why: string; /** What `upkeep.movedFrom` names if it is the same node. */ remembered: string }
+>;
+
+/** The node that a state may be of. */
+export type CopiesOwner = Readonly<{
+  /** Where its node.conf stands, first, and where it stands in the layouts of other versions: paths in a copy may be relative to any. */
+  places: readonly string[];
+  document: ConfigDocument | undefined;
+  /** `upkeep.movedFrom`. */
+  movedFrom: readonly string[];
+}>;
+
+/**
+ * Compares the remembered copies of node.conf with a node's own by their data and keys, which no two nodes share; `unknown` where either is
+ * missing or names none.
+ */
+export async function compareCopies(
+  directory: string,
+  { places, document, movedFrom }: CopiesOwner,
+): Promise<CopiesMatch> {
+  const versions = configVersions(directory);
+  const bytes = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
+  const copy = bytes === undefined ? undefined : parseConfig(bytes);
+  if (document === undefined || copy?.ok !== true) return { kind: "unknown" };
+  const [configPath = ""] = places;
+  const own = tiesOf(document, configPath);
+  const copies = places.map((place) => tiesOf(copy.document, place));
+  const isSame = copies.some((copied) => ownershipDifference(copied, own) === undefined);
+  if (isSame) return { kind: namesOwner(own) ? "same" : "unknown" };
+  const data = copies.map((copied) => copied[dataTie] ?? "none");
+  if (data.some((path) => movedFrom.includes(path))) return { kind: "same" };
+  const why = ownershipDifference(copies[0] ?? {}, own) ?? "it has other data or keys";
+  return { kind: "another", why, remembered: data[0] ?? "none" };
+}
+
+/** Whether a sidecar has done anything to its node by this state. */
+export function hasActed({ store: { database }, directory }: UpkeepState): boolean {
+  const deeds = database.prepare(
+    "SELECT (SELECT count(*) FROM restart) + (SELECT count(*) FROM event WHERE kind IN ('write', 'prune', 'restart')) AS deeds",
+  );
+  return Number(deeds.get()?.["deeds"] ?? 0) > 0 || existsSync(join(directory, "versions"));
+}
+
+/**
+ * Copies the state that an older version left in the current directory to where this node's state belongs now, if its copies of node.conf
+ * are this node's. What is there stays; the database comes last, so that a copy that was cut off is made again.
+ */
+export async function takeOldState(
+  from: string,
+  to: string,
+  node: CopiesOwner,
+  { log }: Readonly<{ log: Logger }>,
+): Promise<void> {
+  if (!existsSync(join(from, upkeepStateFile))) return;
+  const match = await compareCopies(from, node);
+  if (match.kind !== "same") {
+    const why = match.kind === "another" ? match.why : "nothing in it tells whose it is";
+    return log.info({ from, why }, "state in the current directory is ignored: it is not this node's");
+  }
+  // Only read: it may be another version's, and is that version's to change.
+  using database = new DatabaseSync(join(from, upkeepStateFile), { readOnly: true });
+  if (database.prepare("SELECT 1 FROM fact WHERE name = 'identity'").get() !== undefined) {
+    return log.info({ from }, "state in the current directory is ignored: it was put there on purpose");
+  }
+  for (const name of ["last-good.conf", "healthy.conf", "versions"]) {
+    if (existsSync(join(from, name))) await cp(join(from, name), join(to, name), { recursive: true });
+  }
+  const copy = join(to, `${upkeepStateFile}.copy`);
+  await rm(copy, { force: true });
+  database.prepare("VACUUM INTO ?").run(copy);
+  await rename(copy, join(to, upkeepStateFile));
+  log.info({ from, to }, "the state of an older version was taken over from the current directory");
+}

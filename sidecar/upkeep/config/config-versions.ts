@@ -1,0 +1,70 @@
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
+import { contentHashOf } from "./config-file.ts";
+
+/** A content that is remembered by what it was: last seen healthy with, or last seen as desired. */
+type ConfigSlot = "healthy" | "last-good";
+
+/** Earlier contents of node.conf, kept as files for a person to find. */
+export type ConfigVersions = Readonly<{
+  /** Keeps a content, unless it is the newest already; the oldest beyond five go. Returns the path of the kept file. */
+  keep: (bytes: Uint8Array) => Promise<string>;
+  /** The content that was kept last. */
+  newest: () => Promise<Uint8Array | undefined>;
+  remember: (slot: ConfigSlot, bytes: Uint8Array) => Promise<void>;
+  recall: (slot: ConfigSlot) => Promise<Uint8Array | undefined>;
+  /** Removes what a kill in the middle of keeping or remembering left. */
+  tidy: () => Promise<void>;
+}>;
+
+/** How many versions are kept. */
+const versionsKept = 5;
+
+/** Keeps versions in a directory; they may hold what the configuration holds, so only the owner reads them. */
+export function configVersions(directory: string): ConfigVersions {
+  const versions = join(directory, "versions");
+  const slotPath = (slot: ConfigSlot) => join(directory, `${slot}.conf`);
+  return {
+    keep: async (bytes) => {
+      await mkdir(versions, { recursive: true, mode: 0o700 });
+      const names = await namesIn(versions);
+      const hash = contentHashOf(bytes).slice(0, 12);
+      const newest = names.at(-1);
+      if (newest?.endsWith(`-${hash}.conf`)) return join(versions, newest);
+      const next = newest === undefined ? 1 : Number(newest.slice(0, 8)) + 1;
+      const path = join(versions, `${String(next).padStart(8, "0")}-${hash}.conf`);
+      await replaceFile(path, bytes, { mode: 0o600 });
+      for (const name of names.slice(0, Math.max(0, names.length + 1 - versionsKept))) await rm(join(versions, name));
+      return path;
+    },
+    newest: async () => {
+      const name = (await namesIn(versions)).at(-1);
+      return name === undefined ? undefined : readFile(join(versions, name));
+    },
+    remember: async (slot, bytes) => {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await replaceFile(slotPath(slot), bytes, { mode: 0o600 });
+    },
+    tidy: async () => {
+      for (const place of [directory, versions]) await removeTemporaries(place, (name) => name.endsWith(".conf"));
+    },
+    recall: async (slot) => {
+      try {
+        return await readFile(slotPath(slot));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+        throw error;
+      }
+    },
+  };
+}
+
+/** The kept versions, the oldest first. */
+async function namesIn(versions: string): Promise<readonly string[]> {
+  const names = await readdir(versions).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  return names.filter((name) => /^\d{8}-[0-9a-f]{12}\.conf$/.test(name)).sort();
+}

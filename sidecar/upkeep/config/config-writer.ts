@@ -1,0 +1,116 @@
+import { realpath } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
+import { readConfigFile } from "./config-file.ts";
+import type { ConfigProblemReason } from "#node/conf/problem.ts";
+import type { ConfigVersions } from "./config-versions.ts";
+import type { WriterLock } from "./writer-lock.ts";
+
+/** A write of node.conf. */
+export type ConfigWrite = Readonly<{
+  path: string;
+  limitBytes: number;
+  /** What the file has to hold right before it is replaced; absent when it has to be missing or unusable. */
+  expectedHash: string | undefined;
+  /** What has to be wrong with it right then; absent when it has to be usable. */
+  expectedProblem?: ConfigProblemReason | undefined;
+  content: Uint8Array;
+}>;
+
+type ConfigWriteFailure = "Locked" | "CannotLock" | "ChangedMeanwhile" | "NotKept" | "NotWritten";
+
+/** What became of a write. */
+export type ConfigWriteResult = Readonly<{ ok: true } | { ok: false; reason: ConfigWriteFailure; message: string }>;
+
+class ChangedMeanwhile extends Error {
+  override readonly name = "ChangedMeanwhile";
+  readonly code = "changed_meanwhile";
+}
+
+/**
+ * Replaces node.conf: takes the lock, keeps what stood there (if `versions` is given), writes beside it, compares once more,
+ * renames. What can't be kept, because it can't be read or is too large, is not replaced. Through a symbolic link the file behind
+ * it is replaced, and the link stays.
+ */
+export async function writeConfig(
+  write: ConfigWrite,
+  { lock, versions }: Readonly<{ lock: WriterLock; versions: ConfigVersions | undefined }>,
+): Promise<ConfigWriteResult> {
+  const locked = lock.acquire();
+  if (!locked.ok) return locked;
+  try {
+    const before = await readConfigFile(write.path, write.limitBytes);
+    if (!before.ok && before.bytes === undefined && before.problem.reason !== "Vanished") {
+      return { ok: false, reason: "NotKept", message: `${before.problem.message} No copy can be kept, so it stays.` };
+    }
+    if (before.bytes !== undefined && before.bytes.length > 0) {
+      const notKept = await keepCopy(before.bytes, write.path, versions);
+      if (notKept !== undefined) return notKept;
+    }
+    const target = await behindLinks(write.path);
+    await removeTemporariesOf(target);
+    await replaceFile(target, write.content, {
+      mode: 0o600,
+      beforeRename: async () => {
+        const now = await readConfigFile(write.path, write.limitBytes);
+        const problem = now.ok ? undefined : now.problem.reason;
+        if (now.contentHash !== write.expectedHash || problem !== write.expectedProblem) throw new ChangedMeanwhile();
+      },
+    });
+    return { ok: true };
+  } catch (error) {
+    if (error instanceof ChangedMeanwhile) {
+      const message = `${write.path} was changed by another writer in the same instant; it is read again.`;
+      return { ok: false, reason: "ChangedMeanwhile", message };
+    }
+    return { ok: false, reason: "NotWritten", message: `${write.path} can't be written (${words(error)}).` };
+  }
+}
+
+async function keepCopy(
+  bytes: Uint8Array,
+  path: string,
+  versions: ConfigVersions | undefined,
+): Promise<ConfigWriteResult | undefined> {
+  try {
+    await versions?.keep(bytes);
+    return undefined;
+  } catch (error) {
+    const message = `${path} stays as it is, because no copy of it can be kept in the state directory (${words(error)}).`;
+    return { ok: false, reason: "NotKept", message };
+  }
+}
+
+/** Removes what a kill in the middle of an earlier write left beside node.conf. Only for who holds its lock. */
+export async function tidyBesideConfig(path: string): Promise<void> {
+  await removeTemporariesOf(await behindLinks(path));
+}
+
+async function removeTemporariesOf(path: string): Promise<void> {
+  await removeTemporaries(dirname(path), (name) => name === basename(path));
+}
+
+async function behindLinks(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return path;
+    throw error;
+  }
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  ENOSPC: "the disk is full; free some space",
+  EDQUOT: "the disk quota is used up; free some space",
+  EROFS: "the file system is read-only; mount it writable for the sidecar",
+  EACCES: "the sidecar's user may not write there; give it the right",
+  EPERM: "the sidecar's user may not give the new file the old one's owner; run it as the file's owner",
+  EBUSY: "the file itself is mounted; mount its directory instead",
+  ENOENT: "its directory is not there; it is tried again when the directory is back",
+};
+
+function words(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code;
+  const remedy = code === undefined ? undefined : remedies[code];
+  return remedy === undefined ? String((error as Error).message) : `${code}: ${remedy}`;
+}

@@ -1,0 +1,90 @@
+import { stat } from "node:fs/promises";
+import type { Logger } from "#daemon/log.ts";
+import type { Clock } from "#daemon/clock.ts";
+import { writerLock, type WriterLock } from "./writer-lock.ts";
+import { filePatience, HangingFileSystem, type FilePatience } from "#daemon/files/file-patience.ts";
+import type { ConfigReading } from "./config-file.ts";
+import { watchConfig, type ConfigWatch } from "./config-watch.ts";
+import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "#node/layout.ts";
+import type { NodeVersion } from "#node/versions.ts";
+import { readPatiently } from "./patient-reading.ts";
+
+/** Where the node is, with the watch on its configuration and the right to write it. */
+export type NodePlace = AsyncDisposable &
+  Readonly<{
+    layout: () => NodeLayout;
+    lock: () => WriterLock;
+    watch: ConfigWatch;
+    /** Reads node.conf; one whose file system hangs is a problem as any other. */
+    read: () => Promise<ConfigReading>;
+    /** For calls of the file system that node.conf is on. */
+    patience: FilePatience;
+    /** Follows a node whose upgrade changed its layout, once that layout is there. */
+    follow: (version: NodeVersion | undefined) => Promise<PlaceFollowed>;
+  }>;
+
+/** Whether the node's place is another now; `doubt`: the version's own layout is not there, so that the place, or the version, is in doubt. */
+export type PlaceFollowed = Readonly<{ moved: boolean; doubt?: string }>;
+
+/**
+ * Finds the node and watches its configuration.
+ *
+ * @throws {StartupError} when the settings name no node.
+ */
+export function findNode(
+  settings: NodeLayoutSettings,
+  { configLimitBytes, fileTimeoutMs }: Readonly<{ configLimitBytes: number; fileTimeoutMs: number }>,
+  { log, clock, signal, onEvent }: Readonly<{ log: Logger; clock: Clock; signal: AbortSignal; onEvent: () => void }>,
+): NodePlace {
+  let layout = resolveNodeLayout(settings);
+  let lock = writerLock(layout.configPath);
+  const patience = filePatience(
+    { withinMs: fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
+    { clock, onBack: onEvent },
+  );
+  const watch = watchConfig({ path: layout.configPath, onEvent }, { log });
+  /** Undefined while its file system hangs. */
+  const isThere = async (path: string) => {
+    try {
+      return (await patience.call(`looking at ${path}`, () => stat(path).catch(() => undefined))) !== undefined;
+    } catch (error) {
+      if (!(error instanceof HangingFileSystem)) throw error;
+      return undefined;
+    }
+  };
+  return {
+    layout: () => layout,
+    lock: () => lock,
+    watch,
+    patience,
+    read: () => readPatiently(layout.configPath, configLimitBytes, patience),
+    follow: async (version) => {
+      // What follows asks the file system without a time limit.
+      const isHere = await isThere(layout.binDirectory);
+      if (isHere === undefined) return { moved: false };
+      const next = resolveNodeLayout(settings, version);
+      const isNextThere = next.binDirectory === layout.binDirectory ? isHere : await isThere(next.binDirectory);
+      if (isNextThere !== true && isHere) {
+        return next.kind === layout.kind ? { moved: false } : { moved: false, doubt: doubtOf(version, next, layout) };
+      }
+      const moved = next.configPath !== layout.configPath;
+      layout = next;
+      if (!moved) return { moved };
+      lock[Symbol.dispose]();
+      lock = writerLock(next.configPath);
+      await watch.renew(next.configPath);
+      return { moved };
+    },
+    [Symbol.asyncDispose]: async () => {
+      // The end of the process closes both; asking a file system that hangs to do it would keep the process from ending.
+      if (patience.hangs()) return;
+      await watch[Symbol.asyncDispose]();
+      lock[Symbol.dispose]();
+    },
+  };
+}
+
+function doubtOf(version: NodeVersion | undefined, next: NodeLayout, { binDirectory }: NodeLayout): string {
+  const told = version === undefined ? "the layout on disk changed" : `a node of ${version.text}`;
+  return `${told} would run in ${next.binDirectory}, which is not there; what is there is ${binDirectory}, so set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to that of the node's release, or finish the upgrade`;
+}

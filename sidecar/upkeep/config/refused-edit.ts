@@ -1,0 +1,118 @@
+import { stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { runProcess } from "#daemon/bounded-process.ts";
+import { recallHealthy } from "./keep-healthy.ts";
+import { isJsonObject, parseConfig } from "#node/conf/document.ts";
+import type { ConfigReading } from "./config-file.ts";
+import type { NodeVersion } from "#node/versions.ts";
+import type { LintRule } from "#node/lint/finding.ts";
+import { lintConfig } from "#node/lint/lint-config.ts";
+import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
+
+type UsableReading = Extract<ConfigReading, { ok: true }>;
+
+/** Findings with which a node does not start. A wrong monitor_config only switches its metrics off. */
+const fatal: ReadonlySet<LintRule> = new Set(["missing-key", "wrong-type", "port-clash"]);
+
+const keyFiles = ["domain_key_path", "stabilizing_key_path"];
+
+/** Output of `restart.checkCommand` that is kept for a message. */
+const outputLimitBytes = 65_536;
+
+/** One reason why a node would not start; `id` is the same for the same fault of another content. */
+type Fault = Readonly<{ id: string; words: string }>;
+
+/**
+ * Why the node would not start with a node.conf that somebody changed, so that it is not restarted for it: a fault that lint finds and that
+ * what it runs with does not have, a key file that is not there (where the sidecar sees the node's files), or the word of
+ * `restart.checkCommand`. Undefined where nothing speaks against it.
+ */
+export async function refusedEdit(
+  reading: UsableReading,
+  memory: UpkeepMemory,
+  parts: UpkeepParts,
+): Promise<string | undefined> {
+  const { observer, place } = parts;
+  const { configPath } = place.layout();
+  const { version } = observer.version();
+  const before = await contentBefore(reading, memory, parts);
+  if (before === "the same") return undefined;
+  const options = { version, configPath, seesFiles: parts.driver?.name === "ops" };
+  const known = new Set((await faultsOf(before, options)).map(({ id }) => id));
+  const fault = (await faultsOf(reading.bytes, options)).find(({ id }) => !known.has(id));
+  return fault?.words ?? dryStart(reading, memory, parts);
+}
+
+/** What the node is known, or taken, to run with; "the same" where that is what stands there. */
+async function contentBefore(
+  { contentHash }: UsableReading,
+  { kept, stood, startAsked }: UpkeepMemory,
+  parts: UpkeepParts,
+): Promise<Uint8Array | undefined | "the same"> {
+  if (kept?.hash === contentHash) return "the same";
+  const healthy = await recallHealthy(parts);
+  if (healthy !== undefined) return healthy;
+  // What stood there at the first contact was not what the node runs with, so it excuses no fault.
+  if (startAsked?.began === "before") return undefined;
+  return (await parts.versions.newest()) ?? (stood?.contentHash === contentHash ? undefined : stood?.bytes);
+}
+
+type FaultOptions = Readonly<{ version: NodeVersion | undefined; configPath: string; seesFiles: boolean }>;
+
+async function faultsOf(
+  content: Uint8Array | undefined,
+  { version, configPath, seesFiles }: FaultOptions,
+): Promise<readonly Fault[]> {
+  if (content === undefined) return [];
+  const found = lintConfig(content, version).filter(
+    ({ rule, path }) => fatal.has(rule) && !path.startsWith("chain.monitor_config"),
+  );
+  const lint = found.map(({ rule, path, line, column, message, fix }) => ({
+    id: `${rule} ${path}`,
+    words: `${configPath}:${line}:${column} ${path} ${message} To mend it, ${fix.replace(/\.$/, "")}`,
+  }));
+  return seesFiles ? [...lint, ...(await missingKeyFiles(content, configPath))] : lint;
+}
+
+async function missingKeyFiles(content: Uint8Array, configPath: string): Promise<readonly Fault[]> {
+  const parsed = parseConfig(content);
+  const secrets = parsed.ok ? parsed.document.chain["secret_config"] : undefined;
+  if (!isJsonObject(secrets)) return [];
+  const faults = keyFiles.map(async (name): Promise<readonly Fault[]> => {
+    const written = secrets[name];
+    if (typeof written !== "string" || written === "") return [];
+    const path = resolve(dirname(configPath), written);
+    if (!(await isMissing(path))) return [];
+    const words = `${configPath} chain.secret_config.${name}: there is no file ${path}. Correct the path, or put the file there`;
+    return [{ id: `missing-file ${name}`, words }];
+  });
+  return (await Promise.all(faults)).flat();
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return false;
+  } catch (error) {
+    // What this user may not look at may still be there for the node's.
+    return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
+  }
+}
+
+/** Asks `restart.checkCommand`, once for each content. */
+async function dryStart(
+  { contentHash }: UsableReading,
+  memory: UpkeepMemory,
+  { settings, place, signal }: UpkeepParts,
+): Promise<string | undefined> {
+  const [file, ...args] = settings.restart.checkCommand ?? [];
+  if (file === undefined) return undefined;
+  if (memory.checked?.contentHash === contentHash) return memory.checked.refusal;
+  const directory = place.layout().binDirectory;
+  const { timeoutMs } = settings.restart;
+  const result = await runProcess({ command: [file, ...args], directory, timeoutMs, outputLimitBytes, signal });
+  if (signal.aborted) return "the sidecar stops";
+  const refusal = result.ok ? undefined : `restart.checkCommand refuses it: ${result.message.replace(/\.$/, "")}`;
+  memory.checked = { contentHash, refusal };
+  return refusal;
+}

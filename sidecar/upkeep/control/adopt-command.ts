@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { askControl, ControlError, type ControlTarget } from "./ask-control.ts";
+import { adoptAnswer, controlView, type ControlView } from "./control-answers.ts";
+
+/** How `gatehouse adopt` is told that it may. */
+export type AdoptOptions = Readonly<{
+  /** Adopts without asking. */
+  yes: boolean;
+  /** Asks a person at the terminal; undefined where there is none. */
+  confirm: ((question: string) => Promise<boolean>) | undefined;
+}>;
+
+/** A sidecar that has just started needs this long to have looked at its node once. */
+const planWithinMs = 30_000;
+const planAgainMs = 500;
+
+/**
+ * Shows what a running sidecar would change at its node, and lets it act from now on. Returns the exit status: 0 the sidecar may act (now, or
+ * before); 1 it may not, because nobody said so, the plan became another one, or no sidecar answered.
+ */
+export async function adoptCommand(
+  target: ControlTarget,
+  { yes, confirm }: AdoptOptions,
+  output: CommandOutput,
+): Promise<number> {
+  try {
+    const view = await lookUntilPlanned(target);
+    output.out(`${view.node.words}\n`);
+    if (view.authority === "acts") {
+      output.out(`The sidecar acts on this node already (upkeep.mode is ${view.mode}).\n`);
+      return exitStatus.clean;
+    }
+    if (view.authority === "observes") {
+      output.error("adopt: upkeep.mode is observe, so this sidecar never acts; set it to adopt or enforce.\n");
+      return exitStatus.error;
+    }
+    output.out(planText(view));
+    if (view.plan === undefined) {
+      output.error("adopt: the sidecar has not looked at its node yet; ask again in a moment.\n");
+      return exitStatus.error;
+    }
+    const isAllowed = yes || (await confirm?.("Let the sidecar do this, and keep it so? [y/N] ")) === true;
+    if (!isAllowed) {
+      const how = confirm === undefined ? " Without a terminal, say --yes." : "";
+      output.error(`adopt: nothing was changed.${how}\n`);
+      return exitStatus.error;
+    }
+    return await adopt(target, view.plan.digest, output);
+  } catch (error) {
+    if (!(error instanceof ControlError)) throw error;
+    output.error(`adopt: ${error.message}\n`);
+    return exitStatus.error;
+  }
+}
+
+async function adopt(target: ControlTarget, digest: string, output: CommandOutput): Promise<number> {
+  const { result, view } = await askControl(target, { path: "/adopt", body: { digest }, answer: adoptAnswer });
+  if (result === "another") {
+    output.error("adopt: the plan became another one meanwhile; nothing was adopted. It is now:\n");
+    output.out(planText(view));
+    return exitStatus.error;
+  }
+  output.out(`The sidecar (process ${view.sidecar.pid} on host ${view.sidecar.host}) acts on this node from now on.\n`);
+  return exitStatus.clean;
+}
+
+async function lookUntilPlanned(target: ControlTarget): Promise<ControlView> {
+  const untilMs = performance.now() + planWithinMs;
+  for (;;) {
+    const view = await askControl(target, { path: "", answer: controlView });
+    if (view.authority !== "waits" || view.plan !== undefined || performance.now() > untilMs) return view;
+    await sleep(planAgainMs);
+  }
+}
+
+function planText({ plan }: ControlView): string {
+  if (plan === undefined) return "";
+  const steps = plan.steps.map((step, index) => `  ${index + 1}. ${step}\n`).join("");
+  const problems = plan.problems.map((problem) => `  not planned: ${problem}\n`).join("");
+  const list =
+    plan.steps.length === 0 ? "The sidecar would change nothing now.\n" : `The sidecar would do this:\n${steps}`;
+  return `${list}${problems}From then on it keeps the node so by itself.\n`;
+}

@@ -1,0 +1,38 @@
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { askControl, ControlError, type ControlTarget } from "./ask-control.ts";
+import { resumeAnswer } from "./control-answers.ts";
+
+/**
+ * Has a running sidecar lift the hold that it set when the node did not come back, and try again what failed. Returns the exit status: 0 when that sidecar said that
+ * the hold is lifted, or that none is in force; 1 when no sidecar said so.
+ */
+export async function resumeCommand(target: ControlTarget, output: CommandOutput): Promise<number> {
+  try {
+    const { result, hold, next, wasContested, node } = await askControl(target, {
+      path: "/resume",
+      answer: resumeAnswer,
+    });
+    const since = hold === undefined ? "" : new Date(hold.sinceMs).toISOString();
+    if (result === "busy") {
+      output.error(
+        `resume: ${node.words} is being rolled back; say it again when that has ended. ${hold?.message ?? ""}\n`,
+      );
+      return exitStatus.error;
+    }
+    output.out(
+      result === "none"
+        ? `No hold is in force on ${node.words}.\n`
+        : `The hold since ${since} on ${node.words} is lifted. It was: ${hold?.message ?? ""}\n${next ?? ""}\n`,
+    );
+    if (wasContested === true) {
+      output.out(
+        "That another program kept writing node.conf is forgotten: the next correction may restart the node again.\n",
+      );
+    }
+    return exitStatus.clean;
+  } catch (error) {
+    if (!(error instanceof ControlError)) throw error;
+    output.error(`resume: ${error.message}\n`);
+    return exitStatus.error;
+  }
+}

@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+import { hostname } from "node:os";
+import type { SidecarSettings } from "../../settings.ts";
+import type { Desired } from "#node/conf/desired.ts";
+
+/** Makes the desired state of the settings; `dataPath` makes the default job name unique on a host with several nodes. */
+export function desiredState(settings: SidecarSettings, dataPath: string): Desired {
+  const { monitor, prune, upkeep, pushgateway } = settings;
+  const gateway = pushgateway.url === undefined ? undefined : new URL(pushgateway.url);
+  return {
+    monitor: {
+      ...monitor,
+      fallback: {
+        jobName: defaultJobName(hostname(), dataPath),
+        pushAddress: gateway?.hostname.replace(/^\[|\]$/g, ""),
+        pushPort: portOf(gateway) ?? 9091,
+        pushIntervalSeconds: 10,
+      },
+    },
+    prune: { enabled: prune.enabled },
+    json5: upkeep.json5,
+  };
+}
+
+/** Tells two desired states apart by what is set; the default job name depends on the file, and a change of that is no new wish. */
+export function desiredHash({ monitor, ...desired }: Desired): string {
+  const { jobName: _, ...fallback } = monitor.fallback;
+  return createHash("sha256")
+    .update(JSON.stringify({ ...desired, monitor: { ...monitor, fallback } }))
+    .digest("hex");
+}
+
+/** A job name that two nodes do not share and that a restart does not change: host and a hash of the data path. */
+function defaultJobName(host: string, dataPath: string): string {
+  const place = createHash("sha256").update(dataPath).digest("hex").slice(0, 8);
+  return `node-${host.replace(/[^A-Za-z0-9-]/g, "-").slice(0, 60)}-${place}`;
+}
+
+function portOf(url: URL | undefined): number | undefined {
+  if (url === undefined) return undefined;
+  if (url.port !== "") return Number(url.port);
+  return url.protocol === "https:" ? 443 : 80;
+}

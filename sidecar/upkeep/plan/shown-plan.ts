@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto";
+import type { PruneInfo } from "#node/prune-info.ts";
+import { describeChange } from "#node/conf/describe-change.ts";
+import type { Plan, PlanAction } from "./plan.ts";
+
+/** A plan as a person reads it before they let it be carried out. */
+export type ShownPlan = Readonly<{
+  steps: readonly string[];
+  /** What can't be planned, and why. */
+  problems: readonly string[];
+  /** Tells this plan from another, so that what is carried out is what was read. */
+  digest: string;
+}>;
+
+const forGood =
+  "this can't be undone, and old state is deleted; to keep an archive, set GATEHOUSE_SIDECAR_PRUNE_ENABLED=false first";
+
+/** What a sidecar has the means to do. */
+type Means = Readonly<{
+  /** Pruning is desired on, and node_cli can be run. */
+  prunes: boolean;
+  /** There is a driver that restarts the node. */
+  restarts: boolean;
+}>;
+
+/** Words a plan; `pruneInfo` is what is known of pruning. Pure. */
+export function showPlan(planned: Plan, pruneInfo: PruneInfo | undefined, { prunes, restarts }: Means): ShownPlan {
+  const later = `auto-pruning is switched on once node_cli says that it is off, which is not known now; ${forGood}`;
+  const steps = [
+    ...planned.actions.flatMap((action) => stepsOf(action, restarts)),
+    ...(pruneInfo === undefined && prunes ? [later] : []),
+  ];
+  const problems = planned.problems.map(({ message }) => message);
+  const digest = createHash("sha256")
+    .update(JSON.stringify([steps, problems]))
+    .digest("hex")
+    .slice(0, 16);
+  return { steps, problems, digest };
+}
+
+function stepsOf(action: PlanAction, restarts: boolean): readonly string[] {
+  switch (action.kind) {
+    case "write-config": {
+      const warning = action.warning === undefined ? [] : [`node.conf: ${action.warning}`];
+      return [...action.changes.map((change) => `node.conf: ${describeChange(change)}`), ...warning];
+    }
+    case "enable-auto-prune":
+      return [`auto-pruning is switched on (${action.reason}); ${forGood}`];
+    case "restart":
+      return [
+        restarts
+          ? `the node is restarted (${action.reason})`
+          : `the node has to be restarted by hand, because restart.driver is none (${action.reason})`,
+      ];
+  }
+}

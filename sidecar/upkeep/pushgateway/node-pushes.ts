@@ -1,0 +1,45 @@
+import type { Logger } from "#daemon/log.ts";
+import type { Clock } from "#daemon/clock.ts";
+import type { HttpAsk } from "#daemon/http/request.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import { isJsonObject, type ConfigDocument } from "#node/conf/document.ts";
+import type { NodeVersion } from "#node/versions.ts";
+import { watchPushes, type PushIdentity, type PushWatch } from "./push-watch.ts";
+import type { VersionResolution } from "../version/version-resolution.ts";
+import { namingOf } from "#node/conf/monitor-keys.ts";
+import type { UpkeepMemory } from "../upkeep-parts.ts";
+
+/** Watches what the node pushes by its configuration; undefined when `pushgateway.url` is not set. */
+export function watchNodePushes(
+  { pushgateway }: SidecarSettings,
+  memory: Readonly<Pick<UpkeepMemory, "document">>,
+  dependencies: Readonly<{
+    version: () => VersionResolution;
+    board: ConditionBoard;
+    clock: Clock;
+    ask: HttpAsk;
+    log: Logger;
+    signal: AbortSignal;
+  }>,
+): PushWatch | undefined {
+  const { url } = pushgateway;
+  if (url === undefined) return undefined;
+  const { version, signal } = dependencies;
+  const identity = () => pushIdentity(memory.document, version().version);
+  return watchPushes({ ...pushgateway, url, signal }, { ...dependencies, identity });
+}
+
+/** What a node of a version pushes as; undefined when it pushes nothing. Pure. */
+function pushIdentity(
+  document: ConfigDocument | undefined,
+  version: NodeVersion | undefined,
+): PushIdentity | undefined {
+  const monitor = document?.chain["monitor_config"];
+  if (!isJsonObject(monitor) || version === undefined) return undefined;
+  const { own } = namingOf(version);
+  const job = monitor[own.jobName];
+  const interval = monitor[own.pushIntervalSeconds];
+  if (monitor[own.enabled] !== true || typeof job !== "string") return undefined;
+  return { job, intervalSeconds: typeof interval === "number" && interval >= 1 ? interval : 10 };
+}

@@ -1,0 +1,68 @@
+import { hasBeenAsked, type NodeHealth } from "#health/node-health.ts";
+import type { FailedRestart, HeldState } from "../state/upkeep-state.ts";
+import type { UpkeepParts } from "../upkeep-parts.ts";
+
+/**
+ * Lifts a hold when the desired state, or the node's version, is another than the one that led to it, and says whether one is in
+ * force. A version that is not known now, say because the node is down, is no other one.
+ */
+export function liftHold({ hash, release }: HeldState, parts: UpkeepParts): void {
+  const { state, board, command } = parts;
+  const hold = state.hold.get();
+  const isUpgraded = release !== undefined && hold?.desired.release !== undefined && release !== hold.desired.release;
+  if (hold !== undefined && (hold.desired.hash !== hash || isUpgraded)) {
+    const why = isUpgraded ? "the node has another version now" : "the desired state is another one now";
+    endHold({ why, isAsked: false }, parts);
+  }
+  const type = "Unheld";
+  if (state.hold.get() === undefined) {
+    board.set({ type, status: "True", reason: "NoHold", message: "No hold is in force." });
+    return;
+  }
+  const message = `${hold?.message ?? ""} Change the desired state, or run \`${command("resume")}\` when the cause is mended.`;
+  board.set({ type, status: "False", reason: "Held", message });
+}
+
+/**
+ * Ends the hold that is in force. A restart that led to it and from which the node has not come back is tried again: without that a node that
+ * is down would stay so. Returns what happens now, for the person who said so.
+ */
+export function endHold(
+  { why, isAsked }: Readonly<{ why: string; /** Whether a person said so. */ isAsked: boolean }>,
+  { state, events, health, log }: UpkeepParts,
+): string {
+  const failed = state.hold.get()?.failed;
+  const retries = failed !== undefined && !isBack(failed, health.current());
+  const then = nextWords(failed, retries);
+  state.atomically(() => {
+    state.hold.set(undefined);
+    if (retries) state.retry.set({ ...failed, why, isAsked });
+    events.add("hold", `The hold is lifted: ${why}. ${then}`);
+  });
+  log.info({ why, retries }, `the hold is lifted. ${then}`);
+  return then;
+}
+
+function nextWords(failed: FailedRestart | undefined, retries: boolean): string {
+  if (failed === undefined) return "The node had come back with what was restored, so nothing is tried again.";
+  return retries
+    ? `What failed is tried again: a restart of the node (${failed.reason}).`
+    : "The node has come back meanwhile, so nothing is tried again.";
+}
+
+/**
+ * Whether the node has come back by itself, or by hand: it answers, with more blocks than when it failed. One that gave no answer then and does now
+ * is back without a new block, too, where the chain has none to make.
+ */
+export function isBack({ height: before, isDown }: FailedRestart, health: NodeHealth): boolean {
+  const { height, failure } = health;
+  if (!hasBeenAsked(health) || failure !== undefined || height === undefined) return false;
+  if (before === undefined || height > before) return true;
+  return height === before && isDown === true && isAtRest(height, health);
+}
+
+/** Whether the chain has no block that the node could show: so say the references or, without any, how blocks came before. */
+function isAtRest(height: number, { reference, rhythm, restingAt }: NodeHealth): boolean {
+  if (reference !== undefined) return reference.height !== undefined && reference.height <= height;
+  return rhythm === "irregular" || (rhythm !== "steady" && restingAt === height);
+}

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { createRestartBudget } from "./restart-budget.ts";
+import { openUpkeepState } from "../state/upkeep-state.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "gatehouse-budget-"));
+const hourMs = 3_600_000;
+let stateNumber = 0;
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+/** A budget with a clock that a test turns; `reopen` is the sidecar's own restart. */
+function budgetOf(perHour: number) {
+  const place = join(directory, String((stateNumber += 1)));
+  const time = { wallMs: 1_000 * hourMs, monotonicMs: 0, sinceBootMs: 5 * hourMs, bootId: "this" };
+  const clock = { wallMs: () => time.wallMs, monotonicMs: () => time.monotonicMs };
+  const open = () => createRestartBudget({ perHour }, { store: openUpkeepState(place).store, clock, boot: () => time });
+  return { time, open };
+}
+
+test("an ordinary restart leaves one for the roll-back", () => {
+  const budget = budgetOf(2).open();
+  expect([budget.allows("ordinary"), budget.allows("roll-back")]).toEqual([true, true]);
+  budget.record("drift");
+  expect([budget.allows("ordinary"), budget.allows("roll-back")]).toEqual([false, true]);
+  budget.record("roll-back");
+  expect([budget.allows("ordinary"), budget.allows("roll-back")]).toEqual([false, false]);
+});
+
+test("it survives the sidecar's own restart", () => {
+  const { time, open } = budgetOf(6);
+  open().record("drift");
+  time.monotonicMs = 77;
+  expect(open().used()).toBe(1);
+  time.sinceBootMs += hourMs + 1;
+  expect(open().used()).toBe(0);
+});
+
+test.each([hourMs, -hourMs])(
+  "a jump of %s ms while the sidecar is restarted neither forgives nor prolongs",
+  (jumpMs) => {
+    const { time, open } = budgetOf(6);
+    open().record("drift");
+    time.wallMs += jumpMs;
+    time.sinceBootMs += 1_000;
+    expect(open().used()).toBe(1);
+    time.sinceBootMs += hourMs;
+    expect(open().used()).toBe(0);
+  },
+);
+
+test("after a start of the machine the wall clock tells the age", () => {
+  const { time, open } = budgetOf(6);
+  open().record("drift");
+  Object.assign(time, { bootId: "next", sinceBootMs: 1_000, wallMs: time.wallMs + hourMs / 2 });
+  expect(open().used()).toBe(1);
+  time.wallMs += hourMs;
+  expect(open().used()).toBe(0);
+});
+
+test.each([hourMs, -hourMs])("a jump of the wall clock by %s ms neither forgives nor prolongs", (jumpMs) => {
+  const { time, open } = budgetOf(6);
+  const budget = open();
+  budget.record("drift");
+  time.wallMs += jumpMs;
+  expect(budget.used()).toBe(1);
+  time.monotonicMs += hourMs;
+  expect(budget.used()).toBe(0);
+});
+
+test("it tells when it allows one more", () => {
+  const { time, open } = budgetOf(3);
+  const budget = open();
+  expect(budget.allowsAtMs("ordinary")).toBeUndefined();
+  for (const atMs of [10, 20, 30]) {
+    time.monotonicMs = atMs;
+    budget.record("drift");
+  }
+  expect([budget.allowsAtMs("ordinary"), budget.allowsAtMs("roll-back")]).toEqual([hourMs + 20, hourMs + 10]);
+  time.monotonicMs = hourMs + 20;
+  expect(budget.allows("ordinary")).toBe(true);
+  expect(budgetOf(0).open().allowsAtMs("ordinary")).toBeUndefined();
+});

@@ -1,0 +1,73 @@
+import type { BootTime } from "#daemon/boot-time.ts";
+import type { Clock } from "#daemon/clock.ts";
+import type { StateStore } from "../state/state-store.ts";
+
+/** How many restarts an hour may have. */
+export type RestartBudget = Readonly<{
+  /** Restarts in the last hour. */
+  used: () => number;
+  /** Whether one more is allowed; an ordinary restart leaves one for its roll-back, if the budget has more than one. */
+  allows: (purpose: RestartPurpose) => boolean;
+  /** When one more will be allowed (monotonic); undefined when it is now, or never will be. */
+  allowsAtMs: (purpose: RestartPurpose) => number | undefined;
+  /** Counts a restart; on disk when this returns, as far as the state can be written, so that it is called before the restart. */
+  record: (reason: string) => void;
+}>;
+
+type RestartPurpose = "ordinary" | "roll-back";
+
+const hourMs = 3_600_000;
+
+/**
+ * Counts restarts in a sliding hour. No jump of the wall clock forgives or prolongs them: those of this process age by the monotonic clock,
+ * those of an earlier one by the time since the machine was started. Only those from before that age by the wall clock, which is all
+ * that is left of them then, and one that lies in the future counts as now.
+ */
+export function createRestartBudget(
+  { perHour }: Readonly<{ perHour: number }>,
+  { store, clock, boot }: Readonly<{ store: StateStore; clock: Clock; boot: () => BootTime }>,
+): RestartBudget {
+  const { database } = store;
+  const insert = database.prepare("INSERT INTO restart (at_ms, reason, boot_id, boot_ms) VALUES (?, ?, ?, ?)");
+  const forget = database.prepare(
+    "DELETE FROM restart WHERE rowid NOT IN (SELECT rowid FROM restart ORDER BY rowid DESC LIMIT ?)",
+  );
+  const startMs = clock.monotonicMs();
+  const now = { ...boot(), wallMs: clock.wallMs() };
+  const ageOf = (row: Readonly<Record<string, unknown>>) =>
+    now.bootId !== undefined && row["boot_id"] === now.bootId
+      ? now.sinceBootMs - Number(row["boot_ms"])
+      : now.wallMs - Number(row["at_ms"]);
+  let madeMs = database
+    .prepare("SELECT at_ms, boot_id, boot_ms FROM restart")
+    .all()
+    .map((row) => startMs - Math.max(0, ageOf(row)));
+  const used = () => {
+    madeMs = madeMs.filter((atMs) => clock.monotonicMs() - atMs < hourMs);
+    return madeMs.length;
+  };
+  const limitOf = (purpose: RestartPurpose) => (purpose === "roll-back" || perHour < 2 ? perHour : perHour - 1);
+  let number = 0;
+  return {
+    used,
+    allows: (purpose) => used() < limitOf(purpose),
+    allowsAtMs: (purpose) => {
+      const limit = limitOf(purpose);
+      const freed = used() < limit ? undefined : madeMs.toSorted((a, b) => a - b).at(-limit);
+      return limit === 0 || freed === undefined ? undefined : freed + hourMs;
+    },
+    record: (reason) => {
+      const { bootId, sinceBootMs } = boot();
+      const row = [Math.round(clock.wallMs()), reason, bootId ?? null, Math.round(sinceBootMs)] as const;
+      // Of more restarts than the budget has the oldest need not be kept, as in the table.
+      number = (number + 1) % Math.max(1, perHour);
+      store.write(`restart ${number}`, {
+        run: () => {
+          insert.run(...row);
+          forget.run(Math.max(1, perHour));
+        },
+      });
+      madeMs.push(clock.monotonicMs());
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import { describe, expect, test } from "vitest";
+import type { RestartBudget } from "./restart-budget.ts";
+import { maintenanceWindow } from "./maintenance-window.ts";
+import { decideRestart, type RestartSituation } from "./restart-decision.ts";
+
+const open = maintenanceWindow({ maintenanceMs: 1, maintenanceTimeZone: "UTC" });
+const budget: RestartBudget = {
+  used: () => 0,
+  allows: () => true,
+  allowsAtMs: () => undefined,
+  record: () => undefined,
+};
+const situation: RestartSituation = {
+  due: { cause: "configuration", reason: "node.conf changed", urgent: false },
+  authority: "acts",
+  held: false,
+  running: false,
+  canRestart: true,
+  isUnusable: false,
+  isKept: true,
+  settledForMs: 1_000,
+  settleMs: 200,
+  wallMs: Date.parse("2026-05-01T12:00:00Z"),
+  monotonicMs: 5_000_000,
+};
+
+const contested = { untilMs: Date.parse("2026-05-01T18:00:00Z"), resume: "npx gatehouse resume" };
+
+describe("a restart that is due", () => {
+  test("goes ahead when nothing is against it", () => {
+    expect(decideRestart(situation, { budget, window: open })).toMatchObject({ go: true });
+  });
+
+  test.each<[Partial<RestartSituation>, string]>([
+    [{ due: undefined }, "Idle"],
+    [{ running: true }, "Running"],
+    [{ authority: "observes" }, "Observing"],
+    [{ authority: "waits" }, "WaitingForAdopt"],
+    [{ held: true }, "Held"],
+    [{ canRestart: false }, "NoDriver"],
+    [{ isUnusable: true }, "ConfigUnusable"],
+    [{ isKept: false }, "StateNotKept"],
+    [{ contested }, "Contested"],
+    [{ settledForMs: 50 }, "Settling"],
+  ])("waits: %o is %s", (change, reason) => {
+    expect(decideRestart({ ...situation, ...change }, { budget, window: open })).toMatchObject({ go: false, reason });
+  });
+
+  test("says when it begins while node.conf still changes", () => {
+    const wallMs = Date.parse("2026-05-01T12:00:00Z");
+    const changing = { ...situation, wallMs, settleMs: 200, settledForMs: 50 };
+    expect(decideRestart(changing, { budget, window: open })).toMatchObject({
+      message: expect.stringMatching(
+        /; it begins at 2026-05-01T12:00:00\.150Z, unless node\.conf changes again before \(restart\.settleMs\)\.$/,
+      ),
+      wakeInMs: 150,
+    });
+  });
+
+  test("says what a running one waits for, and until when a silent node may still be starting", () => {
+    const until = { stage: "It answers; its height has to advance by then.", running: true };
+    expect(decideRestart({ ...situation, ...until }, { budget, window: open })).toMatchObject({
+      message: "The node is being restarted. It answers; its height has to advance by then.",
+    });
+    const startingUntilMs = Date.parse("2026-05-01T12:10:00Z");
+    expect(decideRestart({ ...situation, due: undefined, startingUntilMs }, { budget, window: open })).toMatchObject({
+      message:
+        "No restart is due: the node has not answered since it started, and may take until 2026-05-01T12:10:00.000Z (restart.answersWithinMs).",
+    });
+  });
+
+  test("waits while another program writes node.conf, and says until when and what ends it before", () => {
+    expect(decideRestart({ ...situation, contested }, { budget, window: open })).toMatchObject({
+      message:
+        "A restart is due (node.conf changed); another program keeps writing node.conf, so it waits until 2026-05-01T18:00:00.000Z, or until " +
+        "`npx gatehouse resume` is run. Stop that program first: SoleWriter says what it writes, and how to find it.",
+    });
+  });
+
+  test("waits when the budget is used up, and says until when", () => {
+    const usedUp = { ...budget, used: () => 6, allows: () => false, allowsAtMs: () => 5_030_000 };
+    expect(decideRestart(situation, { budget: usedUp, window: open })).toMatchObject({
+      reason: "BudgetExhausted",
+      message:
+        "A restart is due (node.conf changed); it begins at 2026-05-01T12:00:30.000Z, because 6 restarts within the last hour have used up " +
+        "restart.budgetPerHour. Look at the events for what they were for; to have it now, restart the node by hand.",
+      wakeInMs: 30_000,
+    });
+    expect(
+      decideRestart(situation, { budget: { ...usedUp, allowsAtMs: () => undefined }, window: open }),
+    ).toMatchObject({
+      message: "A restart is due (node.conf changed); restart.budgetPerHour allows none, so restart it by hand.",
+    });
+  });
+
+  test("that was interrupted is ended even under a hold; one that only lacks its proof costs nothing", () => {
+    const due = { cause: "interrupted", reason: "x", urgent: true } as const;
+    expect(decideRestart({ ...situation, held: true, due }, { budget, window: open })).toMatchObject({ go: true });
+    const usedUp = { ...budget, allows: () => false };
+    const unverified = { ...situation, held: true, due: { ...due, cause: "unverified" as const } };
+    expect(decideRestart(unverified, { budget: usedUp, window: open })).toMatchObject({ go: true });
+  });
+});
+
+describe("two writers who disagree", () => {
+  const fought = { ...situation, contested };
+
+  test("do not keep a sick node, or one that a killed sidecar left down, from being restarted", () => {
+    for (const cause of ["unwell", "interrupted", "unverified"] as const) {
+      const due = { cause, reason: "x", urgent: true };
+      expect(decideRestart({ ...fought, due }, { budget, window: open })).toMatchObject({ go: true });
+    }
+  });
+});
+
+test("a restart that an earlier sidecar began is ended although the budget is used up, once", () => {
+  const usedUp = { budget: { ...budget, allows: () => false }, window: open };
+  const due = { cause: "interrupted", reason: "x", urgent: true } as const;
+  expect(decideRestart({ ...situation, due: { ...due, isCharged: true } }, usedUp)).toMatchObject({ go: true });
+  expect(decideRestart({ ...situation, due }, usedUp)).toMatchObject({ reason: "BudgetExhausted" });
+});
+
+describe("a maintenance window", () => {
+  const window = maintenanceWindow({
+    maintenanceCron: "0 3 * * *",
+    maintenanceMs: 3_600_000,
+    maintenanceTimeZone: "Europe/Berlin",
+  });
+
+  test.each([
+    ["2026-05-01T00:59:59Z", false],
+    ["2026-05-01T01:00:00Z", true],
+    ["2026-05-01T01:59:59Z", true],
+    ["2026-05-01T02:00:00Z", false],
+  ])("at %s is open: %s", (at, isOpen) => {
+    expect(window.isOpen(Date.parse(at))).toBe(isOpen);
+  });
+
+  test("is waited for, except by what is urgent", () => {
+    expect(decideRestart(situation, { budget, window })).toMatchObject({
+      reason: "WaitingForWindow",
+      message: "A restart is due (node.conf changed); it waits for the maintenance window at 2026-05-02T01:00:00.000Z.",
+    });
+    const due = { cause: "unwell", reason: "stalled", urgent: true } as const;
+    expect(decideRestart({ ...situation, due }, { budget, window })).toMatchObject({ go: true });
+  });
+});

@@ -1,0 +1,143 @@
+import type { Authority } from "../adoption/authority.ts";
+import type { MaintenanceWindow } from "./maintenance-window.ts";
+import type { RestartBudget } from "./restart-budget.ts";
+
+/** A restart that is due. */
+export type DueRestart = Readonly<{
+  /** `unverified`: the restart was made, and only its proof is missing. */
+  cause: "configuration" | "unwell" | "interrupted" | "unverified" | "retried";
+  reason: string;
+  /** The reason of the first try, where this one tries again what failed. */
+  firstReason?: string;
+  /** Urgent ones do not wait for a maintenance window. */
+  urgent: boolean;
+  /** Whether the budget was charged for it already, or does not bound it. */
+  isCharged?: boolean;
+}>;
+
+/** What the decision depends on. */
+export type RestartSituation = Readonly<{
+  due: DueRestart | undefined;
+  authority: Authority;
+  held: boolean;
+  running: boolean;
+  /** What a running restart waits for, and until when. */
+  stage?: string | undefined;
+  /** Until when a silent node may still be starting (wall clock). */
+  startingUntilMs?: number | undefined;
+  canRestart: boolean;
+  /** Whether no node can start with what node.conf holds. */
+  isUnusable: boolean;
+  /** Whether a restart would be remembered, so that it counts against the budget and is ended after a crash. */
+  isKept: boolean;
+  /** Time since node.conf last changed. */
+  settledForMs: number;
+  settleMs: number;
+  /** That another writer keeps changing node.conf: until when that counts (wall clock), and the command that forgets it before. */
+  contested?: Readonly<{ untilMs: number; resume: string }> | undefined;
+  wallMs: number;
+  monotonicMs: number;
+}>;
+
+/** Whether to restart now; `wakeInMs` tells when to ask again. */
+export type RestartDecision = Readonly<
+  { go: true; due: DueRestart } | { go: false; reason: RestartWait; message: string; wakeInMs?: number }
+>;
+
+/** Why no restart begins. */
+type RestartWait =
+  | "Idle"
+  | "Running"
+  | "Observing"
+  | "WaitingForAdopt"
+  | "Held"
+  | "NoDriver"
+  | "ConfigUnusable"
+  | "StateNotKept"
+  | "Contested"
+  | "Settling"
+  | "WaitingForWindow"
+  | "BudgetExhausted";
+
+/** Longest time until the question is asked again. */
+const askAgainMs = 60_000;
+
+/** Decides. Pure but for the budget and the window, which it only reads. */
+export function decideRestart(
+  situation: RestartSituation,
+  { budget, window }: Readonly<{ budget: RestartBudget; window: MaintenanceWindow }>,
+): RestartDecision {
+  const { due, wallMs } = situation;
+  if (situation.running)
+    return wait("Running", ["The node is being restarted.", situation.stage].filter(Boolean).join(" "));
+  if (due === undefined) return wait("Idle", idle(situation.startingUntilMs));
+  const why = `A restart is due (${due.reason})`;
+  if (situation.authority === "observes") {
+    return wait("Observing", `${why}; upkeep.mode is observe, so restart it by hand.`);
+  }
+  if (situation.authority === "waits")
+    return wait("WaitingForAdopt", `${why}; it waits for your word (Adopted says for which).`);
+  if (!situation.canRestart) return wait("NoDriver", `${why}; restart.driver is none, so restart it by hand.`);
+  if (due.cause === "unverified") return { go: true, due };
+  if (!situation.isKept && due.cause !== "interrupted") {
+    return wait("StateNotKept", `${why}; it waits until the sidecar can keep its state (StateKept says why it can't).`);
+  }
+  // A hold keeps from beginning a restart, not from ending one that left the node down.
+  if (situation.held && due.cause !== "interrupted")
+    return wait("Held", `${why}; a hold is in force (Unheld says how it ends).`);
+  if (situation.isUnusable) {
+    const message = `${why}; the node can't start with node.conf as it is, so that is put right first. ConfigValid says how.`;
+    return wait("ConfigUnusable", message);
+  }
+  if (situation.contested !== undefined && due.cause === "configuration") {
+    return contested(situation.contested, why);
+  }
+  const unsettledMs = situation.settleMs - situation.settledForMs;
+  if (unsettledMs > 0) {
+    const begins = new Date(wallMs + unsettledMs).toISOString();
+    const message = `${why}; it begins at ${begins}, unless node.conf changes again before (restart.settleMs).`;
+    return wait("Settling", message, unsettledMs);
+  }
+  if (!due.urgent && !window.isOpen(wallMs)) {
+    const opensAtMs = window.opensAtMs(wallMs);
+    // A cron expression with a year may have had its last window.
+    const when = Number.isFinite(opensAtMs) ? `at ${new Date(opensAtMs).toISOString()}` : "but none will come any more";
+    return wait(
+      "WaitingForWindow",
+      `${why}; it waits for the maintenance window ${when}.`,
+      Math.min(askAgainMs, opensAtMs - wallMs),
+    );
+  }
+  if (due.isCharged !== true && !budget.allows("ordinary")) return overBudget(situation, why, budget);
+  return { go: true, due };
+}
+
+function contested({ untilMs, resume }: NonNullable<RestartSituation["contested"]>, why: string): RestartDecision {
+  const message =
+    `${why}; another program keeps writing node.conf, so it waits until ${new Date(untilMs).toISOString()}, or until \`${resume}\` is run. ` +
+    "Stop that program first: SoleWriter says what it writes, and how to find it.";
+  return wait("Contested", message, askAgainMs / 10);
+}
+
+function overBudget({ wallMs, monotonicMs }: RestartSituation, why: string, budget: RestartBudget): RestartDecision {
+  const atMs = budget.allowsAtMs("ordinary");
+  if (atMs === undefined) {
+    return wait("BudgetExhausted", `${why}; restart.budgetPerHour allows none, so restart it by hand.`);
+  }
+  const waitMs = Math.max(0, atMs - monotonicMs);
+  const begins = new Date(wallMs + waitMs).toISOString();
+  const message =
+    `${why}; it begins at ${begins}, because ${budget.used()} restarts within the last hour have used up restart.budgetPerHour. ` +
+    "Look at the events for what they were for; to have it now, restart the node by hand.";
+  return wait("BudgetExhausted", message, Math.min(askAgainMs, waitMs));
+}
+
+function idle(startingUntilMs: number | undefined): string {
+  if (startingUntilMs === undefined) return "No restart is due.";
+  const until = new Date(startingUntilMs).toISOString();
+  return `No restart is due: the node has not answered since it started, and may take until ${until} (restart.answersWithinMs).`;
+}
+
+function wait(reason: RestartWait, message: string, wakeInMs?: number): RestartDecision {
+  return wakeInMs === undefined ? { go: false, reason, message } : { go: false, reason, message, wakeInMs };
+}

@@ -1,0 +1,248 @@
+import { meaningOf } from "#node/conf/meaning.ts";
+import type { Logger } from "#daemon/log.ts";
+import type { Clock } from "#daemon/clock.ts";
+import type { FilePatience } from "#daemon/files/file-patience.ts";
+import { pause } from "#daemon/time.ts";
+import type { EventLog } from "#status/event-log.ts";
+import type { NodeDriver, RestartReport } from "../drivers/driver.ts";
+import { DriverError, incarnationOf, StartFailed } from "../drivers/driver.ts";
+import type { ConfigReading } from "../config/config-file.ts";
+import { isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
+import { readPatiently } from "../config/patient-reading.ts";
+import type { CommandWords } from "../command-words.ts";
+import { tiesOf } from "#node/conf/ties.ts";
+import type { RestartBudget } from "./restart-budget.ts";
+import type { HeldState, RestartInFlight, UpkeepState } from "../state/upkeep-state.ts";
+import type { ConfigVersions } from "../config/config-versions.ts";
+import { writePatiently } from "../config/patient-writing.ts";
+import { restartAndVerify, type Verification, type VerificationDependencies } from "./restart-verification.ts";
+import type { WriterLock } from "../config/writer-lock.ts";
+
+/** One restart, from the command to the proof. */
+export type RestartIncident = Readonly<{
+  reason: string;
+  /** The reason of the first try, where this one tries again what failed. */
+  firstReason: string;
+  /** Whether an earlier sidecar made the restart, so that only its proof is missing. */
+  isMade: boolean;
+  /** Whether an earlier sidecar began it and may have left the node down. */
+  isFinishing: boolean;
+  /** For the hold. */
+  desired: HeldState;
+  configPath: string;
+  configLimitBytes: number;
+  answersWithinMs: number;
+  healthyWithinMs: number;
+  metricsWithinMs: number;
+  signal: AbortSignal;
+}>;
+
+export type RestartIncidentDependencies = VerificationDependencies &
+  Readonly<{
+    driver: NodeDriver;
+    state: UpkeepState;
+    budget: RestartBudget;
+    versions: ConfigVersions;
+    lock: WriterLock;
+    /** For calls of the file system that node.conf is on. */
+    patience: FilePatience;
+    events: EventLog;
+    clock: Clock;
+    command: CommandWords;
+    log: Logger;
+    /** Keeps what the node was proved to have started with. */
+    rememberHealthy: (bytes: Uint8Array) => Promise<void>;
+  }>;
+
+/** A node.conf that can be used. */
+type UsableReading = Extract<ConfigReading, { ok: true }>;
+
+/** What came of a try; `startedWith` is absent where node.conf changed while the node was restarted, so that nobody can tell. */
+export type RestartAttempt = Readonly<{ verified: Verification; startedWith?: UsableReading | undefined }>;
+
+/** How long a node that the start command could not start may take to answer, if somebody else started it. */
+const startedElsewhereMs = 5_000;
+const lookAgainMs = 250;
+
+/**
+ * Restarts the node and proves that it is back; tells what failed otherwise. Everything is on disk before it is done, so that a sidecar killed at
+ * any point goes on where it was. A node.conf that another writer left half written meanwhile is put back, and the node started with it.
+ */
+export async function runRestart(
+  incident: RestartIncident,
+  dependencies: RestartIncidentDependencies,
+): Promise<Readonly<{ failure?: string }>> {
+  const { state, events } = dependencies;
+  // The disk may have filled up in the very moment: a restart that nobody would remember is not begun.
+  if (!incident.isMade && !incident.isFinishing && !state.store.isWritable()) return {};
+  const before = await readConfig(incident, dependencies);
+  // It changed since the pass that found the restart due: the next pass judges it.
+  if (!incident.isMade && !before.ok && mayNotStart(before.problem.reason)) return {};
+  let tried = incident.isMade
+    ? await proveMade(incident, before, dependencies)
+    : await attemptRestart(incident, before, { purpose: "ordinary" }, dependencies);
+  if (incident.signal.aborted) return {};
+  if (!tried.verified.ok && before.ok && (await putBack(incident, before, dependencies))) {
+    tried = await attemptRestart(incident, before, { purpose: "roll-back" }, dependencies);
+    if (incident.signal.aborted) return {};
+  }
+  const { verified, startedWith } = tried;
+  if (!verified.ok) return { failure: verified.message };
+  // The proof is made: a state directory that can't be written must not have it made again and again.
+  state.atomically(() => {
+    state.restartInFlight.set(undefined);
+    if (startedWith !== undefined) noteStartedWith(startedWith, incident, dependencies);
+    events.add("restart", `The node is back and advances after ${Math.round(verified.tookMs)} ms.`);
+  });
+  if (startedWith !== undefined) await dependencies.rememberHealthy(startedWith.bytes);
+  return {};
+}
+
+function noteStartedWith(
+  { document }: UsableReading,
+  { configPath }: RestartIncident,
+  { state }: RestartIncidentDependencies,
+): void {
+  state.nodeTies.set(tiesOf(document, configPath));
+  state.startedWith.set(meaningOf(document));
+}
+
+/** Reads what the node is, or was, to start with. */
+export function readConfig(
+  { configPath, configLimitBytes }: RestartIncident,
+  { patience }: Pick<RestartIncidentDependencies, "patience">,
+): Promise<ConfigReading> {
+  return readPatiently(configPath, configLimitBytes, patience);
+}
+
+function mayNotStart(reason: ConfigProblemReason): boolean {
+  return reason === "Hanging" || isUselessToNode(reason);
+}
+
+/**
+ * Puts back what the node was to be started with, if another writer left node.conf unusable since: one that was killed at its work, say.
+ * Tells whether there was anything to put back.
+ */
+async function putBack(
+  incident: RestartIncident,
+  before: UsableReading,
+  dependencies: RestartIncidentDependencies,
+): Promise<boolean> {
+  const { configPath, configLimitBytes } = incident;
+  const now = await readConfig(incident, dependencies);
+  if (now.ok || !isUselessToNode(now.problem.reason)) return false;
+  const { contentHash: expectedHash, problem } = now;
+  const written = await writePatiently(
+    {
+      path: configPath,
+      limitBytes: configLimitBytes,
+      expectedHash,
+      expectedProblem: problem.reason,
+      content: before.bytes,
+    },
+    dependencies,
+  );
+  if (!written.ok) return false;
+  const message = "node.conf became unusable while the node was restarted: what it was to start with is put back.";
+  dependencies.events.add("write", message, problem.message);
+  return true;
+}
+
+/** Makes one restart, charged to the budget, and proves it. */
+export async function attemptRestart(
+  incident: RestartIncident,
+  before: ConfigReading,
+  { purpose }: Readonly<{ purpose: "ordinary" | "roll-back" }>,
+  dependencies: RestartIncidentDependencies,
+): Promise<RestartAttempt> {
+  const { state, budget, events, driver } = dependencies;
+  const incarnation = await incarnationOf(driver, incident.signal);
+  state.atomically(() => {
+    budget.record(purpose === "ordinary" ? incident.reason : purpose);
+    enter({ phase: "commanded", incarnation }, incident, dependencies);
+    state.retry.set(undefined);
+    state.startedWith.set(undefined);
+    state.nodeHas.set(before.ok ? meaningOf(before.document) : "unknown");
+    if (purpose === "ordinary") events.add("restart", `Restarting the node (${driver.name}): ${incident.reason}.`);
+  });
+  let startedWith: UsableReading | undefined;
+  // The command is not ended when the sidecar stops: a node that was stopped would stay down. It has its own time limit.
+  const neverAborts = new AbortController().signal;
+  const restart = async () => {
+    const report = await restartNode(neverAborts, incident.signal, dependencies);
+    const after = await readConfig(incident, dependencies);
+    if (before.ok && before.contentHash === after.contentHash) startedWith = before;
+    state.atomically(() => {
+      enter({ phase: "verifying" }, incident, dependencies);
+      if (startedWith === undefined) state.nodeHas.set("unknown");
+    });
+    return report;
+  };
+  const verified = await prove(restart, { ...incident, isMade: false }, dependencies);
+  return { verified, startedWith };
+}
+
+/** Proves a restart that an earlier sidecar made. */
+async function proveMade(
+  incident: RestartIncident,
+  before: ConfigReading,
+  dependencies: RestartIncidentDependencies,
+): Promise<RestartAttempt> {
+  const { state } = dependencies;
+  const verified = await prove(() => Promise.resolve({}), incident, dependencies);
+  const isUnchanged = before.ok && state.nodeHas.get() === meaningOf(before.document);
+  return { verified, startedWith: isUnchanged ? before : undefined };
+}
+
+function enter(
+  { phase, incarnation }: Pick<RestartInFlight, "phase" | "incarnation">,
+  { reason, isFinishing }: RestartIncident,
+  { state, clock }: RestartIncidentDependencies,
+): void {
+  const ran = state.restartInFlight.get()?.ran ?? state.startedWith.get();
+  state.restartInFlight.set({ reason, beganMs: clock.wallMs(), phase, isFinishing, incarnation, ran });
+}
+
+async function prove(
+  restart: () => Promise<RestartReport>,
+  incident: RestartIncident,
+  dependencies: RestartIncidentDependencies,
+): Promise<Verification> {
+  try {
+    return await restartAndVerify(restart, incident, dependencies);
+  } catch (error) {
+    if (error instanceof DriverError) return { ok: false, message: error.message };
+    throw error;
+  }
+}
+
+/**
+ * Restarts the node. A person who starts it in the very moment in which it is stopped makes the start command fail; what they started has
+ * read the same file, so its proof is awaited as if the command had started it.
+ */
+async function restartNode(
+  signal: AbortSignal,
+  stopping: AbortSignal,
+  dependencies: RestartIncidentDependencies,
+): Promise<RestartReport> {
+  try {
+    return await dependencies.driver.restart(signal, stopping);
+  } catch (error) {
+    if (!(error instanceof StartFailed) || !(await answersSoon(signal, dependencies))) throw error;
+    const why = error.message.replace(/\.$/, "");
+    dependencies.events.add(
+      "restart",
+      `The node runs although it was not started by the sidecar (${why}): somebody else did.`,
+    );
+    return {};
+  }
+}
+
+async function answersSoon(signal: AbortSignal, { clock, look }: VerificationDependencies): Promise<boolean> {
+  const untilMs = clock.monotonicMs() + startedElsewhereMs;
+  while (clock.monotonicMs() < untilMs) {
+    if ((await look(signal)).failure === undefined) return true;
+    await pause(lookAgainMs, signal);
+  }
+  return false;
+}

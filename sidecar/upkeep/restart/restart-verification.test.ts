@@ -1,0 +1,240 @@
+import { expect, test } from "vitest";
+import { systemClock } from "#daemon/clock.ts";
+import type { NodeHealth } from "#health/node-health.ts";
+import type { NodeStart } from "../drivers/driver.ts";
+import type { PushLook } from "../pushgateway/push-watch.ts";
+import { restartAndVerify } from "./restart-verification.ts";
+
+/** A restart that was not made before, with the same time for the answer and for the height. */
+const limits = (withinMs: number) => ({
+  answersWithinMs: withinMs,
+  healthyWithinMs: withinMs,
+  metricsWithinMs: 50,
+  isMade: false,
+});
+
+/** Restarts a node that comes back at once, with a Pushgateway that answers as given. */
+async function verified(lastPush: () => PushLook): Promise<boolean> {
+  let height = 0;
+  const options = { ...limits(5_000), signal: new AbortController().signal };
+  const look = async () => ({ answers: 1, height: (height += 1) });
+  const { ok } = await restartAndVerify(async () => ({}), options, {
+    clock: systemClock,
+    look,
+    lastPush: async () => lastPush(),
+  });
+  return ok;
+}
+
+test.each<[boolean, PushLook["state"]]>([
+  [true, "notPushing"],
+  [true, "unreachable"],
+  [false, "missing"],
+])("a restart is good (%s) when the push is %s", async (isGood, state) => {
+  expect(await verified(() => (state === "pushed" ? { state, lastPushSeconds: 1 } : { state }))).toBe(isGood);
+});
+
+test("a push counts when it is another than the one before the restart, even if the clock was set back", async () => {
+  let seconds = 10_000;
+  expect(await verified(() => ({ state: "pushed", lastPushSeconds: 1 }))).toBe(false);
+  expect(await verified(() => ({ state: "pushed", lastPushSeconds: (seconds += 1) }))).toBe(true);
+  expect(await verified(() => ({ state: "pushed", lastPushSeconds: (seconds -= 3_600) }))).toBe(true);
+});
+
+/** Restarts a node without metrics, whose health before and after a test decides; answers what the proof came to. */
+async function proof(before: Partial<NodeHealth>, after: (atMs: number) => Partial<NodeHealth>): Promise<boolean> {
+  let isRestarted = false;
+  const restart = async () => {
+    isRestarted = true;
+    return {};
+  };
+  const options = { ...limits(2_500), signal: new AbortController().signal };
+  const look = async () => ({ answers: 1, ...(isRestarted ? after(systemClock.monotonicMs()) : before) });
+  return (await restartAndVerify(restart, options, { clock: systemClock, look, lastPush: undefined })).ok;
+}
+
+const refused = { reason: "Refused", message: "refused" } as const;
+const never = Number.NEGATIVE_INFINITY;
+
+test.concurrent.each<[string, Partial<NodeHealth>, (atMs: number) => Partial<NodeHealth>, boolean]>([
+  [
+    "answers with the same head, of a chain that made no steady blocks before",
+    { height: 7, rhythm: "irregular" },
+    () => ({ height: 7 }),
+    true,
+  ],
+  [
+    "answers with the same head, of a chain that made steady blocks",
+    { height: 7, rhythm: "steady" },
+    () => ({ height: 7 }),
+    false,
+  ],
+  [
+    "answers with the same head, of a chain that is not known yet",
+    { height: 7, rhythm: "unknown" },
+    () => ({ height: 7 }),
+    false,
+  ],
+  [
+    "answers with the same head, of a chain that was at rest before it was watched",
+    { height: 7, rhythm: "unknown", restingAt: 7 },
+    () => ({ height: 7 }),
+    true,
+  ],
+  [
+    "answers with the same head, of a chain that was at rest and then made a block",
+    { height: 7, rhythm: "unknown", restingAt: 6 },
+    () => ({ height: 7 }),
+    false,
+  ],
+  [
+    "lost blocks of a chain that was at rest",
+    { height: 7, rhythm: "unknown", restingAt: 7 },
+    () => ({ height: 6 }),
+    false,
+  ],
+  ["lost blocks of a chain that makes none", { height: 7, rhythm: "irregular" }, () => ({ height: 6 }), false],
+  [
+    "answers now and then",
+    { height: 7, rhythm: "irregular" },
+    (atMs) => (atMs % 500 < 250 ? { height: 7 } : { height: 7, failure: refused }),
+    false,
+  ],
+  [
+    "has the head of the references, however steady blocks were",
+    { height: 7, rhythm: "steady" },
+    (askedAtMs) => ({ height: 7, reference: { height: 7, askedAtMs } }),
+    true,
+  ],
+  [
+    "is behind the references on a chain that made no steady blocks",
+    { height: 7, rhythm: "irregular" },
+    (askedAtMs) => ({ height: 7, reference: { height: 8, askedAtMs } }),
+    false,
+  ],
+  [
+    "has the head that the references had before the restart",
+    { height: 7, rhythm: "steady" },
+    () => ({ height: 7, reference: { height: 7, askedAtMs: never } }),
+    false,
+  ],
+  [
+    "can't be compared, because no reference answers",
+    { height: 7, rhythm: "irregular" },
+    (askedAtMs) => ({ height: 7, reference: { height: undefined, askedAtMs } }),
+    false,
+  ],
+])("a node that %s", async (_, before, after, isGood) => {
+  expect(await proof(before, after)).toBe(isGood);
+});
+
+/** Restarts by a command that ends with status 0 and complains, beside a node that is down for some of the looks. */
+async function afterComplaint(isDownAtLook: (look: number) => boolean) {
+  let height = 0;
+  const look = async () => {
+    height += 1;
+    const failure = { reason: "Refused", message: "no connection" } as const;
+    return isDownAtLook(height) ? { answers: 1, failure } : { answers: 1, height };
+  };
+  const options = { ...limits(200), signal: new AbortController().signal };
+  const dependencies = { clock: systemClock, look, lastPush: undefined };
+  return restartAndVerify(async () => ({ complaint: "error: still running" }), options, dependencies);
+}
+
+test("a command that complains and ends with status 0 is no proof: the node has to be seen down", async () => {
+  expect(await afterComplaint((look) => look === 2)).toMatchObject({ ok: true });
+  expect(await afterComplaint(() => false)).toEqual({
+    ok: false,
+    message: "it was not restarted: it never stopped answering (the restart command said: error: still running)",
+  });
+  expect(await afterComplaint((look) => look > 1)).toEqual({
+    ok: false,
+    message: "its RPC did not answer within 200 ms after the restart (the restart command said: error: still running)",
+  });
+});
+
+test("time in which the sidecar itself stood still is not the node's", async () => {
+  let height = 0;
+  let isOver = false;
+  const look = async () => {
+    height += 1;
+    const failure = { reason: "Refused", message: "no connection" } as const;
+    return isOver ? { answers: 1, height } : { answers: 1, failure };
+  };
+  const options = { ...limits(1_000), signal: new AbortController().signal };
+  setTimeout(() => {
+    const until = performance.now() + 1_500;
+    while (performance.now() < until);
+    setTimeout(() => (isOver = true), 200);
+  }, 100);
+  expect(
+    await restartAndVerify(async () => ({}), options, { clock: systemClock, look, lastPush: undefined }),
+  ).toMatchObject({ ok: true });
+});
+
+/** Restarts a node that begins to answer after a time and then makes blocks, or not; its driver tells when its process started. */
+async function slowStart(
+  node: Readonly<{ answersAfterMs: number; advances: boolean; startedAt?: () => NodeStart }>,
+  withinMs: Readonly<{ answers: number; healthy: number }>,
+) {
+  const beganMs = systemClock.monotonicMs();
+  const stages: string[] = [];
+  let height = 7;
+  const look = async () => {
+    const isSilent = systemClock.monotonicMs() - beganMs < node.answersAfterMs;
+    if (node.advances && !isSilent) height += 1;
+    return isSilent ? { answers: 1, failure: refused } : { answers: 1, height };
+  };
+  const signal = new AbortController().signal;
+  const options = { ...limits(withinMs.healthy), answersWithinMs: withinMs.answers, signal };
+  const { startedAt } = node;
+  const verification = await restartAndVerify(async () => ({}), options, {
+    clock: systemClock,
+    look,
+    lastPush: undefined,
+    beforeRestart: startedAt && (async () => async () => startedAt()),
+    waitsFor: (stage) => stages.push(stage),
+  });
+  return { verification, stages, tookMs: systemClock.monotonicMs() - beganMs };
+}
+
+test("a node that replays its log for longer than its height may take to advance is waited for, and it is said until when", async () => {
+  const { verification, stages } = await slowStart(
+    { answersAfterMs: 600, advances: true },
+    { answers: 20_000, healthy: 300 },
+  );
+  expect(verification).toMatchObject({ ok: true });
+  expect(stages[0]).toMatch(
+    /^It was started and does not answer yet; it may take until 20\d\d-\S+Z \(restart\.answersWithinMs\)\.$/,
+  );
+});
+
+test("the time for the height to advance counts from the first answer", async () => {
+  const { verification, stages } = await slowStart(
+    { answersAfterMs: 600, advances: false },
+    { answers: 20_000, healthy: 300 },
+  );
+  expect(verification).toEqual({ ok: false, message: "its height stayed 7 within 300 ms after its first answer" });
+  expect(stages.at(-1)).toMatch(
+    /^It answers; its height has to advance by 20\d\d-\S+Z \(restart\.healthyWithinMs\)\.$/,
+  );
+});
+
+test.each<[string, () => () => NodeStart]>([
+  ["does not run any more", () => () => "not-running"],
+  ["is another one by now, because what keeps it running started it again", () => () => systemClock.wallMs()],
+])("a node whose process %s is not waited for as one that replays its log", async (_, startedAt) => {
+  const node = { answersAfterMs: 60_000, advances: false, startedAt: startedAt() };
+  const { verification } = await slowStart(node, { answers: 60_000, healthy: 2_500 });
+  expect(verification).toEqual({
+    ok: false,
+    message: "its RPC did not answer within 2500 ms after the restart: its process ended",
+  });
+});
+
+test("a node whose process runs on is waited for until it answers", async () => {
+  const startedAtMs = systemClock.wallMs();
+  const node = { answersAfterMs: 1_500, advances: true, startedAt: () => startedAtMs };
+  const { verification } = await slowStart(node, { answers: 20_000, healthy: 1_000 });
+  expect(verification).toMatchObject({ ok: true });
+});

@@ -1,0 +1,170 @@
+import type { Clock } from "#daemon/clock.ts";
+import { pause } from "#daemon/time.ts";
+import { runningTimeout } from "#daemon/running-timeout.ts";
+import type { NodeHealth } from "#health/node-health.ts";
+import type { RestartReport } from "../drivers/driver.ts";
+import type { PushLook } from "../pushgateway/push-watch.ts";
+import { heightProgress, type HeightProgress } from "./height-progress.ts";
+import { watchProcess, type LookAtProcess } from "./process-watch.ts";
+
+/** Whether a node came back. */
+export type Verification = Readonly<{ ok: true; tookMs: number } | { ok: false; message: string }>;
+
+/** What the proof needs. */
+export type VerificationOptions = Readonly<{
+  /** Deadline for the RPC to answer, counted from the end of the restart command: a node may replay its log before. */
+  answersWithinMs: number;
+  /** Deadline for the height to advance, counted from the first answer; and for the answer of a node whose process has ended. */
+  healthyWithinMs: number;
+  /** Deadline for metrics, counted from the height's advance. */
+  metricsWithinMs: number;
+  /** Whether the restart was made before, so that the node may not have been started yet. */
+  isMade: boolean;
+  signal: AbortSignal;
+}>;
+
+export type VerificationDependencies = Readonly<{
+  clock: Clock;
+  look: (signal: AbortSignal) => Promise<NodeHealth>;
+  /** Asks for the node's last push; undefined when metrics are not checked. */
+  lastPush: ((signal: AbortSignal) => Promise<PushLook>) | undefined;
+  /** Gets ready to look at the node's process, called before the restart; undefined where the driver can't. */
+  beforeRestart?: (() => Promise<LookAtProcess | undefined>) | undefined;
+  /** Is told what is waited for and until when, at each change of it. */
+  waitsFor?: ((stage: string) => void) | undefined;
+}>;
+
+/** Looks are close together at first, because a node may be back within a second, and then less so. */
+const quickLookMs = 25;
+const slowLookMs = 250;
+const quickForMs = 5_000;
+
+/**
+ * Restarts a node and proves that it came back: the RPC answers, the height is above the last one that the old process
+ * answered (or, when it was never seen down, above the first one after the restart), and metrics arrive again. Where the chain has no
+ * block to make, the height of before is proof enough: the references have none after it, asked once the node was back, or, without
+ * references, blocks had not come steadily before either. A chain that was not watched for long and whose latest block was old before that
+ * is given all of the time to make one; then the same head is proof, too. Metrics that the node
+ * is not to push, or that a Pushgateway that can't be asked may have, say nothing against it.
+ */
+export async function restartAndVerify(
+  restart: () => Promise<RestartReport>,
+  options: VerificationOptions,
+  dependencies: VerificationDependencies,
+): Promise<Verification> {
+  const { clock, look, lastPush } = dependencies;
+  const beganMs = clock.monotonicMs();
+  const lookAt = await dependencies.beforeRestart?.();
+  const pushBefore = await lastPush?.(options.signal);
+  const progress = heightProgress(clock);
+  progress.see(await look(options.signal));
+  const ended = new AbortController();
+  const watching = watchHeight(progress, look, clock, AbortSignal.any([options.signal, ended.signal]));
+  try {
+    const { complaint } = await restart();
+    const said = complaint === undefined ? "" : ` (the restart command said: ${complaint})`;
+    progress.restarted();
+    const within = await awaitHeight(progress, lookAt, options, dependencies);
+    if (!progress.advanced() && !progress.restsAsBefore()) {
+      return { ok: false, message: `${progress.describe()} ${within}${said}` };
+    }
+    // A command that complains and ends with status 0 may have left the old process as it was.
+    if (complaint !== undefined && !progress.wasDown()) {
+      return { ok: false, message: `it was not restarted: it never stopped answering${said}` };
+    }
+  } finally {
+    ended.abort();
+    await watching;
+  }
+  if (lastPush !== undefined && (await pushIsMissing(pushBefore, lastPush, options))) {
+    return { ok: false, message: `no metrics reached the Pushgateway within ${options.metricsWithinMs} ms` };
+  }
+  return { ok: true, tookMs: clock.monotonicMs() - beganMs };
+}
+
+/**
+ * Waits until the height advanced or the time for it is over: first for an answer, which may take as long as a replay of the log
+ * unless the process is known to have ended, then for the height. Tells which time that was. Time in which this process stood still is not
+ * counted: what the node answered meanwhile was not read.
+ */
+async function awaitHeight(
+  progress: HeightProgress,
+  lookAt: LookAtProcess | undefined,
+  { answersWithinMs, healthyWithinMs, isMade, signal }: VerificationOptions,
+  { clock, waitsFor }: VerificationDependencies,
+): Promise<string> {
+  const doneMs = clock.monotonicMs();
+  await using process = watchProcess(lookAt, { hasRun: !isMade, signal });
+  const stage = () => {
+    const answeredMs = progress.answeredAtMs();
+    if (answeredMs !== undefined) {
+      const within = `within ${healthyWithinMs} ms after its first answer`;
+      return { untilMs: answeredMs + healthyWithinMs, within, waits: answers };
+    }
+    if (!process.hasEnded()) {
+      return {
+        untilMs: doneMs + answersWithinMs,
+        within: `within ${answersWithinMs} ms after the restart`,
+        waits: silent,
+      };
+    }
+    const ms = Math.min(healthyWithinMs, answersWithinMs);
+    return { untilMs: doneMs + ms, within: `within ${ms} ms after the restart: its process ended`, waits: ended };
+  };
+  let told: string | undefined;
+  let stoodMs = 0;
+  for (;;) {
+    const { untilMs: countedUntilMs, within, waits } = stage();
+    const untilMs = countedUntilMs + stoodMs;
+    const nowMs = clock.monotonicMs();
+    if (progress.advanced() || signal.aborted || nowMs >= untilMs) return within;
+    const { text, setting } = waits;
+    if (text !== told) waitsFor?.(`${text} ${new Date(clock.wallMs() + untilMs - nowMs).toISOString()} (${setting}).`);
+    told = text;
+    await pause(quickLookMs, signal);
+    stoodMs += Math.max(0, clock.monotonicMs() - nowMs - slowLookMs);
+  }
+}
+
+/** What is waited for, up to the time. */
+const silent = {
+  text: "It was started and does not answer yet; it may take until",
+  setting: "restart.answersWithinMs",
+};
+const ended = { text: "Its process has ended since; it may come back until", setting: "restart.healthyWithinMs" };
+const answers = { text: "It answers; its height has to advance by", setting: "restart.healthyWithinMs" };
+
+async function watchHeight(
+  progress: HeightProgress,
+  look: VerificationDependencies["look"],
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const beganMs = clock.monotonicMs();
+  while (!signal.aborted) {
+    const health = await look(signal);
+    if (!signal.aborted) progress.see(health);
+    await pause(clock.monotonicMs() - beganMs < quickForMs ? quickLookMs : slowLookMs, signal);
+  }
+}
+
+/** Whether the last answer within the time limit was that of a Pushgateway without a new push of the node. */
+async function pushIsMissing(
+  before: PushLook | undefined,
+  lastPush: (signal: AbortSignal) => Promise<PushLook>,
+  options: VerificationOptions,
+): Promise<boolean> {
+  const deadline = AbortSignal.any([options.signal, runningTimeout(options.metricsWithinMs)]);
+  const beforeSeconds = before?.state === "pushed" ? before.lastPushSeconds : undefined;
+  let isMissing = false;
+  while (!deadline.aborted) {
+    const now = await lastPush(deadline);
+    if (now.state === "notPushing") return false;
+    // Another time than before, not a later one: the Pushgateway's clock may have been set back meanwhile.
+    if (now.state === "pushed" && now.lastPushSeconds !== beforeSeconds) return false;
+    // A look that the time limit cut off tells nothing.
+    if (!deadline.aborted) isMissing = now.state !== "unreachable";
+    await pause(slowLookMs, deadline);
+  }
+  return isMissing;
+}

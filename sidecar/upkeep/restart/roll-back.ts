@@ -1,0 +1,103 @@
+import { contentHashOf } from "../config/config-file.ts";
+import { meaningOf } from "#node/conf/meaning.ts";
+import { writePatiently } from "../config/patient-writing.ts";
+import { restorable } from "../config/restorable.ts";
+import {
+  attemptRestart,
+  readConfig,
+  type RestartIncident,
+  type RestartIncidentDependencies,
+} from "./restart-incident.ts";
+
+/**
+ * Goes back after a restart from which the node did not come back: the last configuration that it was healthy with is restored, the node is
+ * restarted once more, and a hold is set, whether that helped or not.
+ */
+export async function rollBack(
+  incident: RestartIncident,
+  failure: string,
+  dependencies: RestartIncidentDependencies,
+): Promise<void> {
+  const { state, budget, events, clock, log, look, command } = dependencies;
+  const { height, failure: noAnswer } = await look(incident.signal);
+  if (incident.signal.aborted) return;
+  const failed = { reason: incident.firstReason, height, isDown: noAnswer !== undefined };
+  const hold = (message: string, left: typeof failed | undefined = failed) =>
+    state.hold.set({ desired: incident.desired, message, sinceMs: clock.wallMs(), failed: left });
+  log.error({ failure }, "the node did not come back after a restart");
+  hold(`The node did not come back after a restart: ${failure}.`);
+  const ran = state.restartInFlight.get()?.ran;
+  const restored = await restoreHealthy(incident, ran, dependencies);
+  if (!budget.allows("roll-back")) {
+    const unmade = "The restart budget is used up, so it was not restarted again.";
+    return state.atomically(() => {
+      events.add("roll-back", `The node did not come back: ${failure}. ${restored} ${unmade}`);
+      hold(`The node did not come back: ${failure}. ${restored} ${unmade}`);
+      state.restartInFlight.set(undefined);
+    });
+  }
+  events.add("roll-back", `The node did not come back: ${failure}. ${restored}`);
+  const now = await readConfig(incident, dependencies);
+  const { verified, startedWith } = await attemptRestart(incident, now, { purpose: "roll-back" }, dependencies);
+  if (incident.signal.aborted) return;
+  const end = verified.ok
+    ? "After one more restart it is back."
+    : `One more restart did not help: ${verified.message}.`;
+  state.atomically(() => {
+    hold(
+      `The node did not come back after a restart: ${failure}. ${restored} ${end}`,
+      verified.ok ? undefined : failed,
+    );
+    if (verified.ok && startedWith !== undefined) state.startedWith.set(meaningOf(startedWith.document));
+    state.restartInFlight.set(undefined);
+    events.add(
+      "hold",
+      `Nothing more is done until the desired state changes or \`${command("resume")}\` is run. ${end}`,
+    );
+  });
+}
+
+/** Restores what the node was last healthy with; says what came of it. `ran`: the meaning of what it ran with right before this restart. */
+async function restoreHealthy(
+  incident: RestartIncident,
+  ran: string | undefined,
+  dependencies: RestartIncidentDependencies,
+): Promise<string> {
+  const { configPath, configLimitBytes } = incident;
+  const { state, versions } = dependencies;
+  let healthy: Uint8Array | undefined;
+  try {
+    healthy = await versions.recall("healthy");
+  } catch (error) {
+    return `The configuration that is remembered in ${state.directory} can't be read (${(error as Error).message}), so none was restored.`;
+  }
+  if (healthy === undefined) return "There is no earlier configuration to go back to.";
+  const hash = contentHashOf(healthy);
+  const { hash: told, proof } = state.healthy.get() ?? { hash, proof: "advanced" };
+  const isProved = told === hash && proof === "advanced";
+  const now = await readConfig(incident, dependencies);
+  if (now.contentHash === hash) {
+    return isProved
+      ? "Its configuration is the one that it was last healthy with."
+      : "No other configuration is known: the one that is kept, which stands there, may never have been started with.";
+  }
+  const judged = restorable(healthy, configPath, { standing: now.ok ? now.document : undefined, ran }, state);
+  if (!judged.ok) {
+    return `The remembered configuration in ${state.directory} was not restored: ${judged.why}. Put node.conf right by hand.`;
+  }
+  const written = await writePatiently(
+    {
+      path: configPath,
+      limitBytes: configLimitBytes,
+      expectedHash: now.contentHash,
+      expectedProblem: now.ok ? undefined : now.problem.reason,
+      content: healthy,
+    },
+    dependencies,
+  );
+  const what = isProved
+    ? "Its last healthy configuration"
+    : "What stood in node.conf while it answered, without being known to have started with it,";
+  if (!written.ok) return `${what} could not be restored: ${written.message}`;
+  return `${what} was restored.`;
+}

@@ -1,0 +1,19 @@
+import type { ConfigDocument } from "#node/conf/document.ts";
+import { meaningOf } from "#node/conf/meaning.ts";
+import { tiesOf } from "#node/conf/ties.ts";
+import { identifyNode } from "./node-identity.ts";
+import type { UpkeepParts } from "../upkeep-parts.ts";
+
+/**
+ * Remembers which node this is, as node.conf and the node's own answers tell: a sidecar that saw its node move keeps its state. At the first
+ * contact, the node is taken to run with what stands there.
+ */
+export function keepIdentity(document: ConfigDocument, { settings, state, place, health }: UpkeepParts): void {
+  const { configPath } = place.layout();
+  if (state.nodeHas.get() === undefined) state.nodeHas.set(meaningOf(document));
+  if (state.nodeTies.get() === undefined) state.nodeTies.set(tiesOf(document, configPath));
+  const remembered = state.identity.get();
+  const answeredChainId = health.current().chainId ?? remembered?.answeredChainId;
+  const now = { ...identifyNode(settings, configPath, document), answeredChainId };
+  if (JSON.stringify(now) !== JSON.stringify(remembered)) state.identity.set(now);
+}

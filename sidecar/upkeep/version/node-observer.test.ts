@@ -1,0 +1,73 @@
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { unknownHealth, type NodeHealth } from "#health/node-health.ts";
+import { createConditionBoard } from "#status/condition-board.ts";
+import { until } from "../../testing/until.ts";
+import type { NodeCliResult } from "../drivers/node-cli.ts";
+import { observeNode } from "./node-observer.ts";
+
+const log = pino({ level: "silent" });
+const hourMs = 3_600_000;
+const notThere: NodeCliResult<never> = { ok: false, reason: "Failed", message: "container not found" };
+
+/** An observer of a tool that fails, at a time and beside a node that a test sets. */
+async function observedFailing() {
+  const now = { ms: 0, health: unknownHealth as NodeHealth };
+  const clock = { wallMs: () => now.ms, monotonicMs: () => now.ms };
+  const asked: number[] = [];
+  const board = createConditionBoard({
+    log,
+    clock,
+    metrics: new Registry(),
+    events: { add: () => {}, list: () => [] },
+  });
+  const stopping = new AbortController();
+  const nodeCli = {
+    version: async () => notThere,
+    enableAutoPrune: async () => notThere,
+    pruneInfo: async () => {
+      asked.push(now.ms);
+      return notThere;
+    },
+  };
+  const observer = observeNode(
+    { intervalMs: hourMs, signal: stopping.signal },
+    { nodeCli, health: () => now.health, clock, board, log, onChange: () => {} },
+  );
+  await until(
+    () => asked,
+    ({ length }) => length === 1,
+  );
+  return {
+    now,
+    asked,
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await observer.done;
+    },
+  };
+}
+
+test("a tool that fails is asked again a second later, then after longer and longer waits", async () => {
+  await using observed = await observedFailing();
+  const { now, asked } = observed;
+  for (const ms of [1_000, 3_000, 7_000]) {
+    now.ms = ms;
+    await until(
+      () => asked,
+      (times) => times.at(-1) === ms,
+    );
+  }
+  expect(asked).toEqual([0, 1_000, 3_000, 7_000]);
+});
+
+test("a tool that fails is asked again as soon as the node begins to answer", async () => {
+  await using observed = await observedFailing();
+  observed.now.health = { answers: 1, height: 7 };
+  await until(
+    () => observed.asked,
+    (times) => times.length === 2,
+  );
+  expect(observed.asked).toEqual([0, 0]);
+});

@@ -1,0 +1,160 @@
+import type { Logger } from "#daemon/log.ts";
+import type { Clock } from "#daemon/clock.ts";
+import { hasBeenAsked, type NodeHealth } from "#health/node-health.ts";
+import { pause, poll } from "#daemon/time.ts";
+import type { ConditionBoard } from "#status/condition-board.ts";
+import type { ConditionReport } from "#status/condition.ts";
+import type { NodeCli, NodeCliResult } from "../drivers/node-cli.ts";
+import { nodeCliVersion } from "#node/versions.ts";
+import type { PruneInfo } from "#node/prune-info.ts";
+import { resolveVersion, type VersionResolution } from "./version-resolution.ts";
+
+/** What does not stand in a file. */
+export type NodeObserver = Readonly<{
+  version: () => VersionResolution;
+  /** The last PruneInfo; a new object at each query, undefined when the last query gave none. */
+  pruneInfo: () => PruneInfo | undefined;
+  /** Asks node_cli now. */
+  look: (signal: AbortSignal) => Promise<void>;
+  /** Whether the tool has been asked at least once. */
+  hasLooked: () => boolean;
+  /** Whether the RPC had its chance to tell the version: it was asked, or takes too long to wait for. */
+  hasHeardNode: () => boolean;
+  done: Promise<void>;
+}>;
+
+export type NodeObserverOptions = Readonly<{
+  version?: string | undefined;
+  clientName?: string | undefined;
+  image?: string | undefined;
+  intervalMs: number;
+  signal: AbortSignal;
+}>;
+
+export type NodeObserverDependencies = Readonly<{
+  /** Absent when there is no way to run the tool. */
+  nodeCli: NodeCli | undefined;
+  health: () => NodeHealth;
+  clock: Clock;
+  board: ConditionBoard;
+  log: Logger;
+  /** Called when something new was seen. */
+  onChange: () => void;
+}>;
+
+/** How long a node that hangs is waited for at the start, where something else tells its version. */
+const firstWordMs = 5_000;
+
+/** How often it is seen whether a query is due. */
+const checkMs = 1_000;
+
+/**
+ * Asks `node_cli` again and again for its version and PruneInfo, and says on the board whether it works. A tool that fails is asked
+ * again after a second, then after twice that and so on up to the regular interval, and as soon as the node begins to answer:
+ * in a pod the sidecar runs before the container that holds the tool does.
+ */
+export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies): NodeObserver {
+  const { nodeCli, health, clock, board, onChange } = dependencies;
+  let cliVersion: string | undefined;
+  // What node_cli said when the node last told its version: another one since then means another node.
+  let cliVersionThen: string | undefined;
+  let lastTold: string | undefined;
+  let pruneInfo: PruneInfo | undefined;
+  let hasLooked = nodeCli === undefined;
+  let failures = 0;
+  let dueMs = -Infinity;
+  let nodeAnswered = false;
+  const noteVersion = () => {
+    if (health().binaryVersion?.isCurrent === true) cliVersionThen = cliVersion;
+  };
+  const look = async (signal: AbortSignal) => {
+    if (nodeCli === undefined) {
+      const message = "node_cli is not run (nodeCli.runner is none): pruning is neither seen nor set.";
+      board.set({ type: "NodeCliWorking", status: "Unknown", reason: "NotRun", message });
+      return;
+    }
+    nodeAnswered = answersNow(health());
+    cliVersion = await believedVersion(nodeCli, cliVersion, signal);
+    noteVersion();
+    const asked = await nodeCli.pruneInfo(signal);
+    hasLooked = true;
+    if (signal.aborted) return;
+    pruneInfo = asked.ok ? asked.value : undefined;
+    failures = asked.ok ? 0 : failures + 1;
+    board.set(nodeCliCondition(asked));
+    onChange();
+  };
+  const version = () => {
+    const { binaryVersion: binary, clientVersion } = health();
+    const isReplaced = binary?.isCurrent === false && isAnotherVersion(cliVersion, cliVersionThen);
+    return resolveVersion({
+      binary: isReplaced ? undefined : binary,
+      setting: options.version,
+      nodeCli: cliVersion,
+      clientVersion,
+      clientName: options.clientName,
+      image: options.image,
+    });
+  };
+  const followVersion = () => {
+    noteVersion();
+    const { version: now, doubt } = version();
+    const told = `${now?.text} ${doubt}`;
+    if (lastTold !== undefined && told !== lastTold) onChange();
+    lastTold = told;
+  };
+  const lookWhenDue = async (signal: AbortSignal) => {
+    followVersion();
+    const hasBegunToAnswer = failures > 0 && !nodeAnswered && answersNow(health());
+    if (clock.monotonicMs() < dueMs && !hasBegunToAnswer) return;
+    try {
+      await look(signal);
+    } finally {
+      dueMs = clock.monotonicMs() + waitMs(failures, options.intervalMs);
+    }
+  };
+  const intervalMs = Math.min(checkMs, options.intervalMs);
+  const done = poll({ name: "node_cli", intervalMs, signal: options.signal }, lookWhenDue, dependencies);
+  const beganMs = clock.monotonicMs();
+  const hasHeardNode = () => hasBeenAsked(health()) || clock.monotonicMs() - beganMs > firstWordMs;
+  return { version, pruneInfo: () => pruneInfo, look, hasLooked: () => hasLooked, hasHeardNode, done };
+}
+
+/** Time between two questions for a version that is another than before. */
+const askedAgainMs = 250;
+
+/**
+ * What the tool prints for its version. The version decides where node.conf is and how its keys are named, so another answer than before
+ * counts once the tool has given it twice in a row: one odd answer is as if it had not been given.
+ */
+async function believedVersion(
+  nodeCli: NodeCli,
+  before: string | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const told = await nodeCli.version(signal);
+  if (!told.ok || told.value === before) return before;
+  await pause(askedAgainMs, signal);
+  const again = await nodeCli.version(signal);
+  return again.ok && again.value === told.value ? told.value : before;
+}
+
+function isAnotherVersion(printed: string | undefined, before: string | undefined): boolean {
+  const [now, then] = [printed, before].map((text) => (text === undefined ? undefined : nodeCliVersion(text)));
+  return now !== undefined && then !== undefined && now.release !== then.release;
+}
+
+function answersNow({ answers, failure }: NodeHealth): boolean {
+  return answers > 0 && failure === undefined;
+}
+
+/** Time until the next query, after so many in a row that failed. */
+function waitMs(failures: number, intervalMs: number): number {
+  return failures === 0 ? intervalMs : Math.min(intervalMs, checkMs * 2 ** (failures - 1));
+}
+
+function nodeCliCondition(asked: NodeCliResult<PruneInfo>): ConditionReport {
+  const type = "NodeCliWorking";
+  if (asked.ok) return { type, status: "True", reason: "Working", message: "node_cli prune --get answers." };
+  return { type, status: "False", reason: asked.reason, message: asked.message };
+}
