@@ -1,7 +1,7 @@
 import type { PaymentRequired } from "@x402/core/types";
 import type { AllowedAsset } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
-import { parseTokenAmount, TokenAmountError } from "./token-amount.ts";
+import { parseTokenAmount, TokenAmountError } from "#x402/money.ts";
 import { TokenReadError, type TokenReader } from "./token-reader.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
 import { decimalsOf, objectionTo, type PaymentLimits } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 import { plainText } from "./plain-text.ts";
-import { amountText } from "./token-amount.ts";
+import { amountText } from "#x402/money.ts";
 import { TokenReadError, type TokenPlace, type TokenReader } from "./token-reader.ts";
 
 /** An offer of a server as it is shown before it is paid; `null` is what is not known. */

@@ -1,4 +1,4 @@
-import { decimalsMax, parseTokenAmount, TokenAmountError } from "./token-amount.ts";
+import { decimalsMax, parseTokenAmount, TokenAmountError } from "#x402/money.ts";
 
 /** What to buy, and within which limits. Amounts are whole tokens (`"0.01"`) or the token's smallest units (`"10000"`). */
 export type PayOptions = Readonly<{

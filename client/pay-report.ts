@@ -4,7 +4,7 @@ import { offerLine, type OfferView } from "./offer-view.ts";
 import type { PaymentEvent, SignedAuthorization } from "./payment-event.ts";
 import { describePaymentEvent } from "./payment-event-text.ts";
 import { terminalText } from "./plain-text.ts";
-import { amountText } from "./token-amount.ts";
+import { amountText } from "#x402/money.ts";
 
 /** A payment that was signed, without its signature; `price` is null where the token's decimals are not known. */
 export type SignedPayment = Readonly<{

@@ -8,7 +8,7 @@ import type { PaymentEvent, SignedAuthorization } from "./payment-event.ts";
 import { repeatingFetch, type Fetch } from "./repeating-fetch.ts";
 import { requireFunds } from "./sufficient-funds.ts";
 import { createSpendingBudget } from "./spending-budget.ts";
-import { parseTokenAmount } from "./token-amount.ts";
+import { parseTokenAmount } from "#x402/money.ts";
 import type { TokenReader } from "./token-reader.ts";
 
 export type { PaymentEvent } from "./payment-event.ts";

@@ -1,6 +1,6 @@
 import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
 import { PaymentRefusedError } from "./payment-refused.ts";
-import { amountText, decimalsMax, unitsOf, type TokenAmount } from "./token-amount.ts";
+import { amountText, decimalsMax, unitsOf, type TokenAmount } from "#x402/money.ts";
 import type { TokenPlace } from "./token-reader.ts";
 
 /** A token that may be spent. Its decimals are never taken from the server that is paid. */

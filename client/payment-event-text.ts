@@ -1,5 +1,5 @@
 import type { PaymentEvent } from "./payment-event.ts";
-import { amountText } from "./token-amount.ts";
+import { amountText } from "#x402/money.ts";
 
 /** Says a step of a payment in words and decoded fields, for a terminal. Shows no signature. */
 export function describePaymentEvent(event: PaymentEvent): string {

@@ -7,7 +7,7 @@ import { PaymentRefusedError } from "./payment-refused.ts";
 import { errorText } from "./plain-text.ts";
 import { askPrice } from "./price-question.ts";
 import type { Ending, PurchaseDependencies } from "./purchase.ts";
-import { amountText, parseTokenAmount, TokenAmountError } from "./token-amount.ts";
+import { amountText, parseTokenAmount, TokenAmountError } from "#x402/money.ts";
 
 /** Longest validity of a payment that the client signs; see `PayingFetchOptions`. */
 const maxValiditySeconds = 3_600;

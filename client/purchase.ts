@@ -6,7 +6,7 @@ import { requestOf, type PurchaseOptions } from "./pay-options.ts";
 import type { PayReport } from "./pay-report.ts";
 import { payingFetch, PaymentRefusedError, type Fetch } from "./paying-fetch.ts";
 import { errorText, plainText } from "./plain-text.ts";
-import { amountText, TokenAmountError } from "./token-amount.ts";
+import { amountText, TokenAmountError } from "#x402/money.ts";
 import type { TokenReader } from "./token-reader.ts";
 import { unfinishedPaymentText } from "./unfinished-payment.ts";
 

@@ -1,6 +1,6 @@
 import { parseUnits } from "viem";
 import { PaymentRefusedError } from "./payment-refused.ts";
-import { amountText, decimalsMax, type TokenAmount } from "./token-amount.ts";
+import { amountText, decimalsMax, type TokenAmount } from "#x402/money.ts";
 
 /** What a payment takes out of a budget: smallest units of a token with that many decimals. */
 export type Spending = Readonly<{ units: bigint; decimals: number | undefined }>;

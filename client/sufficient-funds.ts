@@ -1,7 +1,7 @@
 import type { ChosenPayment } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 import { PaymentRefusedError } from "./payment-refused.ts";
-import { amountText } from "./token-amount.ts";
+import { amountText } from "#x402/money.ts";
 import { TokenReadError, type TokenReader } from "./token-reader.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { createPublicClient, erc20Abi, http, isAddress, parseAbi, type Address, type Hex } from "viem";
-import { decimalsMax } from "./token-amount.ts";
+import { decimalsMax } from "#x402/money.ts";
 
 /** A token's contract. */
 export type TokenPlace = Readonly<{

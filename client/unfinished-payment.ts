@@ -1,5 +1,5 @@
 import type { SignedPayment } from "./pay-report.ts";
-import { amountText } from "./token-amount.ts";
+import { amountText } from "#x402/money.ts";
 import { TokenReadError, type TokenReader } from "./token-reader.ts";
 
 /** Says what a signed payment that got no resource may yet cost, and until when: asked of the chain where that is possible. */

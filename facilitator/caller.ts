@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { z } from "zod";
-import { MalformedPaymentError } from "./payment/malformed-payment-error.ts";
+import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 
 /** What a call says about who makes it. */
 export type CallerFacts = Readonly<{

@@ -8,8 +8,8 @@ import { identifySeller, type ApiKeys, type KnownSeller } from "./api-keys.ts";
 import { readIdempotencyKey } from "./caller.ts";
 import { ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
-import { MalformedPaymentError } from "./payment/malformed-payment-error.ts";
-import { reason } from "./payment/reason.ts";
+import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
+import { reason } from "#x402/reason.ts";
 import { OverloadError } from "./settlement/overload-error.ts";
 
 /** What the routes offer over HTTP. */

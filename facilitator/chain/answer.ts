@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Hex } from "../payment/hex.ts";
+import type { Hex } from "#x402/hex.ts";
 import { ChainError } from "./chain-error.ts";
 import type { JsonRpcAnswer } from "./json-rpc-message.ts";
 

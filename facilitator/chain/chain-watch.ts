@@ -2,7 +2,7 @@ import { formatUnits } from "viem/utils";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { createPause } from "../pause.ts";
-import type { Hex } from "../payment/hex.ts";
+import type { Hex } from "#x402/hex.ts";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 import { checkChainIdentity, type ExpectedChain } from "./chain-identity.ts";

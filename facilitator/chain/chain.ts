@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { quantity, type Hex } from "../payment/hex.ts";
+import { quantity, type Hex } from "#x402/hex.ts";
 import { hexCount, hexData, hexQuantity, resultOf } from "./answer.ts";
 import type { JsonRpcClient } from "./json-rpc-client.ts";
 import type { JsonRpcAnswer } from "./json-rpc-message.ts";

@@ -1,5 +1,5 @@
 import { keccak256, stringToBytes } from "viem/utils";
-import { addressWord, type Hex } from "../payment/hex.ts";
+import { addressWord, type Hex } from "#x402/hex.ts";
 
 /** Call data and events of an EIP-3009 token. */
 

@@ -3,7 +3,7 @@ import type { TransactionSerializableEIP1559 } from "viem";
 import { keccak256, publicKeyToAddress, serializeTransaction } from "viem/utils";
 import type { Secret } from "#daemon/secret.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import type { Hex } from "../payment/hex.ts";
+import type { Hex } from "#x402/hex.ts";
 
 /** A transaction ready to be sent, with the hash by which the chain will know it. */
 type SignedTransaction = Readonly<{ hash: Hex; rawTransaction: Hex }>;

@@ -1,7 +1,7 @@
 import type { Head, Receipt } from "../chain/chain.ts";
 import { feeLimit, raisedFees } from "../chain/fees.ts";
-import type { Hex } from "../payment/hex.ts";
-import { reason } from "../payment/reason.ts";
+import type { Hex } from "#x402/hex.ts";
+import { reason } from "#x402/reason.ts";
 import type { Cause } from "./examination.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Attempt, Outcome } from "./settlement.ts";

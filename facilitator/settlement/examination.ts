@@ -1,7 +1,7 @@
 import type { Chain } from "../chain/chain.ts";
 import { authorizationStateCall } from "../chain/token.ts";
-import { integerWord, type Hex } from "../payment/hex.ts";
-import { reason } from "../payment/reason.ts";
+import { integerWord, type Hex } from "#x402/hex.ts";
+import { reason } from "#x402/reason.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Outcome } from "./settlement.ts";
 import { authorizationUseTopics, showsAuthorizedTransfer } from "./transfer-proof.ts";

@@ -1,5 +1,5 @@
-import type { Hex } from "../payment/hex.ts";
-import type { Refusal } from "../payment/reason.ts";
+import type { Hex } from "#x402/hex.ts";
+import type { Refusal } from "#x402/reason.ts";
 import type { Attempt, Outcome, Settlement } from "./settlement.ts";
 
 /** How a settlement under way ends for those who wait: for good, refused before anything was sent, or for lack of a chain. */

@@ -1,5 +1,5 @@
 import { valuesText, type SqlConnection, type SqlStore, type SqlValue } from "#daemon/sql/store.ts";
-import type { Hex } from "../payment/hex.ts";
+import type { Hex } from "#x402/hex.ts";
 import {
   attemptColumns,
   attemptRow,

@@ -1,6 +1,6 @@
 import type { SqlStore } from "#daemon/sql/store.ts";
 import type { Caller } from "../caller.ts";
-import type { Hex } from "../payment/hex.ts";
+import type { Hex } from "#x402/hex.ts";
 import type { SettleResult } from "./settlement.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { Hex } from "../payment/hex.ts";
-import type { Reason, Refusal } from "../payment/reason.ts";
+import type { Hex } from "#x402/hex.ts";
+import type { Reason, Refusal } from "#x402/reason.ts";
 
 /** A payment on its way to the chain: all that is needed to sign its transaction again and to recognise its success. */
 export type Settlement = Readonly<{

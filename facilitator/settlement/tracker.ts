@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Chain, Receipt } from "../chain/chain.ts";
-import type { Hex } from "../payment/hex.ts";
+import type { Hex } from "#x402/hex.ts";
 import { decide, isOpen, type Decision, type DecisionOptions, type Observation } from "./decision.ts";
 import { examine, type Cause } from "./examination.ts";
 import type { InFlight, InFlightBook } from "./in-flight.ts";

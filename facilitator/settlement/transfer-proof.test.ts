@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { EventLog, Receipt } from "../chain/chain.ts";
 import { addressTopic, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
-import { integerWord, type Hex } from "../payment/hex.ts";
+import { integerWord, type Hex } from "#x402/hex.ts";
 import type { Settlement } from "./settlement.ts";
 import { showsAuthorizedTransfer, showsTransfer } from "./transfer-proof.ts";
 

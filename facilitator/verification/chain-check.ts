@@ -2,9 +2,9 @@ import type { Chain } from "../chain/chain.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { JsonRpcFailure } from "../chain/json-rpc-message.ts";
 import { authorizationStateCall, balanceOfCall } from "../chain/token.ts";
-import { integerWord, type Hex } from "../payment/hex.ts";
-import { reason, type Refusal } from "../payment/reason.ts";
-import type { SignedPayment } from "../payment/signed-payment.ts";
+import { integerWord, type Hex } from "#x402/hex.ts";
+import { reason, type Refusal } from "#x402/reason.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
 
 /** Who would settle, and with how much gas. */
 export type ChainCheckOptions = Readonly<{ signer: Hex; gasLimit: number }>;

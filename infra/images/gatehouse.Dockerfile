@@ -16,6 +16,7 @@ COPY engine-proxy /app/engine-proxy
 COPY status /app/status
 COPY health /app/health
 COPY gateway /app/gateway
+COPY x402 /app/x402
 COPY sidecar /app/sidecar
 COPY facilitator /app/facilitator
 COPY resource-server /app/resource-server

@@ -1,5 +1,5 @@
 import { valuesText, type SqlConnection, type SqlStore } from "#daemon/sql/store.ts";
-import type { Hex } from "../../payment/hex.ts";
+import type { Hex } from "#x402/hex.ts";
 import { settlementColumns, settlementRow, toOutcome, toOwner, toSettlement } from "../ledger-rows.ts";
 import type { Outcome, Settlement } from "../settlement.ts";
 

@@ -1,6 +1,6 @@
 import type { SqlConnection, SqlStore } from "#daemon/sql/store.ts";
 import { StoreError } from "#daemon/sql/store-error.ts";
-import type { Hex } from "../../payment/hex.ts";
+import type { Hex } from "#x402/hex.ts";
 import { createPause } from "../../pause.ts";
 import type { Ending } from "../in-flight.ts";
 import { createLedger, type Ledger } from "../ledger.ts";

@@ -1,6 +1,6 @@
 import { assert, bigInt, integer, property } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { amountText, parseTokenAmount, unitsOf } from "./token-amount.ts";
+import { amountText, parseTokenAmount, unitsOf } from "./money.ts";
 
 const units = (text: string, decimals?: number) => unitsOf(parseTokenAmount(text), decimals);
 
