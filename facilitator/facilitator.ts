@@ -12,10 +12,10 @@ import { followNewHeads } from "./chain/new-heads.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { AcceptedAsset, AcceptedTerms } from "#x402/terms.ts";
 import { domainSeparator } from "#x402/typed-data.ts";
-import { createScheme, type Scheme } from "./scheme.ts";
+import { createScheme, type Scheme } from "./schemes/exact.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 import { startEngine } from "./settlement/start-engine.ts";
-import { checkOnChain } from "./verification/chain-check.ts";
+import { checkOnChain } from "./schemes/chain-check.ts";
 
 /** What a facilitator is made with: the parsed settings but for those of the process and its listener. */
 export type FacilitatorOptions = Pick<

@@ -7,10 +7,10 @@ import { networkList } from "#daemon/http/proxies/network-list.ts";
 import { readinessOf } from "#daemon/http/readiness.ts";
 import type { Service } from "#daemon/service.ts";
 import { environmentName } from "#daemon/settings/leaf.ts";
-import { readApiKeys } from "./api-keys.ts";
+import { readApiKeys } from "./callers/api-keys.ts";
 import { createFacilitator } from "./facilitator.ts";
-import { facilitatorRoutes } from "./routes.ts";
-import { refuseServingAnybody } from "./served-callers.ts";
+import { facilitatorRoutes } from "./http.ts";
+import { refuseServingAnybody } from "./callers/served-callers.ts";
 import { facilitatorSettings } from "./settings.ts";
 
 /** The facilitator as a process: HTTP on `listen.port`, health and metrics on `operations.port`, settlement in `ledger.path` and on the chain. */

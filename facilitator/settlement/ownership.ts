@@ -1,5 +1,5 @@
 import type { SqlStore } from "#daemon/sql/store.ts";
-import type { Caller } from "../caller.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { SettleResult } from "./settlement.ts";
 

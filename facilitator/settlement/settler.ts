@@ -1,15 +1,15 @@
-import type { Caller } from "../caller.ts";
+import type { Caller } from "../callers/caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { refuseTime } from "#x402/validity.ts";
 import { unsent, type Ending, type InFlight, type InFlightBook } from "./in-flight.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Ledger } from "./ledger/ledger.ts";
 import { OverloadError } from "./overload-error.ts";
 import { tell, type Ownership } from "./ownership.ts";
-import { withinReceiptTime, type ReceiptTime } from "./receipt-time.ts";
+import { withinReceiptTime, type ReceiptTime } from "./track/receipt-time.ts";
 import type { Progress, Settlement, SettleResult } from "./settlement.ts";
-import type { Submitter } from "./submitter.ts";
+import type { Submitter } from "./submit/submitter.ts";
 
 /** How long and how many. */
 export type SettlerOptions = ReceiptTime & Readonly<{ inFlightMax: number }>;

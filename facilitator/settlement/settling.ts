@@ -4,12 +4,12 @@ import type { FeeQuotes } from "../chain/fees.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import type { FacilitatorSettings } from "../settings.ts";
 import { createInFlightBook, type InFlightBook } from "./in-flight.ts";
-import type { Ledger } from "./ledger.ts";
-import { createNonces } from "./nonces.ts";
-import { createPollLoop } from "./poll-loop.ts";
-import { createSendBatch } from "./send-batch.ts";
-import { createSubmitter, type Submitter } from "./submitter.ts";
-import { createTracker } from "./tracker.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import { createNonces } from "./submit/nonces.ts";
+import { createPollLoop } from "./track/poll-loop.ts";
+import { createSendBatch } from "./submit/send-batch.ts";
+import { createSubmitter, type Submitter } from "./submit/submitter.ts";
+import { createTracker } from "./track/tracker.ts";
 
 /** Settings that settling depends on. */
 export type SettlingOptions = Readonly<{ settlement: FacilitatorSettings["settlement"]; chainId: number }>;

@@ -1,5 +1,5 @@
 import type { Engine, EngineDependencies } from "./engine.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Ledger } from "./ledger/ledger.ts";
 import type { Ownership } from "./ownership.ts";
 import { createSettler } from "./settler.ts";
 import { startSettling, type SettlingOptions } from "./settling.ts";

@@ -1,9 +1,9 @@
 import type { Engine, EngineDependencies, EngineOptions } from "./engine.ts";
-import { createLedger } from "./ledger.ts";
-import { openLedgerStore } from "./open-ledger.ts";
+import { createLedger } from "./ledger/ledger.ts";
+import { openLedgerStore } from "./ledger/open-ledger.ts";
 import { createOwnership } from "./ownership.ts";
-import { startRetention } from "./retention.ts";
-import { startSharedEngine } from "./shared/shared-engine.ts";
+import { startRetention } from "./ledger/retention.ts";
+import { startSharedEngine } from "./leader/shared-engine.ts";
 import { startSoleEngine } from "./sole-engine.ts";
 
 /** Opens the ledger and takes up what it says was begun, alone or as one of the replicas that share it. */

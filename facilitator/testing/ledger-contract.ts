@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SqlStore } from "#daemon/sql/store.ts";
-import { createLedger, type Ledger } from "../settlement/ledger.ts";
+import { createLedger, type Ledger } from "../settlement/ledger/ledger.ts";
 import { createOwnership, type Ownership } from "../settlement/ownership.ts";
 import type { Attempt, Settlement } from "../settlement/settlement.ts";
 

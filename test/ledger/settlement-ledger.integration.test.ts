@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createLedger } from "#facilitator/settlement/ledger.ts";
-import { postgresLedgerMigrations } from "#facilitator/settlement/ledger-schema.ts";
-import { createRequests } from "#facilitator/settlement/shared/requests.ts";
-import { createSettlerLease, termLifeMs } from "#facilitator/settlement/shared/settler-lease.ts";
+import { createLedger } from "#facilitator/settlement/ledger/ledger.ts";
+import { postgresLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
+import { createRequests } from "#facilitator/settlement/leader/requests.ts";
+import { createSettlerLease, termLifeMs } from "#facilitator/settlement/leader/settler-lease.ts";
 import { attempt, settlement, testLedger } from "#facilitator/testing/ledger-contract.ts";
 import { postgresMissing, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { until } from "../support/until.ts";

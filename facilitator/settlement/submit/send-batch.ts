@@ -1,10 +1,10 @@
 import type { Logger } from "#daemon/log.ts";
-import type { Chain } from "../chain/chain.ts";
-import { ChainError } from "../chain/chain-error.ts";
-import type { FeeQuotes } from "../chain/fees.ts";
-import type { SendOutcome } from "../chain/send-outcome.ts";
-import { unsent, type InFlightBook } from "./in-flight.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Chain } from "../../chain/chain.ts";
+import { ChainError } from "../../chain/chain-error.ts";
+import type { FeeQuotes } from "../../chain/fees.ts";
+import type { SendOutcome } from "../../chain/send-outcome.ts";
+import { unsent, type InFlightBook } from "../in-flight.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { signBatch, type Job, type SignedJob, type SigningDependencies, type SigningOptions } from "./sign-batch.ts";
 
 /** What sending works with. */

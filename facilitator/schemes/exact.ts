@@ -1,16 +1,16 @@
 import type { SettleResponse, SupportedResponse, VerifyResponse } from "@x402/core/types";
 import { boundedLog, boundOfSales } from "#daemon/bounded-log.ts";
 import type { Logger } from "#daemon/log.ts";
-import { identifyCaller, type Caller, type CallerFacts } from "./caller.ts";
-import type { FacilitatorMetrics } from "./facilitator-metrics.ts";
+import { identifyCaller, type Caller, type CallerFacts } from "../callers/caller.ts";
+import type { FacilitatorMetrics } from "../facilitator-metrics.ts";
 import type { Hex } from "#x402/hex.ts";
 import { parsePayment } from "#x402/payment.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import { isRefusal, signedPayment, type SignedPayment } from "#x402/signed-payment.ts";
 import { refusePayee, type AcceptedTerms } from "#x402/terms.ts";
 import { refuseTime } from "#x402/validity.ts";
-import type { Engine } from "./settlement/engine.ts";
-import type { Progress, SettleResult } from "./settlement/settlement.ts";
+import type { Engine } from "../settlement/engine.ts";
+import type { Progress, SettleResult } from "../settlement/settlement.ts";
 
 /** What the scheme is offered for. */
 export type SchemeOptions = Readonly<{ network: `eip155:${number}`; terms: AcceptedTerms; signer: Hex }>;

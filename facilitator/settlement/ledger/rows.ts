@@ -1,7 +1,7 @@
 import type { SqlRow, SqlValue } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Reason } from "#x402/reason.ts";
-import type { Attempt, Outcome, Settlement } from "./settlement.ts";
+import type { Attempt, Outcome, Settlement } from "../settlement.ts";
 
 /** What names an authorization. Addresses are kept in lower case, so that equal ones are equal. */
 export function authorizationKey({

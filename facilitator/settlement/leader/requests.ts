@@ -1,6 +1,6 @@
 import { valuesText, type SqlConnection, type SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
-import { settlementColumns, settlementRow, toOutcome, toOwner, toSettlement } from "../ledger-rows.ts";
+import { settlementColumns, settlementRow, toOutcome, toOwner, toSettlement } from "../ledger/rows.ts";
 import type { Outcome, Settlement } from "../settlement.ts";
 
 /** How far a settlement is that is on record: at its end, or under way with its newest transaction, if it has one; and whose it is. */

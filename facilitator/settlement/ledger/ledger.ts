@@ -10,8 +10,8 @@ import {
   toOutcome,
   toOwner,
   toSettlement,
-} from "./ledger-rows.ts";
-import type { Attempt, Outcome, Progress, Settlement, Unfinished } from "./settlement.ts";
+} from "./rows.ts";
+import type { Attempt, Outcome, Progress, Settlement, Unfinished } from "../settlement.ts";
 
 /** A settlement and the transaction that is about to be sent for it. */
 type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;

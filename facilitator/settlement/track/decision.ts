@@ -1,10 +1,10 @@
-import type { Head, Receipt } from "../chain/chain.ts";
-import { feeLimit, raisedFees } from "../chain/fees.ts";
+import type { Head, Receipt } from "../../chain/chain.ts";
+import { feeLimit, raisedFees } from "../../chain/fees.ts";
 import type { Hex } from "#x402/hex.ts";
 import { reason } from "#x402/reason.ts";
-import type { Cause } from "./examination.ts";
-import type { InFlight } from "./in-flight.ts";
-import type { Attempt, Outcome } from "./settlement.ts";
+import type { Cause } from "./diagnosis.ts";
+import type { InFlight } from "../in-flight.ts";
+import type { Attempt, Outcome } from "../settlement.ts";
 import { showsTransfer } from "./transfer-proof.ts";
 
 /** What the chain showed at one moment. */

@@ -1,13 +1,13 @@
 import type { Logger } from "#daemon/log.ts";
-import type { Chain, Receipt } from "../chain/chain.ts";
+import type { Chain, Receipt } from "../../chain/chain.ts";
 import type { Hex } from "#x402/hex.ts";
 import { decide, isOpen, type Decision, type DecisionOptions, type Observation } from "./decision.ts";
-import { examine, type Cause } from "./examination.ts";
-import type { InFlight, InFlightBook } from "./in-flight.ts";
-import type { Ledger } from "./ledger.ts";
-import type { Nonces } from "./nonces.ts";
-import type { Outcome } from "./settlement.ts";
-import type { Submitter } from "./submitter.ts";
+import { examine, type Cause } from "./diagnosis.ts";
+import type { InFlight, InFlightBook } from "../in-flight.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Nonces } from "../submit/nonces.ts";
+import type { Outcome } from "../settlement.ts";
+import type { Submitter } from "../submit/submitter.ts";
 
 /** What one look at the chain works with. */
 export type TrackerDependencies = Readonly<{

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createLog } from "#daemon/log.ts";
-import { sampleAttempt, sampleSettlement } from "../testing/sample-settlement.ts";
-import { createInFlightBook } from "./in-flight.ts";
+import { sampleAttempt, sampleSettlement } from "../../testing/sample-settlement.ts";
+import { createInFlightBook } from "../in-flight.ts";
 import type { SentBatch } from "./send-batch.ts";
 import { createSubmitter } from "./submitter.ts";
 

@@ -1,8 +1,8 @@
-import { feeLimit, raisedFees, type Fees } from "../chain/fees.ts";
-import type { TransactionSigner } from "../chain/transaction-signer.ts";
-import type { InFlight } from "./in-flight.ts";
+import { feeLimit, raisedFees, type Fees } from "../../chain/fees.ts";
+import type { TransactionSigner } from "../../chain/transaction-signer.ts";
+import type { InFlight } from "../in-flight.ts";
 import type { Nonces } from "./nonces.ts";
-import type { Attempt } from "./settlement.ts";
+import type { Attempt } from "../settlement.ts";
 
 /** A transaction to be made: with a nonce of its own, or in the place of an older one. */
 export type Job = Readonly<{ entry: InFlight; replaced: Attempt | undefined }>;

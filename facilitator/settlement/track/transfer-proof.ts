@@ -1,7 +1,7 @@
-import type { EventLog, Receipt } from "../chain/chain.ts";
-import { addressTopic, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
+import type { EventLog, Receipt } from "../../chain/chain.ts";
+import { addressTopic, authorizationUsedTopic, transferTopic } from "../../chain/token.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { Settlement } from "./settlement.ts";
+import type { Settlement } from "../settlement.ts";
 
 /** Whether a receipt of a transaction of ours shows the transfer that the settlement is about. */
 export function showsTransfer(receipt: Receipt, settlement: Settlement): boolean {

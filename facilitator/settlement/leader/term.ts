@@ -3,7 +3,7 @@ import { StoreError } from "#daemon/sql/store-error.ts";
 import type { Hex } from "#x402/hex.ts";
 import { createPause } from "../../pause.ts";
 import type { Ending } from "../in-flight.ts";
-import { createLedger, type Ledger } from "../ledger.ts";
+import { createLedger, type Ledger } from "../ledger/ledger.ts";
 import { startSettling, type Settling, type SettlingDependencies, type SettlingOptions } from "../settling.ts";
 import { createRequests } from "./requests.ts";
 import { TermEndedError } from "./settler-lease.ts";

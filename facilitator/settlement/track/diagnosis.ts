@@ -1,9 +1,9 @@
-import type { Chain } from "../chain/chain.ts";
-import { authorizationStateCall } from "../chain/token.ts";
+import type { Chain } from "../../chain/chain.ts";
+import { authorizationStateCall } from "../../chain/token.ts";
 import { integerWord, type Hex } from "#x402/hex.ts";
 import { reason } from "#x402/reason.ts";
-import type { InFlight } from "./in-flight.ts";
-import type { Outcome } from "./settlement.ts";
+import type { InFlight } from "../in-flight.ts";
+import type { Outcome } from "../settlement.ts";
 import { authorizationUseTopics, showsAuthorizedTransfer } from "./transfer-proof.ts";
 
 /** Why a settlement is examined: see `Decision`. */

@@ -3,7 +3,7 @@ import { bothLedgers, type PostgresSettings } from "#daemon/sql/postgres-setting
 import { environmentName } from "#daemon/settings/leaf.ts";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
-import { postgresLedgerMigrations, sqliteLedgerMigrations } from "./ledger-schema.ts";
+import { postgresLedgerMigrations, sqliteLedgerMigrations } from "./schema.ts";
 
 /** Where a ledger stands. */
 export type LedgerPlace = Readonly<{ path?: string | undefined }> & PostgresSettings;

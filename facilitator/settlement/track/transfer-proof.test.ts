@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { EventLog, Receipt } from "../chain/chain.ts";
-import { addressTopic, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
+import type { EventLog, Receipt } from "../../chain/chain.ts";
+import { addressTopic, authorizationUsedTopic, transferTopic } from "../../chain/token.ts";
 import { integerWord, type Hex } from "#x402/hex.ts";
-import type { Settlement } from "./settlement.ts";
+import type { Settlement } from "../settlement.ts";
 import { showsAuthorizedTransfer, showsTransfer } from "./transfer-proof.ts";
 
 const settlement: Settlement = {

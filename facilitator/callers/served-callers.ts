@@ -1,7 +1,7 @@
 import { isLoopback } from "#daemon/http/loopback.ts";
 import { environmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import type { FacilitatorSettings } from "./settings.ts";
+import type { FacilitatorSettings } from "../settings.ts";
 
 /** Settings that say who is served. */
 export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "payees" | "openToAnybody"> &

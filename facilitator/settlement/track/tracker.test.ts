@@ -1,10 +1,10 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import type { Chain } from "../chain/chain.ts";
+import type { Chain } from "../../chain/chain.ts";
 import { integerWord } from "#x402/hex.ts";
-import { sampleAttempt, sampleMs, sampleSettlement } from "../testing/sample-settlement.ts";
-import { createInFlightBook } from "./in-flight.ts";
-import { createNonces } from "./nonces.ts";
+import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
+import { createInFlightBook } from "../in-flight.ts";
+import { createNonces } from "../submit/nonces.ts";
 import { createTracker, type TrackerDependencies } from "./tracker.ts";
 
 const lookEveryMs = 500;

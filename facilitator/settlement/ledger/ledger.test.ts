@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe } from "vitest";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
-import { sqliteLedgerMigrations } from "./ledger-schema.ts";
-import { testLedger } from "../testing/ledger-contract.ts";
+import { sqliteLedgerMigrations } from "./schema.ts";
+import { testLedger } from "../../testing/ledger-contract.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-ledger-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,5 +1,5 @@
 import type { Logger } from "#daemon/log.ts";
-import { createPause } from "../pause.ts";
+import { createPause } from "../../pause.ts";
 
 /** How often to look. */
 export type PollOptions = Readonly<{ intervalMs: number }>;

@@ -5,7 +5,7 @@ import { refuseTime } from "#x402/validity.ts";
 import { tell, type Ownership } from "../ownership.ts";
 import { nonceUsed, settlementOf, type Settler, type SettlerOptions } from "../settler.ts";
 import { OverloadError } from "../overload-error.ts";
-import { withinReceiptTime } from "../receipt-time.ts";
+import { withinReceiptTime } from "../track/receipt-time.ts";
 import type { SettleResult } from "../settlement.ts";
 import type { OutcomeWatch } from "./outcome-watch.ts";
 import type { Requests } from "./requests.ts";

@@ -1,5 +1,5 @@
 import type { Logger } from "#daemon/log.ts";
-import { unsent, type InFlight, type InFlightBook } from "./in-flight.ts";
+import { unsent, type InFlight, type InFlightBook } from "../in-flight.ts";
 import type { SentBatch } from "./send-batch.ts";
 import type { Job } from "./sign-batch.ts";
 

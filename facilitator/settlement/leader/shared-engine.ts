@@ -2,7 +2,7 @@ import type { SqlStore } from "#daemon/sql/store.ts";
 import type { Engine, EngineDependencies } from "../engine.ts";
 import type { Ownership } from "../ownership.ts";
 import type { SettlingOptions } from "../settling.ts";
-import { startDuty } from "./duty.ts";
+import { startDuty } from "./candidate.ts";
 import { createOutcomeWatch } from "./outcome-watch.ts";
 import { createRequests } from "./requests.ts";
 import { createSharedSettler } from "./shared-settler.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Hex } from "#x402/hex.ts";
-import { createPollLoop } from "../poll-loop.ts";
+import { createPollLoop } from "../track/poll-loop.ts";
 import type { Outcome } from "../settlement.ts";
 import type { RecordedState, Requests } from "./requests.ts";
 

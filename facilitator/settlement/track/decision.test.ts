@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import type { Receipt } from "../chain/chain.ts";
-import { addressTopic, transferTopic } from "../chain/token.ts";
+import type { Receipt } from "../../chain/chain.ts";
+import { addressTopic, transferTopic } from "../../chain/token.ts";
 import { integerWord } from "#x402/hex.ts";
-import { sampleAttempt, sampleMs, sampleSettlement } from "../testing/sample-settlement.ts";
+import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { decide, type Observation } from "./decision.ts";
-import { createInFlightBook } from "./in-flight.ts";
-import type { Attempt } from "./settlement.ts";
+import { createInFlightBook } from "../in-flight.ts";
+import type { Attempt } from "../settlement.ts";
 
 const { signer } = sampleAttempt;
 const nowMs = sampleMs;
