@@ -7,21 +7,21 @@ import { clientAddress, type ClientAddress } from "#daemon/http/proxies/client-a
 import { readinessOf } from "#daemon/http/readiness.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { environmentName } from "#daemon/settings/leaf.ts";
-import { openClaimLedger } from "./open-claim-ledger.ts";
-import { drainSignal } from "./drain-signal.ts";
-import { openFacilitation } from "./open-facilitation.ts";
-import { paidRoutes } from "./paid-routes.ts";
-import { createPaymentMetrics } from "./payment-metrics.ts";
-import { createPaymentOwners } from "./payment-owners.ts";
-import { readRoutes } from "./routes.ts";
-import { boundedSale } from "./sale-limit.ts";
-import { sell } from "./sale.ts";
-import { saleWithoutLedger } from "./sale-without-ledger.ts";
+import { openClaimLedger } from "./claims/open-claim-ledger.ts";
+import { drainSignal } from "./sale/drain-signal.ts";
+import { openFacilitation } from "./facilitators/open-facilitation.ts";
+import { paidRoutes } from "./http.ts";
+import { createPaymentMetrics } from "./sale/payment-metrics.ts";
+import { createPaymentOwners } from "./claims/payment-owners.ts";
+import { readRoutes } from "./routes/routes.ts";
+import { boundedSale } from "./sale/sale-limit.ts";
+import { sell } from "./sale/sale.ts";
+import { saleWithoutLedger } from "./sale/sale-without-ledger.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
-import { resumeSettlements } from "./settlement-resumer.ts";
-import { createSoldWork } from "./sold-work.ts";
-import { openTokenIssuer } from "./token-issuer.ts";
-import { createUpstream } from "./upstream.ts";
+import { resumeSettlements } from "./sale/settlement-resumer.ts";
+import { createSoldWork } from "./sale/sold-work.ts";
+import { openTokenIssuer } from "./tokens/token-issuer.ts";
+import { createUpstream } from "./upstream/upstream.ts";
 
 /** Sells protected routes by x402: verifies, forwards to the upstream, settles, delivers (specification, "x402 resource server"). */
 export const resourceServer: Service<typeof resourceServerSettings.schema> = {

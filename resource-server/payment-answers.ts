@@ -1,7 +1,7 @@
 import { encodePaymentRequiredHeader, encodePaymentResponseHeader, withPrivateCacheControl } from "@x402/core/http";
 import type { PaymentRequired, SettleResponse } from "@x402/core/types";
-import type { Route } from "./route.ts";
-import type { SaleOutcome } from "./sale-outcome.ts";
+import type { Route } from "./routes/route.ts";
+import type { SaleOutcome } from "./sale/sale-outcome.ts";
 import type { SoldResponse } from "./sold-response.ts";
 
 /** Seconds after which a client may ask again; a block takes about as long. */

@@ -1,4 +1,4 @@
-import { routeProblems } from "#resource-server/route-problems.ts";
+import { routeProblems } from "#resource-server/routes/route-problems.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { daemonHealth } from "./daemon-health.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { ClaimLedger } from "../claim-ledger.ts";
-import type { NewClaim } from "../payment-claim.ts";
+import type { ClaimLedger } from "../claims/claim-ledger.ts";
+import type { NewClaim } from "../claims/payment-claim.ts";
 import { pendingAnswer, settledAnswer } from "./facilitation-stub.ts";
 import { offer, payload } from "./payments.ts";
 

@@ -1,7 +1,7 @@
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
-import { createClaimLedger, type ClaimLedger } from "../claim-ledger.ts";
-import { soleClaimOwner } from "../claim-owner.ts";
-import { sqliteClaimMigrations } from "../claim-schema.ts";
+import { createClaimLedger, type ClaimLedger } from "../claims/claim-ledger.ts";
+import { soleClaimOwner } from "../claims/claim-owner.ts";
+import { sqliteClaimMigrations } from "../claims/claim-schema.ts";
 
 /** A ledger in a SQLite file, or in memory. Disposing of it closes the file. */
 export async function openTestLedger(

@@ -1,5 +1,5 @@
 import type { SettleResponse, VerifyResponse } from "@x402/core/types";
-import type { Facilitation } from "../facilitation.ts";
+import type { Facilitation } from "../facilitators/facilitation.ts";
 
 /** A facilitation whose answers a test gives one by one, and which records what it was asked. */
 export type FacilitationStub = Facilitation &

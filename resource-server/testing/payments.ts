@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
-import { readPayment, type Payment } from "../payment.ts";
-import type { Route } from "../route.ts";
+import { readPayment, type Payment } from "../sale/payment.ts";
+import type { Route } from "../routes/route.ts";
 
 /** An offer as a route of the tests makes it. */
 export const offer: PaymentRequirements = {

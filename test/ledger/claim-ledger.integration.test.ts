@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLog } from "#daemon/log.ts";
-import { createClaimLedger, type ClaimLedger } from "#resource-server/claim-ledger.ts";
-import { joinClaimOwners } from "#resource-server/claim-owner.ts";
-import { postgresClaimMigrations } from "#resource-server/claim-schema.ts";
+import { createClaimLedger, type ClaimLedger } from "#resource-server/claims/claim-ledger.ts";
+import { joinClaimOwners } from "#resource-server/claims/claim-owner.ts";
+import { postgresClaimMigrations } from "#resource-server/claims/claim-schema.ts";
 import { newClaim, testClaimLedger } from "#resource-server/testing/claim-ledger-contract.ts";
 import { postgresMissing, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { openTestStore } from "./postgres-place.ts";

@@ -5,7 +5,7 @@ import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { FacilitationError, type Facilitation } from "./facilitation.ts";
 import { onceFit } from "./once-fit.ts";
-import type { ResourceServerSettings } from "./settings.ts";
+import type { ResourceServerSettings } from "../settings.ts";
 
 /** What settling in this process needs above what selling does. */
 export type InProcessOptions = ResourceServerSettings["settlement"] & Readonly<{ privateKey: Secret; rpcUrl: string }>;

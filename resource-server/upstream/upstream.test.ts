@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { route } from "./testing/payments.ts";
+import { route } from "../testing/payments.ts";
 import { createUpstream, type PaidRequest } from "./upstream.ts";
 
 type Answer = (request: Request) => Response | Promise<Response>;

@@ -1,11 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { StoreError } from "#daemon/sql/store-error.ts";
-import type { ClaimLedger } from "./claim-ledger.ts";
-import type { PaymentClaim } from "./payment-claim.ts";
-import type { PaymentOwners } from "./payment-owners.ts";
-import type { Route } from "./route.ts";
+import type { ClaimLedger } from "../claims/claim-ledger.ts";
+import type { PaymentClaim } from "../claims/payment-claim.ts";
+import type { PaymentOwners } from "../claims/payment-owners.ts";
+import type { Route } from "../routes/route.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
-import type { UpstreamResult } from "./upstream.ts";
+import type { UpstreamResult } from "../upstream/upstream.ts";
 
 /** What is counted of payments. Labels are routes of the file and outcomes of the code, so that their number is bounded. */
 export type PaymentMetrics = Readonly<{

@@ -1,5 +1,5 @@
-import type { TokenIssuer } from "./token-issuer.ts";
-import type { PaidRequest, Upstream, UpstreamResult } from "./upstream.ts";
+import type { TokenIssuer } from "../tokens/token-issuer.ts";
+import type { PaidRequest, Upstream, UpstreamResult } from "../upstream/upstream.ts";
 
 /** Does what a paid request is for: issues a token where the route sells one, else forwards to the route's upstream. */
 export function createSoldWork(upstream: Upstream, issuer: TokenIssuer | undefined) {

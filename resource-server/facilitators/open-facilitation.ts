@@ -4,7 +4,7 @@ import { environmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { Facilitation } from "./facilitation.ts";
 import { facilitatorOverHttp } from "./facilitator-over-http.ts";
-import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
+import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
 
 /** What verification and settlement work with. */
 export type FacilitationDependencies = Readonly<{

@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
-import type { ClaimLedger } from "./claim-ledger.ts";
-import { pause } from "./pause.ts";
+import type { ClaimLedger } from "../claims/claim-ledger.ts";
+import { pause } from "../pause.ts";
 import { resumeSettlement, type SaleDependencies } from "./sale.ts";
 
 /** How settlements are taken up again. */

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { PaymentRequirements } from "@x402/core/types";
-import type { ClaimLedger } from "./claim-ledger.ts";
-import { FacilitationError, type Facilitation } from "./facilitation.ts";
-import { isInconclusive } from "./inconclusive-reason.ts";
-import type { ClaimKey, PaymentClaim } from "./payment-claim.ts";
-import type { PaymentOwners } from "./payment-owners.ts";
+import type { ClaimLedger } from "../claims/claim-ledger.ts";
+import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
+import { isInconclusive } from "../facilitators/inconclusive-reason.ts";
+import type { ClaimKey, PaymentClaim } from "../claims/payment-claim.ts";
+import type { PaymentOwners } from "../claims/payment-owners.ts";
 import type { Payment } from "./payment.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 import { resumeClaim, settleClaim, type SettlementOutcome } from "./settlement-outcome.ts";
-import type { UpstreamResult } from "./upstream.ts";
+import type { UpstreamResult } from "../upstream/upstream.ts";
 
 /** One payment for one request. */
 export type SaleRequest = Readonly<{

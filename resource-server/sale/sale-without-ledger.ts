@@ -1,5 +1,5 @@
 import { StoreError } from "#daemon/sql/store-error.ts";
-import { ClaimMovedError } from "./claim-moved-error.ts";
+import { ClaimMovedError } from "../claims/claim-moved-error.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 import type { SaleRequest } from "./sale.ts";
 

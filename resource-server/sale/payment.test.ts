@@ -2,7 +2,7 @@ import { encodePaymentSignatureHeader } from "@x402/core/http";
 import { assert, property, string, uint8Array } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { acceptedOffer, readPayment } from "./payment.ts";
-import { offer, payload, payment } from "./testing/payments.ts";
+import { offer, payload, payment } from "../testing/payments.ts";
 
 const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
 

@@ -1,5 +1,5 @@
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/core/types";
-import type { SoldResponse } from "./sold-response.ts";
+import type { SoldResponse } from "../sold-response.ts";
 
 /**
  * How one payment becomes one response. The claim is the only place where money changes state; each move is one atomic write.

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
-import { pause } from "./pause.ts";
+import { pause } from "../pause.ts";
 
 /**
  * This process as an owner of claims. What it owns nobody else touches while it lives; it lives while its row in `claim_owner` has

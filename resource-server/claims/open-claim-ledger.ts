@@ -6,7 +6,7 @@ import { createClaimLedger, type ClaimLedger } from "./claim-ledger.ts";
 import { joinClaimOwners, soleClaimOwner } from "./claim-owner.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { postgresClaimMigrations, sqliteClaimMigrations } from "./claim-schema.ts";
-import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
+import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
 
 /** A ledger that this process has opened. Disposing of it gives up what the process owns, and closes the database. */
 export type OpenClaimLedger = AsyncDisposable & Readonly<{ ledger: ClaimLedger; readiness: () => ReadinessCheck }>;

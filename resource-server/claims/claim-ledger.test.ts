@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { testClaimLedger } from "./testing/claim-ledger-contract.ts";
-import { openTestLedger } from "./testing/claim-store.ts";
+import { testClaimLedger } from "../testing/claim-ledger-contract.ts";
+import { openTestLedger } from "../testing/claim-store.ts";
 
 const folders: string[] = [];
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));

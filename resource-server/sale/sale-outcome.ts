@@ -1,7 +1,7 @@
 import type { SettleResponse } from "@x402/core/types";
-import type { FacilitationError } from "./facilitation.ts";
-import type { SoldResponse } from "./sold-response.ts";
-import type { UpstreamResult } from "./upstream.ts";
+import type { FacilitationError } from "../facilitators/facilitation.ts";
+import type { SoldResponse } from "../sold-response.ts";
+import type { UpstreamResult } from "../upstream/upstream.ts";
 
 /**
  * How a sale ended, for the client:

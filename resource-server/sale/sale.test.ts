@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { FacilitationError } from "./facilitation.ts";
-import { createPaymentOwners } from "./payment-owners.ts";
+import { FacilitationError } from "../facilitators/facilitation.ts";
+import { createPaymentOwners } from "../claims/payment-owners.ts";
 import { acceptedOffer, type Payment } from "./payment.ts";
 import { resumeSettlement, sell, type SaleDependencies, type SaleRequest } from "./sale.ts";
-import { facilitationStub, pendingAnswer, settledAnswer, transaction } from "./testing/facilitation-stub.ts";
-import { openTestLedger } from "./testing/claim-store.ts";
-import { offer, payload, payment } from "./testing/payments.ts";
-import type { UpstreamResult } from "./upstream.ts";
+import { facilitationStub, pendingAnswer, settledAnswer, transaction } from "../testing/facilitation-stub.ts";
+import { openTestLedger } from "../testing/claim-store.ts";
+import { offer, payload, payment } from "../testing/payments.ts";
+import type { UpstreamResult } from "../upstream/upstream.ts";
 
 const response = { status: 200, headers: [["content-type", "text/plain"]], body: new Uint8Array([1, 2, 3]) } as const;
 const resource: UpstreamResult = { kind: "resource", response };

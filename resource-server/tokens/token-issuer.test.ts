@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import { describe, expect, it } from "vitest";
 import { Secret } from "#daemon/secret.ts";
-import { route } from "./testing/payments.ts";
+import { route } from "../testing/payments.ts";
 import { openTokenIssuer } from "./token-issuer.ts";
 
 const clock = () => Date.now();

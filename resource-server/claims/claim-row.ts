@@ -1,7 +1,7 @@
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/core/types";
 import { z } from "zod";
 import type { ClaimKey, PaymentClaim } from "./payment-claim.ts";
-import type { SoldResponse } from "./sold-response.ts";
+import type { SoldResponse } from "../sold-response.ts";
 
 const keyColumns = z.object({ network: z.string(), asset: z.string(), payer: z.string(), nonce: z.string() });
 

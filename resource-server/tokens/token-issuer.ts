@@ -2,8 +2,8 @@ import { createPrivateKey, createPublicKey, randomUUID, type KeyObject } from "n
 import { calculateJwkThumbprint, exportJWK, SignJWT, type JSONWebKeySet } from "jose";
 import type { Secret } from "#daemon/secret.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import type { Route, TokenTerms } from "./route.ts";
-import type { SoldResponse } from "./sold-response.ts";
+import type { Route, TokenTerms } from "../routes/route.ts";
+import type { SoldResponse } from "../sold-response.ts";
 
 const keyName = "GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_PRIVATE_KEY";
 const keyForm = 'a private key in PEM (PKCS #8), P-256 or Ed25519, e.g. of "openssl genpkey -algorithm ed25519"';

@@ -3,11 +3,11 @@ import type { z } from "zod";
 import { httpEndpoint } from "#daemon/http/endpoint.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Secret } from "#daemon/secret.ts";
-import { readBody } from "./bounded-body.ts";
+import { readBody } from "../upstream/bounded-body.ts";
 import { FacilitationError, type Facilitation } from "./facilitation.ts";
 import { settleAnswer, supportedAnswer, verifyAnswer } from "./facilitator-answer.ts";
 import { watchFacilitator } from "./facilitator-watch.ts";
-import { neverConnected } from "./fetch-failure.ts";
+import { neverConnected } from "../upstream/fetch-failure.ts";
 
 /** Where a facilitator is, and how long it may take. */
 export type FacilitatorOverHttpOptions = Readonly<{

@@ -5,7 +5,7 @@ import type { ClaimOwner } from "./claim-owner.ts";
 import { claimFromRow, claimKeyFromRow } from "./claim-row.ts";
 import { claimSql } from "./claim-sql.ts";
 import type { ClaimKey, NewClaim, PaymentClaim } from "./payment-claim.ts";
-import type { SoldResponse } from "./sold-response.ts";
+import type { SoldResponse } from "../sold-response.ts";
 
 /**
  * The claims on payments; see `payment-claim.ts` for the states. Each write commits before its promise resolves. A move that

@@ -1,8 +1,8 @@
 import { httpEndpoint } from "#daemon/http/endpoint.ts";
 import { BodyTooLargeError, readBody } from "./bounded-body.ts";
 import { forwardedHeaders, soldHeaders, type RequestOrigin } from "./forwarded-headers.ts";
-import type { Route } from "./route.ts";
-import type { SoldResponse } from "./sold-response.ts";
+import type { Route } from "../routes/route.ts";
+import type { SoldResponse } from "../sold-response.ts";
 
 /** A request that is forwarded once it is paid. */
 export type PaidRequest = Readonly<{

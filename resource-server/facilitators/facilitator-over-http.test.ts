@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { Secret } from "#daemon/secret.ts";
 import { createLog } from "#daemon/log.ts";
 import { facilitatorOverHttp } from "./facilitator-over-http.ts";
-import { offer, payload } from "./testing/payments.ts";
-import { settledAnswer } from "./testing/facilitation-stub.ts";
+import { offer, payload } from "../testing/payments.ts";
+import { settledAnswer } from "../testing/facilitation-stub.ts";
 
 type Options = Readonly<{ url?: string; timeoutMs?: number; apiKey?: Secret }>;
 type Answer = (path: string, body: unknown, headers: Headers) => Response | Promise<Response>;

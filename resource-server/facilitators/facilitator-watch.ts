@@ -2,7 +2,7 @@ import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { SupportedKinds } from "./facilitator-answer.ts";
 import { onceFit } from "./once-fit.ts";
-import { pause } from "./pause.ts";
+import { pause } from "../pause.ts";
 
 /** Pause between two looks while the facilitator is fit, and while it is not. */
 const fitPauseMs = 10_000;

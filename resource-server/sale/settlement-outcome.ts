@@ -1,7 +1,7 @@
 import type { SettleResponse } from "@x402/core/types";
-import { FacilitationError, type Facilitation, type FacilitationErrorCode } from "./facilitation.ts";
-import { isInconclusive } from "./inconclusive-reason.ts";
-import type { PaymentClaim } from "./payment-claim.ts";
+import { FacilitationError, type Facilitation, type FacilitationErrorCode } from "../facilitators/facilitation.ts";
+import { isInconclusive } from "../facilitators/inconclusive-reason.ts";
+import type { PaymentClaim } from "../claims/payment-claim.ts";
 
 /**
  * What became of a settlement:

@@ -8,13 +8,13 @@ import type { Logger } from "#daemon/log.ts";
 import type { ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { forwardedBy } from "#daemon/http/proxies/forwarded-hops.ts";
 import { paymentRequired, saleAnswer } from "./payment-answers.ts";
-import { acceptedOffer, readPayment } from "./payment.ts";
-import type { PaymentMetrics } from "./payment-metrics.ts";
-import { requestFingerprint } from "./request-fingerprint.ts";
-import type { Route } from "./route.ts";
-import type { Delivery, SaleOutcome } from "./sale-outcome.ts";
-import type { SaleRequest } from "./sale.ts";
-import type { PaidRequest, UpstreamResult } from "./upstream.ts";
+import { acceptedOffer, readPayment } from "./sale/payment.ts";
+import type { PaymentMetrics } from "./sale/payment-metrics.ts";
+import { requestFingerprint } from "./claims/request-fingerprint.ts";
+import type { Route } from "./routes/route.ts";
+import type { Delivery, SaleOutcome } from "./sale/sale-outcome.ts";
+import type { SaleRequest } from "./sale/sale.ts";
+import type { PaidRequest, UpstreamResult } from "./upstream/upstream.ts";
 
 /** What paid routes work with. */
 export type PaidRoutesDependencies = Readonly<{
