@@ -1,8 +1,8 @@
 import { Gatehouse } from "./components/gatehouse.ts";
-import type { StackConfig } from "./config-schema.ts";
+import type { StackConfig } from "./config/config-schema.ts";
 import type { Platform } from "./platform.ts";
-import { stackArgs } from "./spec/stack-specs.ts";
-import { deploymentSecret } from "./stack-input.ts";
+import { stackArgs } from "./services/stack-specs.ts";
+import { deploymentSecret } from "./config/stack-input.ts";
 
 /** Where the program runs, and what its resources are called by. */
 export type StackPlace = Readonly<{

@@ -1,11 +1,11 @@
 import { getProject, getRootDirectory, getStack } from "@pulumi/pulumi";
-import { parseConfig } from "./config.ts";
+import { parseConfig } from "./stack-config.ts";
 import { deployStack } from "./deploy-stack.ts";
 import { watchInterruptions } from "./interruption-watch.ts";
-import { confPath } from "./spec/node-layout.ts";
-import { installImageDependencies } from "./docker/image-dependencies.ts";
+import { confPath } from "./services/node-layout.ts";
+import { installImageDependencies } from "./images/image-dependencies.ts";
 import { preflight } from "./preflight/preflight.ts";
-import { stackConfiguration } from "./stack-input.ts";
+import { stackConfiguration } from "./config/stack-input.ts";
 import { dockerOutputs, kubernetesOutputs } from "./stack-outputs.ts";
 
 const project = getProject();

@@ -1,7 +1,7 @@
 import type { ComponentResource, Input, Resource } from "@pulumi/pulumi";
-import type { Addresses } from "./spec/addresses.ts";
-import type { ServiceSpec } from "./spec/service-spec.ts";
-import type { RestartRoute } from "./spec/sidecar-spec.ts";
+import type { Addresses } from "./services/addresses.ts";
+import type { ServiceSpec } from "./services/service-spec.ts";
+import type { RestartRoute } from "./services/sidecar-spec.ts";
 
 /** Where the resources of a service hang, and what has to be there before them. */
 export type Attachment = Readonly<{ parent: ComponentResource; dependsOn: readonly Input<Resource>[] }>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseConfig } from "./config.ts";
+import { parseConfig } from "./stack-config.ts";
 import { dockerOutputs, kubernetesOutputs } from "./stack-outputs.ts";
 
 const tokenAddress = "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2";

@@ -2,12 +2,12 @@ import { createECDH } from "node:crypto";
 import * as Address from "ox/Address";
 import * as PublicKey from "ox/PublicKey";
 import { urlAuthority } from "#daemon/http/url-authority.ts";
-import type { StackConfig } from "./config-schema.ts";
-import { publicHosts } from "./public-way.ts";
-import { devAccounts } from "./spec/dev-accounts.ts";
-import { pushgatewayPort } from "./spec/pushgateway-spec.ts";
-import { resourceServerOperationsPort } from "./spec/resource-server-spec.ts";
-import { valueAt } from "./spec/settings-tree.ts";
+import type { StackConfig } from "./config/config-schema.ts";
+import { publicHosts } from "./config/public-way.ts";
+import { devAccounts } from "./services/dev-accounts.ts";
+import { pushgatewayPort } from "./services/pushgateway-spec.ts";
+import { resourceServerOperationsPort } from "./services/resource-server-spec.ts";
+import { valueAt } from "./services/settings-tree.ts";
 
 /** What `pulumi up` prints when it is done, for people: URLs by audience, what to try, whom to fund. */
 export type StackOutputs = Readonly<{

@@ -1,5 +1,5 @@
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
-import { facilitatorSpec, type FacilitatorArgs } from "../spec/facilitator-spec.ts";
+import { facilitatorSpec, type FacilitatorArgs } from "../services/facilitator-spec.ts";
 import type { Placed } from "./component-options.ts";
 import { withoutProblems } from "./refuse-problems.ts";
 

@@ -1,8 +1,8 @@
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
-import { nodeSpec, type NodeArgs } from "../spec/node-spec.ts";
-import { restoreSpec, type RestoreArgs } from "../spec/restore-spec.ts";
-import { volumeSnapshotSpec, type VolumeSnapshotArgs } from "../spec/volume-snapshot-spec.ts";
-import { sidecarSpec, type SidecarArgs } from "../spec/sidecar-spec.ts";
+import { nodeSpec, type NodeArgs } from "../services/node-spec.ts";
+import { restoreSpec, type RestoreArgs } from "../services/restore-spec.ts";
+import { volumeSnapshotSpec, type VolumeSnapshotArgs } from "../services/volume-snapshot-spec.ts";
+import { sidecarSpec, type SidecarArgs } from "../services/sidecar-spec.ts";
 import type { Placed } from "./component-options.ts";
 import { withoutProblems } from "./refuse-problems.ts";
 

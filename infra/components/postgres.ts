@@ -1,5 +1,5 @@
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
-import { postgresSpec, type PostgresArgs } from "../spec/postgres-spec.ts";
+import { postgresSpec, type PostgresArgs } from "../services/postgres-spec.ts";
 import type { Placed } from "./component-options.ts";
 import { withoutProblems } from "./refuse-problems.ts";
 

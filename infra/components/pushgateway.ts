@@ -1,5 +1,5 @@
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
-import { pushgatewaySpec, type PushgatewayArgs } from "../spec/pushgateway-spec.ts";
+import { pushgatewaySpec, type PushgatewayArgs } from "../services/pushgateway-spec.ts";
 import type { Placed } from "./component-options.ts";
 import { withoutProblems } from "./refuse-problems.ts";
 

@@ -1,5 +1,5 @@
-import type { BuiltService } from "../spec/built-service.ts";
-import { ConfigError } from "../spec/config-problem.ts";
+import type { BuiltService } from "../services/built-service.ts";
+import { ConfigError } from "../config/config-problem.ts";
 
 /** The specifications of built services. @throws {ConfigError} with every problem of every service. */
 export function withoutProblems<Built extends Readonly<Record<string, BuiltService | undefined>>>(built: Built): Built {

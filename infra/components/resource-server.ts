@@ -1,5 +1,5 @@
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
-import { resourceServerSpec, type ResourceServerArgs } from "../spec/resource-server-spec.ts";
+import { resourceServerSpec, type ResourceServerArgs } from "../services/resource-server-spec.ts";
 import type { Placed } from "./component-options.ts";
 import { withoutProblems } from "./refuse-problems.ts";
 

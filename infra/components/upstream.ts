@@ -1,6 +1,6 @@
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
-import type { CommonArgs } from "../spec/built-service.ts";
-import { upstreamSpec } from "../spec/upstream-spec.ts";
+import type { CommonArgs } from "../services/built-service.ts";
+import { upstreamSpec } from "../services/upstream-spec.ts";
 import type { Placed } from "./component-options.ts";
 import { withoutProblems } from "./refuse-problems.ts";
 

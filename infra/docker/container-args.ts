@@ -9,7 +9,7 @@ import {
   type PortHealth,
   type PortSpec,
   type ServiceSpec,
-} from "../spec/service-spec.ts";
+} from "../services/service-spec.ts";
 
 /** Where a service's container is put on a Docker host. */
 export type Placement = Readonly<{

@@ -1,6 +1,6 @@
 import type * as docker from "@pulumi/docker";
 import { secret } from "@pulumi/pulumi";
-import { filesDirectory, type ServiceSpec } from "../spec/service-spec.ts";
+import { filesDirectory, type ServiceSpec } from "../services/service-spec.ts";
 import { oneShot, type OneShotPlacement } from "./one-shot.ts";
 
 /** Where the engine lays a service's files before their owner takes them over. */

@@ -8,19 +8,19 @@ import {
 } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs, Platform } from "../platform.ts";
 import { withoutProblems } from "../components/refuse-problems.ts";
-import { dockerAddresses } from "../spec/addresses.ts";
-import type { CommonArgs } from "../spec/built-service.ts";
-import { enginePathInProxy, engineProxySpec } from "../spec/engine-proxy-spec.ts";
-import { workspace } from "../spec/node-layout.ts";
+import { dockerAddresses } from "../services/addresses.ts";
+import type { CommonArgs } from "../services/built-service.ts";
+import { enginePathInProxy, engineProxySpec } from "../services/engine-proxy-spec.ts";
+import { workspace } from "../services/node-layout.ts";
 import {
   filesDirectoryOf,
   volumeKey,
   type ImageName,
   type ServiceSpec,
   type VolumeSpec,
-} from "../spec/service-spec.ts";
-import { binDirectoryOf } from "../spec/node-conf.ts";
-import type { RestartRoute } from "../spec/sidecar-spec.ts";
+} from "../services/service-spec.ts";
+import { binDirectoryOf } from "../services/node-conf.ts";
+import type { RestartRoute } from "../services/sidecar-spec.ts";
 import { containerArgs, labelPrefix, type Placement } from "./container-args.ts";
 import { courierArgs, filesMount } from "./courier-args.ts";
 import { prepareNode } from "./prepared-node.ts";

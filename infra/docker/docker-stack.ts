@@ -1,6 +1,6 @@
 import * as docker from "@pulumi/docker";
-import type { StackConfig } from "../config-schema.ts";
-import { pushgatewayImageOf } from "../spec/push-target.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import { pushgatewayImageOf } from "../services/push-target.ts";
 import { DockerHost } from "./docker-host.ts";
 import { engineSocketPath, socketGroup } from "./engine-socket.ts";
 import { GatehouseImages } from "./gatehouse-images.ts";

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { ConfigError } from "../spec/config-problem.ts";
+import { ConfigError } from "../config/config-problem.ts";
 
 const scheme = "unix://";
 

@@ -1,4 +1,4 @@
-import type { StackConfig } from "../config-schema.ts";
+import type { StackConfig } from "../config/config-schema.ts";
 import { engineQuestion } from "../preflight/engine-question.ts";
 
 /** Docker's two builders, by the provider's names. */

@@ -1,6 +1,6 @@
 import type * as docker from "@pulumi/docker";
 import type { Input } from "@pulumi/pulumi";
-import type { ServiceSpec } from "../spec/service-spec.ts";
+import type { ServiceSpec } from "../services/service-spec.ts";
 import { engineCpus } from "./engine-values.ts";
 
 /** Where a container runs that does one thing and ends. */

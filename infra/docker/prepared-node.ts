@@ -1,9 +1,9 @@
 import * as docker from "@pulumi/docker";
 import { RunError, type Input, type Output, type Resource } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs } from "../platform.ts";
-import { workspaceVolume } from "../spec/node-layout.ts";
-import { restoreTimeout } from "../spec/restore-spec.ts";
-import type { ImageName, ServiceSpec } from "../spec/service-spec.ts";
+import { workspaceVolume } from "../services/node-layout.ts";
+import { restoreTimeout } from "../services/restore-spec.ts";
+import type { ImageName, ServiceSpec } from "../services/service-spec.ts";
 import { containerArgs, labelPrefix } from "./container-args.ts";
 import type { ProgramVolumes } from "./node-volumes.ts";
 import { primeArgs, seedArgs } from "./seed-args.ts";

@@ -1,4 +1,4 @@
-import type { ServiceSpec } from "../spec/service-spec.ts";
+import type { ServiceSpec } from "../services/service-spec.ts";
 import type { Placement } from "./container-args.ts";
 
 /** The host's side of published ports. */

@@ -1,8 +1,8 @@
 import type * as docker from "@pulumi/docker";
 import type { Input } from "@pulumi/pulumi";
-import { workspaceDirectory } from "../spec/node-layout.ts";
-import { hostIpVariable, seedCommand, stagedBin } from "../spec/seed-program.ts";
-import type { SeedSpec, ServiceSpec } from "../spec/service-spec.ts";
+import { workspaceDirectory } from "../services/node-layout.ts";
+import { hostIpVariable, seedCommand, stagedBin } from "../services/seed-program.ts";
+import type { SeedSpec, ServiceSpec } from "../services/service-spec.ts";
 import { oneShot, type OneShotPlacement } from "./one-shot.ts";
 
 /** Where the engine lays the configuration before it is put into the workspace. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { dependenciesDirectory, installImageDependencies } from "../docker/image-dependencies.ts";
+import { dependenciesDirectory, installImageDependencies } from "./image-dependencies.ts";
 
 /** `npm run images:prepare`: installs what the Dockerfiles copy, for a `docker build` by hand. */
 const root = join(import.meta.dirname, "../..");

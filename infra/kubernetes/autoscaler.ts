@@ -1,5 +1,5 @@
 import type { types } from "@pulumi/kubernetes";
-import type { ServiceSpec } from "../spec/service-spec.ts";
+import type { ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { stackLabels } from "./labels.ts";
 

@@ -1,6 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
-import { workspaceVolume } from "../spec/node-layout.ts";
-import type { VolumeSpec } from "../spec/service-spec.ts";
+import { workspaceVolume } from "../services/node-layout.ts";
+import type { VolumeSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { stackLabels } from "./labels.ts";
 

@@ -1,6 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
-import { filesDirectoryOf, hasFiles, portNamed, type HealthSpec, type ServiceSpec } from "../spec/service-spec.ts";
+import { filesDirectoryOf, hasFiles, portNamed, type HealthSpec, type ServiceSpec } from "../services/service-spec.ts";
 
 type Container = types.input.core.v1.Container;
 type Probe = types.input.core.v1.Probe;

@@ -1,6 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
-import { filesDirectory, hasFiles, type ServiceSpec } from "../spec/service-spec.ts";
+import { filesDirectory, hasFiles, type ServiceSpec } from "../services/service-spec.ts";
 import { filesVolume, restricted } from "./container.ts";
 import { stackLabels } from "./labels.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";

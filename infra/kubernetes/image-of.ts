@@ -1,5 +1,5 @@
 import type { Input } from "@pulumi/pulumi";
-import type { ImageName } from "../spec/service-spec.ts";
+import type { ImageName } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
 /** The reference of an image. @throws {Error} when the stack was given none, which the configuration's check rules out. */

@@ -1,10 +1,10 @@
 import * as k8s from "@pulumi/kubernetes";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs, Platform } from "../platform.ts";
-import { kubernetesAddresses } from "../spec/addresses.ts";
-import { restoreTimeout } from "../spec/restore-spec.ts";
-import type { ServiceSpec, VolumeSpec } from "../spec/service-spec.ts";
-import type { RestartRoute } from "../spec/sidecar-spec.ts";
+import { kubernetesAddresses } from "../services/addresses.ts";
+import { restoreTimeout } from "../services/restore-spec.ts";
+import type { ServiceSpec, VolumeSpec } from "../services/service-spec.ts";
+import type { RestartRoute } from "../services/sidecar-spec.ts";
 import { nodeAccess, nodePod } from "./access.ts";
 import { autoscalerOf } from "./autoscaler.ts";
 import { claimOf, leftToSidecar } from "./claims.ts";

@@ -1,6 +1,6 @@
 import type { Input } from "@pulumi/pulumi";
-import type { GatewayWay, IngressWay } from "../public-way.ts";
-import type { ImageName } from "../spec/service-spec.ts";
+import type { GatewayWay, IngressWay } from "../config/public-way.ts";
+import type { ImageName } from "../services/service-spec.ts";
 
 /** How the node's peers reach it from outside the cluster. */
 type PeerExposure = "none" | "node-port" | "load-balancer" | "host-port";

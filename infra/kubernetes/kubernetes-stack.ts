@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
 import * as k8s from "@pulumi/kubernetes";
 import { log, secret, type Output } from "@pulumi/pulumi";
-import type { StackConfig } from "../config-schema.ts";
-import { devAccounts } from "../spec/dev-accounts.ts";
-import { peerWarning } from "../spec/peers.ts";
-import { pushgatewayImageOf } from "../spec/push-target.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import { devAccounts } from "../services/dev-accounts.ts";
+import { peerWarning } from "../services/peers.ts";
+import { pushgatewayImageOf } from "../services/push-target.ts";
 import { KubernetesNamespace } from "./kubernetes-namespace.ts";
-import { trustedProxiesWarning } from "../spec/trusted-proxies.ts";
+import { trustedProxiesWarning } from "../services/trusted-proxies.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
 /** What a stack's configuration says of its namespace. */

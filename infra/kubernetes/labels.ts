@@ -1,4 +1,4 @@
-import type { ServiceName } from "../spec/service-spec.ts";
+import type { ServiceName } from "../services/service-spec.ts";
 
 /** Labels by which Kubernetes and people find what belongs to a service; the recommended names of Kubernetes. */
 export type Labels = Readonly<Record<string, string>>;

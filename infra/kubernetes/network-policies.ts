@@ -1,5 +1,5 @@
 import type { types } from "@pulumi/kubernetes";
-import { portNamed, type Edge, type ServiceName, type ServiceSpec } from "../spec/service-spec.ts";
+import { portNamed, type Edge, type ServiceName, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { selectorLabels, stackLabels } from "./labels.ts";
 

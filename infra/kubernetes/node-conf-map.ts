@@ -1,6 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
-import type { HostAddress, SeedSpec } from "../spec/service-spec.ts";
-import { hostIpVariable } from "../spec/seed-program.ts";
+import type { HostAddress, SeedSpec } from "../services/service-spec.ts";
+import { hostIpVariable } from "../services/seed-program.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { stackLabels } from "./labels.ts";
 

@@ -1,9 +1,9 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
 import type { NodeSpecs } from "../platform.ts";
-import { workspaceDirectory, workspaceVolume } from "../spec/node-layout.ts";
-import { seedCommand, stagedBin } from "../spec/seed-program.ts";
-import type { ServiceSpec } from "../spec/service-spec.ts";
+import { workspaceDirectory, workspaceVolume } from "../services/node-layout.ts";
+import { seedCommand, stagedBin } from "../services/seed-program.ts";
+import type { ServiceSpec } from "../services/service-spec.ts";
 import { containerOf, programsVolume, restricted } from "./container.ts";
 import { filesInstaller, filesVolumes } from "./files.ts";
 import { imageOf } from "./image-of.ts";

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { types } from "@pulumi/kubernetes";
 import { all, unsecret, type Output } from "@pulumi/pulumi";
-import { serviceUser, type ServiceSpec } from "../spec/service-spec.ts";
+import { serviceUser, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { selectorLabels, stackLabels, type Labels } from "./labels.ts";
 

@@ -1,7 +1,7 @@
 import type { types } from "@pulumi/kubernetes";
-import { resourceServerPort } from "../spec/resource-server-spec.ts";
-import { gatewayPort } from "../spec/sidecar-spec.ts";
-import type { IngressWay } from "../public-way.ts";
+import { resourceServerPort } from "../services/resource-server-spec.ts";
+import { gatewayPort } from "../services/sidecar-spec.ts";
+import type { IngressWay } from "../config/public-way.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { stackLabels } from "./labels.ts";
 

@@ -1,6 +1,6 @@
-import type { GatewayWay } from "../public-way.ts";
-import { resourceServerPort } from "../spec/resource-server-spec.ts";
-import { gatewayPort } from "../spec/sidecar-spec.ts";
+import type { GatewayWay } from "../config/public-way.ts";
+import { resourceServerPort } from "../services/resource-server-spec.ts";
+import { gatewayPort } from "../services/sidecar-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { stackLabels, type Labels } from "./labels.ts";
 

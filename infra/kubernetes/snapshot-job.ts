@@ -1,5 +1,5 @@
 import type { types } from "@pulumi/kubernetes";
-import type { ServiceSpec } from "../spec/service-spec.ts";
+import type { ServiceSpec } from "../services/service-spec.ts";
 import { containerOf } from "./container.ts";
 import { imageOf } from "./image-of.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { StackConfig } from "../config-schema.ts";
-import type { ConfigProblem } from "../spec/config-problem.ts";
-import { peerPort } from "../spec/peers.ts";
-import { pushgatewayImageOf } from "../spec/push-target.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import type { ConfigProblem } from "../config/config-problem.ts";
+import { peerPort } from "../services/peers.ts";
+import { pushgatewayImageOf } from "../services/push-target.ts";
 import type { AskEngine } from "./engine-question.ts";
 import { programsMissing } from "./image-contents.ts";
 import type { PortProbe } from "./port-probe.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import type { ConfigProblem } from "../spec/config-problem.ts";
+import type { ConfigProblem } from "../config/config-problem.ts";
 
 /** Where kubectl and Pulumi find clusters. */
 export type KubernetesHome = Readonly<{

@@ -1,6 +1,6 @@
-import type { StackConfig } from "../config-schema.ts";
-import { missingKeys } from "../spec/node-keys.ts";
-import type { ConfigProblem } from "../spec/config-problem.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import { missingKeys } from "../services/node-keys.ts";
+import type { ConfigProblem } from "../config/config-problem.ts";
 
 /** What a stack can't be without, told by the stack's own keys before the services' schemas would by theirs. */
 export function missingValues(config: StackConfig): readonly ConfigProblem[] {

@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseConfig } from "../config.ts";
-import { ConfigError } from "../spec/config-problem.ts";
+import { parseConfig } from "../stack-config.ts";
+import { ConfigError } from "../config/config-problem.ts";
 import { contextProblems } from "./kubernetes-context.ts";
 import { preflight } from "./preflight.ts";
 

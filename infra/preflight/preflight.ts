@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
-import type { StackConfig } from "../config-schema.ts";
-import { ConfigError, type ConfigProblem } from "../spec/config-problem.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
 import { dockerProblems } from "./docker-preflight.ts";
 import { engineQuestion } from "./engine-question.ts";
 import { hostKeyProblems } from "./host-keys.ts";

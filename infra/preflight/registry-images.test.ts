@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { configSchema } from "../config-schema.ts";
+import { configSchema } from "../config/config-schema.ts";
 import { registryProblems } from "./registry-images.ts";
 
 const parsed = configSchema.parse({ target: "kubernetes" });

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { StackConfig } from "../config-schema.ts";
-import type { ConfigProblem } from "../spec/config-problem.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import type { ConfigProblem } from "../config/config-problem.ts";
 
 /** How registries are asked. */
 export type RegistryLook = Readonly<{ fetch: typeof globalThis.fetch }>;

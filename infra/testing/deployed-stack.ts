@@ -21,7 +21,7 @@ export async function deployedStack(
   const recorded: Recorded[] = [];
   await runtime.setMocks(recordingMocks(recorded), "gatehouse", "test", preview);
   watch?.();
-  const { parseConfig } = await import("../config.ts");
+  const { parseConfig } = await import("../stack-config.ts");
   const { deployStack } = await import("../deploy-stack.ts");
   await deployStack(parseConfig(config), { prefix, root: "/repository" });
   await runtime.disconnect();

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { installImageDependencies } from "#infra/docker/image-dependencies.ts";
+import { installImageDependencies } from "#infra/images/image-dependencies.ts";
 import { docker } from "../support/engine/docker.ts";
 
 /** The images that the tests of a Docker engine share, by reference. */

@@ -1,0 +1,20 @@
+import { runtime, secret } from "@pulumi/pulumi";
+import type { DeploymentSecret } from "./deployment-secret.ts";
+
+/**
+ * The configuration of the running stack by key, without the project's name in front; secrets are decrypted, for the checks
+ * alone. All keys are taken, not only known ones, so that a misspelt key is found.
+ */
+export function stackConfiguration(project: string): Readonly<Record<string, string>> {
+  const prefix = `${project}:`;
+  return Object.fromEntries(
+    Object.entries(runtime.allConfig())
+      .filter(([key]) => key.startsWith(prefix))
+      .map(([key, value]) => [key.slice(prefix.length), value]),
+  );
+}
+
+/** Makes text a secret that Pulumi encrypts wherever it stores it. */
+export function deploymentSecret(text: string): DeploymentSecret {
+  return { kind: "secret", check: text, value: secret(text) };
+}

@@ -1,0 +1,198 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { runtime } from "@pulumi/pulumi";
+import { deployedStack } from "../testing/deployed-stack.ts";
+import type { Recorded } from "../testing/recording-mocks.ts";
+
+let recorded: readonly Recorded[] = [];
+const config = {
+  // No socket has to be on the machine that runs the tests.
+  dockerEngine: "tcp://engine.example:2376",
+  tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
+};
+
+const containers = () => recorded.filter(({ type }) => type === "docker:index/container:Container");
+const container = (name: string) => containers().find((candidate) => candidate.name === `gh-${name}`)?.inputs ?? {};
+const volume = (name: string) =>
+  recorded.find((found) => found.type === "docker:index/volume:Volume" && found.name === name)?.inputs ?? {};
+/** The engine's name of a volume, by its name in the program. */
+const volumeNamed = (name: string) => volume(name)["name"];
+
+/** Pulumi's mark on a value that its state keeps encrypted. */
+function isSecret(value: Record<string, unknown>): boolean {
+  return value[runtime.specialSigKey] === runtime.specialSecretSig;
+}
+
+describe("a real node on Docker", () => {
+  const nodeImage = `registry.example/node:0.16.2@sha256:${"a".repeat(64)}`;
+  const signerPrivateKey = `0x${"17".repeat(32)}`;
+  const nodeHealthCommand = '["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"]';
+  const keys = { domainKey: "the domain key", stabilizingKey: "the stabilizing key" };
+  const own = { nodeImage, nodeUser: "1000", nodeHealthCommand, signerPrivateKey, ...keys };
+
+  beforeAll(async () => {
+    const payTo = `0x${"01".repeat(20)}`;
+    const restore = JSON.stringify({ url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32) });
+    recorded = await deployedStack({ ...config, ...own, payTo, restore, hostIp: "203.0.113.10" }, { preview: false });
+  }, 30_000);
+
+  it("has its programs and its first node.conf in their places before it starts, and keeps the node.conf that the sidecar made of it", () => {
+    const programs = volumeNamed("gh-node-bin");
+    expect(container("node-conf")).toMatchObject({
+      command: [
+        "/app/infra/images/seed-node-conf.ts",
+        "/run/gatehouse/incoming/node.conf",
+        "/data/conf/node.conf",
+        "--adopt",
+        "/data/bin/node.conf",
+        "--adopt",
+        "/data/node/domain/client/bin/node.conf",
+        "--link",
+        "/run/gatehouse/bin/node.conf",
+        "--programs",
+        "/run/gatehouse/image-bin",
+        "--bin",
+        "/data/bin",
+        "--data",
+        "/data/data",
+        "--keys",
+        "/data/keys",
+      ],
+      envs: ["HOST_IP=203.0.113.10"],
+      volumes: [
+        { volumeName: "gh-node-workspace", containerPath: "/data", readOnly: false },
+        { volumeName: volumeNamed("gh-node-image-bin"), containerPath: "/run/gatehouse/image-bin", readOnly: true },
+        { volumeName: programs, containerPath: "/run/gatehouse/bin", readOnly: false },
+      ],
+      networkMode: "none",
+    });
+    expect(JSON.parse((container("node-conf")["uploads"] as { content: string }[])[0]?.content ?? "")).toMatchObject({
+      chain: { startup_config: { init_config: { host_ip: "203.0.113.10", tcp_port: "19000" } } },
+    });
+  });
+
+  it("is asked by the engine with the command that its image has, and not waited for while it replays its log", () => {
+    expect(container("node")).toMatchObject({
+      healthcheck: { tests: ["CMD", "bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"], startPeriod: "24h0m0s" },
+      mustRun: true,
+    });
+    expect(container("node")["wait"]).toBeUndefined();
+    expect(container("sidecar")["envs"]).toContain("GATEHOUSE_SIDECAR_RESTART_HUNG_AFTER_MS=900000");
+  });
+
+  it("lets the image's programs into an empty volume first, without running the node", () => {
+    expect(container("node-prime")).toMatchObject({
+      start: false,
+      mustRun: false,
+      volumes: [{ containerPath: "/data/bin", volumeName: volumeNamed("gh-node-image-bin") }],
+    });
+  });
+
+  it("mounts what is data, never the workspace: chain data and node.conf of the node's volume, the programs of its image, its keys", () => {
+    expect(container("node")["volumes"]).toEqual([
+      { volumeName: "gh-node-workspace-data", containerPath: "/data/data", readOnly: false },
+      { volumeName: "gh-node-workspace-conf", containerPath: "/data/conf", readOnly: false },
+      { volumeName: volumeNamed("gh-node-bin"), containerPath: "/data/bin", readOnly: false },
+      { volumeName: "gh-node-files", containerPath: "/data/keys", readOnly: true },
+    ]);
+    expect(volume("gh-node-workspace-data")).toMatchObject({
+      driver: "local",
+      driverOpts: { type: "none", o: "bind", device: "/mountpoint-of/gh-node-workspace/data" },
+    });
+    const mounted = (container("sidecar")["volumes"] as { containerPath: string; readOnly: boolean }[]).map(
+      ({ containerPath, readOnly }) => `${containerPath}${readOnly ? " ro" : ""}`,
+    );
+    expect(mounted).toEqual(["/data/conf", "/data/data ro", "/var/lib/gatehouse", "/run/gatehouse/engine ro"]);
+    expect(container("sidecar")["envs"]).toContain("GATEHOUSE_SIDECAR_NODE_CONFIG_PATH=/data/conf/node.conf");
+  });
+
+  it("has the version of its image's tag where the stack sets none, from the first node.conf on", async () => {
+    const payTo = `0x${"01".repeat(20)}`;
+    const old = nodeImage.replace("0.16.2", "0.15.0");
+    const before = recorded;
+    const settings = { ...config, ...own, nodeImage: old, payTo, hostIp: "203.0.113.10" };
+    recorded = await deployedStack(settings, { preview: false });
+    const envs = container("sidecar")["envs"];
+    const files = JSON.stringify(container("node-conf"));
+    recorded = before;
+    expect(envs).toContain("GATEHOUSE_SIDECAR_NODE_VERSION=0.15.0");
+    expect(files).toContain("pamir_cetina_job_name");
+    expect(files).not.toContain("storage_cetina_job_name");
+  });
+
+  it("gets other volumes for its programs with another image, and the same for its data", async () => {
+    const before = volumeNamed("gh-node-bin");
+    const upgraded = { ...config, ...own, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10" };
+    const image = `registry.example/node:0.17.0@sha256:${"b".repeat(64)}`;
+    const other = await deployedStack({ ...upgraded, nodeImage: image, nodeVersion: "0.17.0" }, { preview: false });
+    const names = other.filter(({ type }) => type.endsWith(":Volume")).map(({ inputs }) => inputs["name"]);
+    expect(names).not.toContain(before);
+    expect(names).toContain("gh-node-workspace");
+  });
+
+  it("finds the programs of the layout before 0.11 where they are", async () => {
+    const legacy = { ...config, ...own, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10", nodeVersion: "0.10.3" };
+    const settings = JSON.stringify({ sidecar: { node: { nodeDirectory: "chain" } } });
+    const other = await deployedStack({ ...legacy, settings }, { preview: false });
+    const node = other.find(({ name, type }) => name === "gh-node" && type.endsWith(":Container"));
+    expect(node?.inputs["volumes"]).toContainEqual({
+      volumeName: expect.stringMatching(/^gh-node-bin-/),
+      containerPath: "/data/chain/domain/client/bin",
+      readOnly: false,
+    });
+    const proxy = other.find(({ name, type }) => name === "gh-engine-proxy" && type.endsWith(":Container"));
+    expect(proxy?.inputs["envs"]).toContain("GATEHOUSE_ENGINE_PROXY_BIN_DIRECTORY=/data/chain/domain/client/bin");
+  });
+
+  it("is handed its keys as files, which no other container and no environment has", () => {
+    expect(container("node-files")).toMatchObject({ user: "1000:10001", networkMode: "none" });
+    const uploads = container("node-files")["uploads"] as Record<string, unknown>;
+    expect(isSecret(uploads)).toBe(true);
+    expect(uploads["value"]).toMatchObject([
+      { file: "/run/gatehouse/incoming/domain.key" },
+      { file: "/run/gatehouse/incoming/stabilizing.key" },
+    ]);
+    const rest = containers().map(({ inputs }) => ({ ...inputs, uploads: undefined }));
+    expect(JSON.stringify(rest)).not.toMatch(/the (domain|stabilizing) key/);
+  });
+
+  it("may be given its keys by a directory of the host instead", async () => {
+    const { domainKey: _, stabilizingKey: __, ...keyless } = own;
+    const by = { ...config, ...keyless, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10" };
+    const other = await deployedStack({ ...by, nodeKeysDirectory: "/srv/keys" }, { preview: false });
+    const node = other.find(({ name, type }) => name === "gh-node" && type.endsWith(":Container"));
+    expect(node?.inputs["volumes"]).toContainEqual({
+      hostPath: "/srv/keys",
+      containerPath: "/data/keys",
+      readOnly: true,
+    });
+    expect(other.map(({ name }) => name)).not.toContain("gh-node-files");
+  });
+
+  it("restores chain data before all that, and starts only when that went well", () => {
+    expect(container("node-restore")).toMatchObject({
+      command: ["restore"],
+      networksAdvanced: [{ name: "gh-edge" }],
+      user: "1000:10001",
+      attach: true,
+      mustRun: false,
+      restart: "no",
+    });
+    expect(container("node-restore")["envs"]).toEqual(
+      expect.arrayContaining([
+        "GATEHOUSE_RESTORE_ARCHIVE_URL=https://snapshots.example/chain.tar.zst",
+        "GATEHOUSE_RESTORE_DATA_PATH=/data/data",
+      ]),
+    );
+    expect(container("node-conf")["labels"]).toContainEqual({ label: "io.gatehouse.restored", value: "done" });
+  });
+
+  it("runs beside a sidecar of the same user, in the group that owns the volumes", () => {
+    expect([container("node")["user"], container("sidecar")["user"]]).toEqual(["1000:10001", "1000:10001"]);
+  });
+
+  it("is reached by its peers, and by nobody else from outside", () => {
+    expect(container("node")["ports"]).toEqual([
+      { internal: 19_000, external: 19_000, ip: "0.0.0.0", protocol: "tcp" },
+    ]);
+  });
+});

@@ -1,0 +1,145 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { runtime } from "@pulumi/pulumi";
+import { parseConfig } from "../stack-config.ts";
+import { ConfigError } from "../config/config-problem.ts";
+import { deployedStack } from "../testing/deployed-stack.ts";
+import type { Recorded } from "../testing/recording-mocks.ts";
+
+const password = "hidden-password-of-the-ledgers";
+const image = `postgres:17-bookworm@sha256:${"b".repeat(64)}`;
+const config = {
+  dockerEngine: "tcp://engine.example:2376",
+  devAccounts: "true",
+  tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
+  postgresImage: image,
+  postgresPassword: password,
+};
+let recorded: readonly Recorded[] = [];
+
+const containers = () => recorded.filter(({ type }) => type === "docker:index/container:Container");
+const container = (name: string) => containers().find((candidate) => candidate.name === `gh-${name}`)?.inputs ?? {};
+const volumes = () => recorded.filter(({ type }) => type === "docker:index/volume:Volume").map(({ name }) => name);
+
+type Uploads = Readonly<{ value: readonly Readonly<{ file: string; content: string }>[] }>;
+
+function uploaded(service: string, file: string): string | undefined {
+  const uploads = container(`${service}-files`)["uploads"] as Uploads & Record<string, unknown>;
+  expect(uploads[runtime.specialSigKey]).toBe(runtime.specialSecretSig);
+  return uploads.value.find((upload) => upload.file.endsWith(`/${file}`))?.content;
+}
+
+function problemsOf(raw: Readonly<Record<string, string>>): string[] {
+  try {
+    parseConfig({ ...config, ...raw });
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map(({ key, message }) => `${key}: ${message}`);
+    throw error;
+  }
+  return [];
+}
+
+describe("a PostgreSQL server of the stack's own on Docker", () => {
+  beforeAll(async () => {
+    recorded = await deployedStack(config, { preview: false });
+  }, 30_000);
+
+  it("runs the image as its own user, confined, with nothing to write but its data and what goes with the container", () => {
+    expect(container("postgres")).toMatchObject({
+      image,
+      user: "999:10001",
+      readOnly: true,
+      capabilities: { drops: ["ALL"] },
+      securityOpts: ["no-new-privileges:true"],
+      volumes: [
+        { volumeName: "gh-postgres-data", containerPath: "/var/lib/postgresql", readOnly: false },
+        { volumeName: "gh-postgres-files", containerPath: "/run/gatehouse/files", readOnly: true },
+      ],
+      memory: 512,
+    });
+    expect(Object.keys(container("postgres")["tmpfs"] as object)).toEqual(["/tmp", "/var/run/postgresql"]);
+    expect(container("postgres-files")).toMatchObject({ user: "999:10001", networkMode: "none" });
+  });
+
+  it("is reached on the private network alone", () => {
+    expect(container("postgres")["networksAdvanced"]).toEqual([{ name: "gh-private", aliases: ["postgres"] }]);
+    expect(container("postgres")["ports"]).toEqual([]);
+  });
+
+  it("is waited for until it takes connections, and shuts down fast and cleanly", () => {
+    expect(container("postgres")).toMatchObject({
+      healthcheck: { tests: ["CMD", "pg_isready", "--quiet", "--host=127.0.0.1", "--port=5432"] },
+      wait: true,
+      waitTimeout: 120,
+      restart: "unless-stopped",
+      stopSignal: "SIGINT",
+      stopTimeout: 60,
+      destroyGraceSeconds: 60,
+    });
+  });
+
+  it("keeps both ledgers, which have no volumes of their own then", () => {
+    expect(volumes()).toContain("gh-postgres-data");
+    expect(volumes().filter((name) => name.includes("ledger"))).toEqual([]);
+    for (const [service, variable] of [
+      ["facilitator", "GATEHOUSE_FACILITATOR_LEDGER_URL_FILE"],
+      ["resource-server", "GATEHOUSE_RESOURCE_SERVER_LEDGER_URL_FILE"],
+    ] as const) {
+      expect(container(service)["envs"]).toContain(`${variable}=/run/gatehouse/files/ledger-url`);
+      expect(uploaded(service, "ledger-url")).toBe(`postgresql://gatehouse:${password}@postgres:5432/gatehouse`);
+    }
+  });
+
+  it("gets its password as a file, and shows it nowhere", () => {
+    expect(container("postgres")["envs"]).toContain("POSTGRES_PASSWORD_FILE=/run/gatehouse/files/postgres-password");
+    expect(uploaded("postgres", "postgres-password")).toBe(password);
+    const shown = containers().map(({ inputs }) => [
+      inputs["envs"],
+      inputs["command"],
+      inputs["labels"],
+      inputs["healthcheck"],
+    ]);
+    expect(JSON.stringify(shown)).not.toContain(password);
+  });
+});
+
+describe("a database by URL on Docker", () => {
+  it("is reached from the outside network, and no server of the stack's own is made", async () => {
+    const databaseUrl = "postgresql://gatehouse:secret@db.example/gatehouse";
+    recorded = await deployedStack(
+      { ...config, postgresImage: "", postgresPassword: "", databaseUrl },
+      { preview: false },
+    );
+    expect(container("facilitator")["networksAdvanced"]).toMatchObject([{ name: "gh-edge" }, { name: "gh-private" }]);
+    expect(containers().map(({ name }) => name)).not.toContain("gh-postgres");
+  }, 30_000);
+});
+
+describe("a configuration with a PostgreSQL server of its own", () => {
+  it("is refused on Kubernetes, with what to set there", () => {
+    const kubernetes = { target: "kubernetes", gatehouseImage: "x", devnetImage: "y" };
+    expect(problemsOf(kubernetes)).toEqual([
+      expect.stringMatching(/^postgresImage: found beside target kubernetes, .* Remove it, and set .* databaseUrl /),
+    ]);
+  });
+
+  it("is refused beside a database by URL", () => {
+    expect(problemsOf({ databaseUrl: "postgresql://gatehouse:secret@db.example/gatehouse" })).toEqual([
+      expect.stringMatching(/^postgresImage: found beside databaseUrl; .* Remove one of the two/),
+    ]);
+  });
+
+  it("needs image and password together", () => {
+    expect(problemsOf({ postgresPassword: "" })).toEqual([
+      expect.stringMatching(/^postgresPassword: missing; .*`pulumi config set --secret postgresPassword/),
+    ]);
+    expect(problemsOf({ postgresImage: "" })).toEqual([
+      "postgresPassword: found without postgresImage; set both or remove it.",
+    ]);
+  });
+
+  it("never shows a password that does not fit", () => {
+    const [problem = ""] = problemsOf({ postgresPassword: "with:special@characters" });
+    expect(problem).toMatch(/^postgresPassword: found a value that does not fit; expected 16 to 64 letters/);
+    expect(problem).not.toContain("special");
+  });
+});

@@ -1,0 +1,176 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { runtime } from "@pulumi/pulumi";
+import { deployedStack } from "../testing/deployed-stack.ts";
+import type { Recorded } from "../testing/recording-mocks.ts";
+
+let recorded: readonly Recorded[] = [];
+const config = {
+  // No socket has to be on the machine that runs the tests.
+  dockerEngine: "tcp://engine.example:2376",
+  devAccounts: "true",
+  tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
+  settings: JSON.stringify({ sidecar: { restart: { budgetPerHour: 3 } }, "engine-proxy": { restartsPerHour: 4 } }),
+  limits: JSON.stringify({ "engine-proxy": { cpus: 0.5, memoryMebibytes: 96 } }),
+};
+
+const containers = () => recorded.filter(({ type }) => type === "docker:index/container:Container");
+const container = (name: string) => containers().find((candidate) => candidate.name === `gh-${name}`)?.inputs ?? {};
+const networks = (name: string) =>
+  (container(name)["networksAdvanced"] as { name: string }[]).map((network) => network.name);
+
+/** Pulumi's mark on a value that its state keeps encrypted. */
+function isSecret(value: Record<string, unknown>): boolean {
+  return value[runtime.specialSigKey] === runtime.specialSecretSig;
+}
+
+describe("the stack on Docker", () => {
+  beforeAll(async () => {
+    recorded = await deployedStack(config, { preview: false });
+  }, 30_000);
+
+  it("runs the five services, the engine proxy and a sample to sell", () => {
+    const names = containers().map(({ name }) => name);
+    for (const service of [
+      "node",
+      "sidecar",
+      "engine-proxy",
+      "pushgateway",
+      "facilitator",
+      "resource-server",
+      "upstream",
+    ]) {
+      expect(names).toContain(`gh-${service}`);
+    }
+  });
+
+  it("publishes the gateway, the resource server and, on loopback, the status, the sales' metrics, the Pushgateway and the gateway for tokens; the node's RPC nowhere", () => {
+    const published = containers().flatMap(({ name, inputs }) =>
+      ((inputs["ports"] ?? []) as { ip: string; external: number }[]).map(
+        ({ ip, external }) => `${name} ${ip}:${external}`,
+      ),
+    );
+    expect(published.toSorted()).toEqual([
+      "gh-pushgateway 127.0.0.1:9091",
+      "gh-resource-server 127.0.0.1:4021",
+      "gh-resource-server 127.0.0.1:9601",
+      "gh-sidecar 127.0.0.1:8545",
+      "gh-sidecar 127.0.0.1:8547",
+      "gh-sidecar 127.0.0.1:9600",
+    ]);
+  });
+
+  it("is deployed to the configured engine, not to the environment's", () => {
+    const own = recorded.filter(({ type }) => type.startsWith("docker:"));
+    expect(own.filter(({ provider }) => !provider.includes("::engine::")).map(({ name }) => name)).toEqual([]);
+  });
+
+  it("confines every container", () => {
+    for (const { name, inputs } of containers()) {
+      expect(inputs["user"], name).toBe(name === "gh-pushgateway" ? "65534:10001" : "10001:10001");
+      expect(inputs["capabilities"], name).toEqual({ drops: ["ALL"] });
+      expect(inputs["securityOpts"], name).toEqual(["no-new-privileges:true"]);
+      expect(inputs["privileged"], name).toBeUndefined();
+      expect(inputs["readOnly"], name).toBe(name.endsWith("-files") ? undefined : true);
+    }
+  });
+
+  it("gives no container a secret in its environment, and the facilitator its key as a file", () => {
+    const environments = JSON.stringify(
+      containers().map(({ inputs }) => [inputs["envs"], inputs["command"], inputs["labels"]]),
+    );
+    expect(environments).not.toContain("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80");
+    expect(environments).not.toContain("test test test");
+    expect(container("facilitator")["envs"]).toContain(
+      "GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE=/run/gatehouse/files/signer-privatekey",
+    );
+    const uploads = container("facilitator-files")["uploads"] as Record<string, unknown>;
+    expect(uploads["value"]).toMatchObject([{ file: "/run/gatehouse/incoming/signer-privatekey" }]);
+    expect(isSecret(uploads)).toBe(true);
+  });
+
+  it("gives the engine's socket to the engine proxy alone, and its own socket to the sidecar", () => {
+    const holders = containers().filter(({ inputs }) =>
+      JSON.stringify(inputs["volumes"] ?? []).includes("docker.sock"),
+    );
+    expect(holders.map(({ name }) => name)).toEqual(["gh-engine-proxy"]);
+    expect(container("engine-proxy")["networkMode"]).toBe("none");
+    expect(container("engine-proxy")).toMatchObject({
+      envs: expect.arrayContaining(["GATEHOUSE_ENGINE_PROXY_RESTARTS_PER_HOUR=4"]) as string[],
+      memory: 96,
+    });
+    expect(container("sidecar")["envs"]).toContain(
+      "GATEHOUSE_SIDECAR_DOCKER_ENGINE=unix:///run/gatehouse/engine/engine.sock",
+    );
+  });
+
+  it("lets a stack's settings win over the deployment's", () => {
+    expect(container("sidecar")["envs"]).toContain("GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR=3");
+  });
+
+  it("gives the node 300 s to stop", () => {
+    expect(container("node")).toMatchObject({ stopTimeout: 300, destroyGraceSeconds: 300 });
+  });
+
+  it("keeps the node and the facilitator off the outside network; what is published has to be on it", () => {
+    expect(networks("node")).toEqual(["gh-private"]);
+    expect(networks("facilitator")).toEqual(["gh-private"]);
+    expect(networks("pushgateway")).toEqual(["gh-edge", "gh-private"]);
+    expect(networks("resource-server")).toEqual(["gh-edge", "gh-private"]);
+  });
+});
+
+describe("a Docker engine that is not there", () => {
+  it("is named before anything is made", async () => {
+    const { engineSocketPath } = await import("./engine-socket.ts");
+    expect(() => engineSocketPath("unix:///nowhere/docker.sock")).toThrow(
+      /gatehouse:dockerEngine: found unix:\/\/\/nowhere\/docker.sock, where no socket is; start the Docker engine/,
+    );
+  });
+});
+
+describe("the stack on Docker, at preview", () => {
+  it("is made without knowing what only the engine can tell", async () => {
+    recorded = await deployedStack(config, { preview: true });
+    expect(containers().length).toBeGreaterThan(7);
+  });
+});
+
+describe("a stack without a key for settlements", () => {
+  it("is refused with what to set", async () => {
+    const { facilitatorSpec } = await import("../services/facilitator-spec.ts");
+    const args = { chainId: 1672, rpcUrl: "http://node:18100", signerPrivateKey: undefined, tokens: [], payees: [] };
+    expect(facilitatorSpec(args).problems).toContainEqual({
+      key: "signerPrivateKey",
+      message: expect.stringContaining("pulumi config set --secret signerPrivateKey"),
+    });
+  });
+});
+
+describe("the Pushgateway on Docker", () => {
+  it("is Prometheus's own, keeps what was pushed on a volume, and is asked by its image's wget", async () => {
+    recorded = await deployedStack(config, { preview: false });
+    const { image, command, volumes, healthcheck } = container("pushgateway") as Record<string, unknown>;
+    expect(image).toMatch(/^prom\/pushgateway:v1\.11\.3@sha256:/);
+    expect(command).toEqual([
+      "--web.listen-address=:9091",
+      "--persistence.file=/pushgateway/pushgateway.data",
+      "--persistence.interval=30s",
+    ]);
+    expect(volumes).toEqual([{ volumeName: "gh-pushgateway-data", containerPath: "/pushgateway", readOnly: false }]);
+    expect(healthcheck).toMatchObject({ tests: expect.arrayContaining(["wget", "http://127.0.0.1:9091/-/ready"]) });
+  });
+
+  it("is none of the stack's where the operator names one; the node reaches that", async () => {
+    recorded = await deployedStack({ ...config, pushgatewayUrl: "http://10.9.8.7:9091" }, { preview: false });
+    expect(recorded.filter(({ name }) => name.includes("pushgateway"))).toEqual([]);
+    expect(networks("node")).toEqual(["gh-edge", "gh-private"]);
+    expect(container("sidecar")["envs"]).toEqual(
+      expect.arrayContaining([
+        "GATEHOUSE_SIDECAR_PUSHGATEWAY_URL=http://10.9.8.7:9091",
+        "GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS=10.9.8.7",
+        "GATEHOUSE_SIDECAR_MONITOR_PUSH_PORT=9091",
+      ]),
+    );
+    expect(container("node")["envs"]).toContain("GATEHOUSE_DEVNET_MONITOR_PUSH_ADDRESS=10.9.8.7");
+  });
+});

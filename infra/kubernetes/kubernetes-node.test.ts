@@ -1,0 +1,255 @@
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { deployedStack, manifestNamed, manifestsOf, type Manifest } from "../testing/deployed-stack.ts";
+import { schemaFindings } from "../testing/kubernetes-schema.ts";
+import { unknownFields } from "../testing/strict-schema.ts";
+
+const digest = `sha256:${"a".repeat(64)}`;
+const signerPrivateKey = `0x${"17".repeat(32)}`;
+const config = {
+  target: "kubernetes",
+  gatehouseImage: `registry.example/gatehouse@${digest}`,
+  devnetImage: `registry.example/devnet@${digest}`,
+  nodeImage: `registry.example/node:0.16.2@${digest}`,
+  nodeUser: "1000",
+  signerPrivateKey,
+  domainKey: "the domain key",
+  stabilizingKey: "the stabilizing key",
+  payTo: `0x${"01".repeat(20)}`,
+  tokenAddress: `0x${"02".repeat(20)}`,
+  peers: "node-port",
+  nodeVolumeGibibytes: "750",
+  volumeSnapshots: JSON.stringify({ schedule: "0 3 * * *", keep: 3, className: "csi" }),
+  volumeGrowth: JSON.stringify({ ceilingGibibytes: 4_000, stepGibibytes: 250 }),
+  restore: JSON.stringify({ url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32), strip: 1 }),
+  nodeRestart: "signal",
+  gatewayApi: JSON.stringify({
+    name: "public",
+    namespace: "gateways",
+    gatewayHost: "rpc.example",
+    resourceServerHost: "paid.example",
+  }),
+};
+
+type Container = Readonly<{
+  name: string;
+  image: string;
+  command?: string[];
+  env?: unknown[];
+  volumeMounts: unknown[];
+  securityContext?: Record<string, unknown>;
+}>;
+type Template = Readonly<{
+  metadata: { annotations: Record<string, string> };
+  spec: {
+    initContainers: Container[];
+    containers: Container[];
+    securityContext: Record<string, unknown>;
+    volumes: Record<string, unknown>[];
+  };
+}>;
+
+const template = (manifests: readonly Manifest[], kind: string, name: string) =>
+  manifestNamed(manifests, kind, name).spec["template"] as Template;
+const deploy = async (change: Readonly<Record<string, string>> = {}) =>
+  manifestsOf(await deployedStack({ ...config, ...change }, { preview: false }));
+const seedOf = (manifests: readonly Manifest[]) =>
+  template(manifests, "StatefulSet", "node").spec.initContainers.find(({ name }) => name === "seed-node-conf");
+const initConfig = (manifests: readonly Manifest[]) => {
+  const text = manifestNamed(manifests, "ConfigMap", "node-conf").data?.["node.conf"] ?? "";
+  const { chain } = JSON.parse(text) as { chain: { startup_config: { init_config: Record<string, string> } } };
+  return chain.startup_config.init_config;
+};
+
+let manifests: readonly Manifest[] = [];
+beforeAll(async () => {
+  manifests = await deploy();
+}, 30_000);
+
+describe("a real node on Kubernetes", () => {
+  it("is the golden YAML", async () => {
+    const text = manifests.map((manifest) => stringify(manifest, { lineWidth: 0, sortMapEntries: true })).join("---\n");
+    await expect(text).toMatchFileSnapshot(join(import.meta.dirname, "../testing/real-node.golden.yaml"));
+  });
+
+  it("is what the published schemas allow, with no field beyond them", { timeout: 60_000 }, async () => {
+    for (const manifest of manifests) expect(await schemaFindings(manifest), manifest.metadata.name).toEqual([]);
+    expect(unknownFields(manifests)).toEqual([]);
+  });
+
+  it("shares its files with the sidecar: both run as the image's user, in the group of the volumes", () => {
+    const { initContainers, containers, securityContext } = template(manifests, "StatefulSet", "node").spec;
+    const own = [...initContainers, ...containers].map((container) => container.securityContext);
+    expect(own).toEqual(own.map(() => expect.objectContaining({ runAsUser: 1_000, runAsGroup: 10_001 })));
+    expect(securityContext).toMatchObject({ fsGroup: 10_001 });
+  });
+
+  it("restores chain data before it has a configuration, as its own user", () => {
+    const [first] = template(manifests, "StatefulSet", "node").spec.initContainers;
+    expect(first).toMatchObject({ name: "restore", args: ["restore"], securityContext: { runAsUser: 1_000 } });
+  });
+
+  it("mounts what is data, never the workspace: the programs are the image's, copied anew into every pod", () => {
+    const { initContainers, containers, volumes } = template(manifests, "StatefulSet", "node").spec;
+    expect(containers[0]?.volumeMounts).toEqual([
+      { name: "node-workspace", mountPath: "/data/data", subPath: "data", readOnly: false },
+      { name: "node-workspace", mountPath: "/data/conf", subPath: "conf", readOnly: false },
+      { name: "node-bin", mountPath: "/data/bin" },
+      { name: "node-files", mountPath: "/data/keys", readOnly: true },
+      { name: "tmp", mountPath: "/tmp", subPath: "node" },
+    ]);
+    expect(volumes).toContainEqual({ name: "node-bin", emptyDir: { sizeLimit: "16Gi" } });
+    const order = [
+      "restore",
+      "copy-programs",
+      "seed-node-conf",
+      "sidecar-install-files",
+      "node-install-files",
+      "sidecar",
+    ];
+    expect(initContainers.map(({ name }) => name)).toEqual(order.filter((name) => name !== "sidecar-install-files"));
+    const copy = initContainers.find(({ name }) => name === "copy-programs");
+    expect(copy).toMatchObject({
+      image: config.nodeImage,
+      command: ["cp", "-RP", "/data/bin/.", "/run/gatehouse/bin"],
+    });
+    const sidecar = initContainers.find(({ name }) => name === "sidecar");
+    expect(sidecar?.volumeMounts).toEqual(
+      expect.arrayContaining([
+        { name: "node-workspace", mountPath: "/data/conf", subPath: "conf", readOnly: false },
+        { name: "node-workspace", mountPath: "/data/data", subPath: "data", readOnly: true },
+      ]),
+    );
+    expect(sidecar?.env).toContainEqual({ name: "GATEHOUSE_SIDECAR_NODE_CONFIG_PATH", value: "/data/conf/node.conf" });
+  });
+
+  it("hands the node its keys from a Secret of the stack, or from one that is there, and nobody else", async () => {
+    expect(manifestNamed(manifests, "Secret", "node-files")).toMatchObject({
+      stringData: { "domain.key": "[secret]", "stabilizing.key": "[secret]" },
+    });
+    const users = (all: readonly Manifest[]) => {
+      const { initContainers, containers } = template(all, "StatefulSet", "node").spec;
+      return [...initContainers, ...containers]
+        .filter(({ volumeMounts }) => JSON.stringify(volumeMounts).includes("node-files"))
+        .map(({ name }) => name);
+    };
+    expect(users(manifests)).toEqual(["node-install-files", "node"]);
+    const ready = await deploy({ domainKey: "", stabilizingKey: "", nodeKeysSecret: "vault-made" });
+    expect(users(ready)).toEqual(["node-install-files", "node"]);
+    expect(template(ready, "StatefulSet", "node").spec.volumes).toContainEqual({
+      name: "node-files-incoming",
+      secret: {
+        secretName: "vault-made",
+        items: ["domain.key", "stabilizing.key"].map((name) => ({ key: name, path: name })),
+        defaultMode: 0o440,
+      },
+    });
+    expect(ready.filter(({ kind }) => kind === "Secret").map(({ metadata }) => metadata.name)).not.toContain(
+      "node-files",
+    );
+  });
+
+  it("has a sidecar that restarts it when it hangs; the cluster itself sees its port alone, and waits a day for that to open", () => {
+    const { initContainers, containers } = template(manifests, "StatefulSet", "node").spec;
+    const sidecar = initContainers.find(({ name }) => name === "sidecar");
+    expect(sidecar?.env).toContainEqual({ name: "GATEHOUSE_SIDECAR_RESTART_HUNG_AFTER_MS", value: "900000" });
+    expect(containers[0]).toMatchObject({
+      startupProbe: { tcpSocket: { port: 18_100 }, periodSeconds: 2, failureThreshold: 43_200 },
+      livenessProbe: { tcpSocket: { port: 18_100 } },
+    });
+  });
+
+  it("lets the sidecar make the node's volume larger, and no other claim", () => {
+    const { rules } = manifestNamed(manifests, "Role", "node") as unknown as { rules: unknown[] };
+    expect(rules).toContainEqual({
+      apiGroups: [""],
+      resources: ["persistentvolumeclaims"],
+      verbs: ["get", "patch"],
+      resourceNames: ["node-workspace"],
+    });
+    const sidecar = template(manifests, "StatefulSet", "node").spec.initContainers.find(
+      ({ name }) => name === "sidecar",
+    );
+    expect(sidecar?.env).toEqual(
+      expect.arrayContaining([
+        { name: "GATEHOUSE_SIDECAR_VOLUME_CLAIM", value: "node-workspace" },
+        { name: "GATEHOUSE_SIDECAR_VOLUME_CEILING_GIBIBYTES", value: "4000" },
+        { name: "GATEHOUSE_SIDECAR_VOLUME_STEP_GIBIBYTES", value: "250" },
+      ]),
+    );
+    expect(manifestNamed(manifests, "PersistentVolumeClaim", "node-workspace").spec).toMatchObject({
+      resources: { requests: { storage: "750Gi" } },
+    });
+  });
+
+  it("takes snapshots of the node's volume on a schedule, with an account that can do that alone", () => {
+    const { schedule, jobTemplate } = manifestNamed(manifests, "CronJob", "volume-snapshot").spec;
+    expect(schedule).toBe("0 3 * * *");
+    const { spec } = (jobTemplate as { spec: { template: Template } }).spec.template;
+    expect(spec.containers[0]).toMatchObject({ args: ["volume-snapshot"] });
+    expect(spec.containers[0]?.env).toContainEqual({
+      name: "GATEHOUSE_VOLUME_SNAPSHOT_CLAIM",
+      value: "node-workspace",
+    });
+    expect((manifestNamed(manifests, "Role", "volume-snapshot") as unknown as { rules: unknown }).rules).toEqual([
+      { apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshots"], verbs: ["create", "list", "delete"] },
+    ]);
+  });
+
+  it("tells peers the port and the machine at which the NodePort is reached", () => {
+    const service = manifestNamed(manifests, "Service", "node-peers").spec;
+    expect(service).toMatchObject({ type: "NodePort", ports: [{ port: 30_900, nodePort: 30_900 }] });
+    expect(initConfig(manifests)["tcp_port"]).toBe("30900");
+    expect(seedOf(manifests)?.env).toEqual([
+      { name: "HOST_IP", valueFrom: { fieldRef: { fieldPath: "status.hostIP" } } },
+    ]);
+  });
+
+  it("tells peers the load balancer's address where there is one, and its own within the cluster otherwise", async () => {
+    const balanced = await deploy({ peers: "load-balancer", hostIp: "203.0.113.10" });
+    expect(seedOf(balanced)?.env).toEqual([{ name: "HOST_IP", value: "203.0.113.10" }]);
+    expect(initConfig(balanced)).toMatchObject({ host_ip: "203.0.113.10", tcp_port: "19000" });
+    const inner = await deploy({ peers: "none" });
+    expect(seedOf(inner)?.env).toEqual([{ name: "HOST_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }]);
+  });
+
+  it("is public through a Gateway's HTTPS listener: the gateway and the resource server, nothing else", () => {
+    const routes = manifests.filter(({ kind }) => kind === "HTTPRoute");
+    expect(routes.map(({ spec }) => spec)).toEqual([
+      {
+        parentRefs: [{ name: "public", namespace: "gateways", sectionName: "https" }],
+        hostnames: ["rpc.example"],
+        rules: [{ backendRefs: [{ name: "gateway", port: 8_545 }] }],
+      },
+      {
+        parentRefs: [{ name: "public", namespace: "gateways", sectionName: "https" }],
+        hostnames: ["paid.example"],
+        rules: [{ backendRefs: [{ name: "resource-server", port: 4_021 }] }],
+      },
+    ]);
+    expect(JSON.stringify(manifestNamed(manifests, "NetworkPolicy", "resource-server").spec["ingress"])).toContain(
+      '"kubernetes.io/metadata.name":"gateways"',
+    );
+  });
+
+  it("rolls the facilitator when its key changes, and shows nothing of the key", async () => {
+    const before = template(manifests, "Deployment", "facilitator").metadata.annotations["gatehouse.io/files"];
+    const changed = await deploy({ signerPrivateKey: `0x${"18".repeat(32)}` });
+    const after = template(changed, "Deployment", "facilitator").metadata.annotations["gatehouse.io/files"];
+    expect(before).toMatch(/^[0-9a-f]{64}$/);
+    expect(after).not.toBe(before);
+    expect(JSON.stringify(manifests)).not.toContain("17".repeat(32));
+  });
+
+  it("rolls the resource server when a route changes", async () => {
+    const routes = JSON.stringify({
+      "GET /x": { accepts: { scheme: "exact", network: "eip155:1672", price: "1" }, upstream: "http://x.example" },
+    });
+    const changed = await deploy({ routes });
+    const [before, after] = [manifests, changed].map(
+      (all) => template(all, "Deployment", "resource-server").metadata.annotations["gatehouse.io/files"],
+    );
+    expect(after).not.toBe(before);
+  });
+});

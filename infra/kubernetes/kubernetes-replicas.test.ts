@@ -1,0 +1,102 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { parseConfig } from "../stack-config.ts";
+import { ConfigError } from "../config/config-problem.ts";
+import { deployedStack, manifestNamed, manifestsOf, type Manifest } from "../testing/deployed-stack.ts";
+import { schemaFindings } from "../testing/kubernetes-schema.ts";
+import { unknownFields } from "../testing/strict-schema.ts";
+
+const example = parse(
+  readFileSync(join(import.meta.dirname, "../examples/Pulumi.kubernetes-replicated.yaml"), "utf8"),
+) as Readonly<{ config: Readonly<Record<string, unknown>> }>;
+
+/** The example's keys as Pulumi hands them to the program, with the secrets that it tells to set. */
+const config: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.entries(example.config).map(([key, value]) => [
+      key.replace("gatehouse:", ""),
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
+  ),
+  signerPrivateKey: `0x${"17".repeat(32)}`,
+  databaseUrl: "postgresql://gatehouse:hidden-password@db.example:6432/gatehouse",
+};
+
+function problemsOf(change: Readonly<Record<string, string>>): readonly string[] {
+  try {
+    parseConfig({ ...config, ...change });
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map(({ key, message }) => `${key}: ${message}`);
+    throw error;
+  }
+  return [];
+}
+
+describe("the replicated stack on Kubernetes", () => {
+  let manifests: readonly Manifest[] = [];
+  beforeAll(async () => {
+    manifests = manifestsOf(await deployedStack(config, { preview: false }));
+  }, 30_000);
+  const find = (kind: string, name: string) => manifestNamed(manifests, kind, name);
+  const servers = ["facilitator", "resource-server"];
+
+  it("is what the published schemas allow, without unknown fields", { timeout: 60_000 }, async () => {
+    for (const manifest of manifests) {
+      expect(await schemaFindings(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
+    }
+    expect(unknownFields(manifests)).toEqual([]);
+  });
+
+  it.each(servers)("scales the %s between its bounds, and takes one pod down at a time", (name) => {
+    expect(find("HorizontalPodAutoscaler", name).spec).toMatchObject({
+      scaleTargetRef: { kind: "Deployment", name },
+      minReplicas: 2,
+      maxReplicas: 6,
+      metrics: [{ resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 70 } } }],
+    });
+    const { replicas, strategy, template } = find("Deployment", name).spec;
+    expect([replicas, strategy]).toEqual([undefined, { type: "RollingUpdate" }]);
+    expect(find("PodDisruptionBudget", name).spec).toMatchObject({ maxUnavailable: 1 });
+    const { topologySpreadConstraints } = (template as { spec: { topologySpreadConstraints: unknown[] } }).spec;
+    expect(topologySpreadConstraints).toHaveLength(1);
+  });
+
+  it.each(servers)("gives the %s the database as a file and no volume of its own", (name) => {
+    expect(JSON.stringify(find("Secret", `${name}-files`))).toContain('"ledger-url":"[secret]"');
+    expect(
+      manifests.filter(({ kind }) => kind === "PersistentVolumeClaim").map(({ metadata }) => metadata.name),
+    ).not.toContain(`${name}-ledger`);
+    expect(JSON.stringify(find("Deployment", name))).toMatch(/LEDGER_URL_FILE/);
+  });
+
+  it("lets both through to the database's port in its range, and says its password nowhere", () => {
+    for (const name of servers) {
+      expect(find("NetworkPolicy", name).spec["egress"]).toContainEqual({
+        to: [{ ipBlock: { cidr: "10.20.0.0/24" } }],
+        ports: [{ port: 6_432, protocol: "TCP" }],
+      });
+    }
+    expect(find("NetworkPolicy", "node").spec["egress"]).not.toContainEqual(
+      expect.objectContaining({ ports: [{ port: 6_432, protocol: "TCP" }] }),
+    );
+    expect(JSON.stringify(manifests)).not.toContain("hidden-password");
+  });
+
+  it("refuses replicas without what they share, and what does not fit together", () => {
+    expect(problemsOf({})).toEqual([]);
+    expect(problemsOf({ databaseUrl: "" })).toEqual([
+      expect.stringMatching(
+        /^facilitatorReplicas: found 6 without databaseUrl; .* Set `pulumi config set --secret databaseUrl/,
+      ),
+      expect.stringMatching(/^resourceServerReplicas: found 6 without databaseUrl/),
+      "databaseCidr: found without databaseUrl; set both or remove it.",
+    ]);
+    expect(problemsOf({ facilitatorReplicas: '{"min": 3, "max": 2}' })[0]).toMatch(/found max 2 below min 3/);
+    expect(problemsOf({ facilitatorReplicas: '{"min": 0, "max": 2}' })[0]).toMatch(/^facilitatorReplicas\.min: /);
+    const [url = ""] = problemsOf({ databaseUrl: "mysql://gatehouse:hidden-password@db.example/x" });
+    expect(url).toMatch(/^databaseUrl: found a value that does not fit; expected a URL like postgresql:/);
+    expect(url).not.toContain("hidden-password");
+  });
+});

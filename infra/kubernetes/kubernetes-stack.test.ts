@@ -1,0 +1,162 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { deployedStack, manifestNamed, manifestsOf } from "../testing/deployed-stack.ts";
+import type { Recorded } from "../testing/recording-mocks.ts";
+import { schemaFindings } from "../testing/kubernetes-schema.ts";
+import { unknownFields } from "../testing/strict-schema.ts";
+
+const digest = `sha256:${"a".repeat(64)}`;
+const config = {
+  target: "kubernetes",
+  gatehouseImage: `registry.example/gatehouse@${digest}`,
+  devnetImage: `registry.example/devnet@${digest}`,
+  devAccounts: "true",
+  tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
+  ingress: JSON.stringify({
+    gatewayHost: "rpc.example",
+    resourceServerHost: "paid.example",
+    tlsSecret: "public-tls",
+    className: "nginx",
+  }),
+};
+
+type PodSpec = Readonly<{
+  initContainers: readonly Readonly<{ name: string; command?: string[] }>[];
+  containers: readonly Readonly<{ name: string }>[];
+  volumes: readonly unknown[];
+}>;
+
+type Container = Readonly<{ env: readonly Readonly<{ name: string; value?: string }>[] }>;
+
+let recorded: readonly Recorded[] = [];
+const manifests = () => manifestsOf(recorded);
+const find = (kind: string, name: string) => manifestNamed(manifests(), kind, name);
+const podOf = (kind: string, name: string) => (find(kind, name).spec["template"] as { spec: PodSpec }).spec;
+
+beforeAll(async () => {
+  recorded = await deployedStack(config, { preview: false });
+}, 30_000);
+
+describe("the stack on Kubernetes", () => {
+  it("is the golden YAML", async () => {
+    const text = manifests()
+      .map((manifest) => stringify(manifest, { lineWidth: 0, sortMapEntries: true }))
+      .join("---\n");
+    await expect(text).toMatchFileSnapshot(join(import.meta.dirname, "../testing/stack.golden.yaml"));
+  });
+
+  it("is deployed to the configured cluster, not to the environment's", () => {
+    const own = recorded.filter(({ type }) => type.startsWith("kubernetes:"));
+    expect(own.filter(({ provider }) => !provider.includes("::cluster::")).map(({ name }) => name)).toEqual([]);
+  });
+
+  it("is what the published schemas allow", async () => {
+    for (const manifest of manifests()) {
+      expect(await schemaFindings(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
+    }
+  });
+
+  it("has no field that the published schemas do not know, however deep", { timeout: 60_000 }, () => {
+    const misspelt = structuredClone(find("PodDisruptionBudget", "facilitator"));
+    Object.assign(misspelt.spec["selector"] as object, { matchLabel: {} });
+    expect(unknownFields([...manifests(), misspelt])).toEqual([
+      `PodDisruptionBudget facilitator: Object literal may only specify known properties, and '"matchLabel"' does not exist in type 'ILabelSelector'.`,
+    ]);
+  });
+
+  it("starts the sidecar before the node, and the node only once its configuration is right", () => {
+    const { initContainers, containers } = podOf("StatefulSet", "node");
+    const sidecar = initContainers.at(-1);
+    expect(sidecar).toMatchObject({
+      name: "sidecar",
+      restartPolicy: "Always",
+      startupProbe: { httpGet: { path: "/startupz" } },
+    });
+    expect(containers.map(({ name }) => name)).toEqual(["node"]);
+    expect(initContainers[0]?.name).toBe("seed-node-conf");
+  });
+
+  it("gives the node's pod the right to restart itself, and no other right", () => {
+    expect((find("Role", "node") as unknown as { rules: unknown }).rules).toEqual([
+      { apiGroups: [""], resources: ["pods"], verbs: ["get", "delete"], resourceNames: ["node-0"] },
+      { apiGroups: [""], resources: ["pods/exec"], verbs: ["get", "create"], resourceNames: ["node-0"] },
+    ]);
+  });
+
+  it("lets only the facilitator reach the node's RPC, and only the ingress controller the gateway", () => {
+    expect(find("NetworkPolicy", "node").spec["ingress"]).toEqual([
+      {
+        from: [
+          {
+            podSelector: {
+              matchLabels: { "app.kubernetes.io/component": "facilitator", "app.kubernetes.io/instance": "gh" },
+            },
+          },
+        ],
+        ports: [{ port: 18_100, protocol: "TCP" }],
+      },
+      {
+        from: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "ingress-nginx" } } }],
+        ports: [
+          { port: 8_545, protocol: "TCP" },
+          { port: 8_547, protocol: "TCP" },
+        ],
+      },
+    ]);
+  });
+
+  it("tells both public services whose word of a client's address they may take", () => {
+    const { initContainers } = podOf("StatefulSet", "node") as unknown as { initContainers: readonly Container[] };
+    const { containers } = podOf("Deployment", "resource-server") as unknown as { containers: readonly Container[] };
+    const proxies = '["10.0.0.0/8","172.16.0.0/12","192.168.0.0/16","100.64.0.0/10","fc00::/7"]';
+    expect(initContainers.at(-1)?.env).toEqual(
+      expect.arrayContaining([
+        { name: "GATEHOUSE_SIDECAR_GATEWAY_CALLERS_TRUSTED_PROXIES", value: proxies },
+        { name: "GATEHOUSE_SIDECAR_GATEWAY_CALLERS_FORWARDED_HOPS", value: "1" },
+      ]),
+    );
+    expect(containers[0]?.env).toEqual(
+      expect.arrayContaining([
+        { name: "GATEHOUSE_RESOURCE_SERVER_LISTEN_TRUSTED_PROXIES", value: proxies },
+        { name: "GATEHOUSE_RESOURCE_SERVER_LISTEN_FORWARDED_HOPS", value: "1" },
+      ]),
+    );
+  });
+
+  it("delivers secrets as files that the service owns", () => {
+    const { initContainers, volumes } = podOf("Deployment", "facilitator");
+    expect(initContainers[0]?.command).toEqual([
+      "node",
+      "/app/infra/images/install-files.ts",
+      "copy",
+      "/run/gatehouse/incoming",
+      "/run/gatehouse/files",
+    ]);
+    expect(volumes).toContainEqual({ name: "facilitator-files", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } });
+    const golden = readFileSync(join(import.meta.dirname, "../testing/stack.golden.yaml"), "utf8");
+    expect(golden).not.toContain("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80");
+  });
+
+  it("finds its way between services by their Services' names", () => {
+    const services = manifests()
+      .filter(({ kind }) => kind === "Service")
+      .map(({ metadata }) => metadata.name);
+    expect(services).toEqual([
+      "facilitator",
+      "gateway",
+      "node",
+      "pushgateway",
+      "resource-server",
+      "sidecar-status",
+      "upstream",
+    ]);
+  });
+});
+
+describe("the stack on Kubernetes, at preview", () => {
+  it("is made without knowing what only the cluster can tell", async () => {
+    expect(manifestsOf(await deployedStack(config, { preview: true })).length).toBeGreaterThan(25);
+  });
+});

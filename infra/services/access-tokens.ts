@@ -1,0 +1,38 @@
+import { hkdfSync } from "node:crypto";
+import type { Addresses } from "./addresses.ts";
+import type { DeploymentSecret } from "../config/deployment-secret.ts";
+import { resourceServerPort, type AccessTokens } from "./resource-server-spec.ts";
+
+/** What the tokens are made with: the stack's names, and what makes a secret of text. */
+export type TokenContext = Readonly<{
+  prefix: string;
+  addresses: Addresses;
+  secret: (text: string) => DeploymentSecret;
+}>;
+
+/** What an Ed25519 key of 32 bytes is preceded by in PKCS #8 (RFC 8410, section 7). */
+const ed25519Prefix = Buffer.from("302e020100300506032b657004220420", "hex");
+
+/**
+ * The tokens of a stack. Their key is made of the signer's (HKDF, RFC 5869), which every stack has: nothing more has to be kept, and
+ * who knows the one learns nothing about the other. A new signer's key ends the tokens that were sold before.
+ *
+ * @param signerPrivateKey absent where the stack has none, which the facilitator refuses.
+ */
+export function accessTokensOf(
+  signerPrivateKey: string | undefined,
+  { prefix, addresses, secret }: TokenContext,
+): AccessTokens {
+  return {
+    privateKey: signerPrivateKey === undefined ? undefined : secret(tokenKey(signerPrivateKey, prefix)),
+    keySetUrl: `http://${addresses.resourceServer}:${resourceServerPort}/.well-known/jwks.json`,
+    issuer: `${prefix}-resource-server`,
+    audience: `${prefix}-gateway`,
+  };
+}
+
+function tokenKey(signerPrivateKey: string, prefix: string): string {
+  const seed = hkdfSync("sha256", signerPrivateKey, prefix, "gatehouse access tokens", 32);
+  const der = Buffer.concat([ed25519Prefix, Buffer.from(seed)]).toString("base64");
+  return `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----\n`;
+}

@@ -1,0 +1,55 @@
+import type { SettingsDefinition } from "#daemon/settings/settings.ts";
+import type { ConfigProblem } from "../config/config-problem.ts";
+import { renderSettings } from "./rendered-settings.ts";
+import { oneReplica, serviceUser, type FileSpec, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
+import { mergeTrees, type SettingsTree } from "./settings-tree.ts";
+
+/** A service's specification, and what its own schema has against its settings. */
+export type BuiltService = Readonly<{ spec: ServiceSpec; problems: readonly ConfigProblem[] }>;
+
+/** What every service of Gatehouse can be given beside its own arguments. */
+export type CommonArgs = Readonly<{
+  /** Settings that win over those that the deployment makes, by the keys of the service's settings file. */
+  settings?: SettingsTree | undefined;
+  limits?: ResourceLimits | undefined;
+}>;
+
+/** What a builder says of a service of Gatehouse; the rest follows from its settings. */
+type Outline = Omit<ServiceSpec, "environment" | "files" | "arguments" | "user" | "limits" | "replicas" | "edges"> &
+  Readonly<{
+    definition: SettingsDefinition;
+    tree: SettingsTree;
+    files?: readonly FileSpec[];
+    edges?: ServiceSpec["edges"];
+    limits: ResourceLimits;
+    replicas?: ServiceSpec["replicas"] | undefined;
+    user?: ServiceSpec["user"];
+  }>;
+
+/** Makes the specification of a service of Gatehouse: the image's subcommand of the service's name, with rendered settings. */
+export function buildService(outline: Outline, common: CommonArgs): BuiltService {
+  const {
+    definition,
+    tree,
+    files = [],
+    edges = [],
+    limits,
+    replicas = oneReplica,
+    user = serviceUser,
+    ...rest
+  } = outline;
+  const rendered = renderSettings(definition, mergeTrees(tree, common.settings ?? {}));
+  return {
+    spec: {
+      ...rest,
+      arguments: [definition.service],
+      environment: rendered.environment,
+      files: [...files, ...rendered.files],
+      edges,
+      limits: common.limits ?? limits,
+      replicas,
+      user,
+    },
+    problems: rendered.problems,
+  };
+}

@@ -1,0 +1,75 @@
+import { facilitatorSettings } from "#facilitator/settings.ts";
+import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+import type { ConfigProblem } from "../config/config-problem.ts";
+import { daemonHealth } from "./daemon-health.ts";
+import type { DeploymentSecret } from "../config/deployment-secret.ts";
+import { ledgerParts, type Database } from "./replication.ts";
+import type { Replicas } from "./service-spec.ts";
+import type { Token } from "./token.ts";
+
+/** What a facilitator is deployed with. */
+export type FacilitatorArgs = CommonArgs &
+  Readonly<{
+    /** What replicas keep their ledger in; absent: a file of one process. */
+    database?: Database | undefined;
+    /** Default: one. */
+    replicas?: Replicas | undefined;
+    chainId: number;
+    /** JSON-RPC endpoint of the chain's node. */
+    rpcUrl: string;
+    /** Key of the account that submits settlements; without it the facilitator's own schema refuses. */
+    signerPrivateKey: DeploymentSecret | undefined;
+    /** Tokens that payments may be made in. */
+    tokens: readonly Token[];
+    /** Accounts that may be paid: for nobody else does the signer pay gas. */
+    payees: readonly string[];
+  }>;
+
+/** Port of the facilitator's HTTP listener (specification, Limits). */
+export const facilitatorPort = 3_000;
+
+/** Port of the facilitator's health and metrics. */
+const facilitatorOperationsPort = 9_602;
+
+/** What a person can do about a missing key in a stack's configuration, instead of in the service's own. */
+const missingKey: ConfigProblem = {
+  key: "signerPrivateKey",
+  message:
+    "missing; expected the key of the account that submits settlements and pays their gas. Set it with `pulumi config set --secret signerPrivateKey`, or use the devnet's own with `pulumi config set devAccounts true`.",
+};
+
+/** Builds the facilitator: reached by the resource server only, reaching the node only, its ledger in a database or on a kept volume. */
+export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
+  const ledger = ledgerParts(args.database, { volume: "facilitator-ledger", file: "facilitator.sqlite" });
+  const built = buildService(
+    {
+      name: "facilitator",
+      image: "gatehouse",
+      definition: facilitatorSettings,
+      tree: {
+        listen: { host: "0.0.0.0", port: facilitatorPort },
+        operations: { host: "0.0.0.0", port: facilitatorOperationsPort },
+        chain: { id: args.chainId, rpcUrl: args.rpcUrl },
+        signer: { privateKey: args.signerPrivateKey },
+        assets: args.tokens,
+        payees: args.payees,
+        ledger: ledger.settings,
+        shutdown: { graceMs: 20_000 },
+      },
+      ports: [
+        { name: "http", number: facilitatorPort, audience: "system" },
+        { name: "operations", number: facilitatorOperationsPort, audience: "system" },
+      ],
+      volumes: ledger.volumes,
+      edges: [{ to: "node", port: "http" }, ...ledger.edges],
+      replicas: args.replicas,
+      health: { ...daemonHealth, port: "operations" },
+      limits: { cpus: 1, memoryMebibytes: 512 },
+      stopGraceSeconds: 30,
+    },
+    args,
+  );
+  if (args.signerPrivateKey !== undefined) return built;
+  const problems = built.problems.map((problem) => (problem.key.endsWith(".signer.privateKey") ? missingKey : problem));
+  return { ...built, problems };
+}

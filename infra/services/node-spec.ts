@@ -1,0 +1,119 @@
+import { devnetSettings } from "#devnet/settings.ts";
+import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+import type { DeploymentSecret } from "../config/deployment-secret.ts";
+import type { NodeKeys } from "./node-keys.ts";
+import {
+  chainDataVolume,
+  confVolume,
+  keysDirectory,
+  nodePorts,
+  nodeStopGraceSeconds,
+  workspaceDirectory,
+  workspace,
+} from "./node-layout.ts";
+import { nodeUser } from "./node-user.ts";
+import { devnetConfSeed, nodeConfSeed, type NodeConfArgs, type ProgramPlace } from "./node-conf.ts";
+import { oneReplica, type Edge, type NetworkHealth, type PortSpec, type ServiceSpec } from "./service-spec.ts";
+
+/** What a node is deployed with. */
+export type NodeArgs = CommonArgs &
+  Readonly<{
+    chainId: number;
+    version: string;
+    /** User that the node's own image runs as; absent for the devnet, which is one of Gatehouse's images. */
+    imageUser: number | undefined;
+    /** How the node reaches the Pushgateway. */
+    pushEdge: Edge;
+    /** Command of the node's own image that tells whether the node is well. */
+    healthCommand: readonly string[] | undefined;
+    /** The node's first configuration; its peers' port is the one that is exposed. */
+    conf: Omit<NodeConfArgs, "version">;
+    /** Where the node's own image has its programs. */
+    programs: ProgramPlace;
+    /** The node's keys; the devnet has none. */
+    keys: NodeKeys;
+    /** Words whose accounts a new devnet chain funds. */
+    mnemonic: DeploymentSecret | undefined;
+  }>;
+
+const ports: readonly PortSpec[] = [
+  { name: "http", number: nodePorts.http, audience: "pod" },
+  { name: "ws", number: nodePorts.webSocket, audience: "pod" },
+];
+
+/** Builds the node: the devnet, or the operator's own image. Its RPC is reached through the sidecar's gateway only. */
+export function nodeSpec(args: NodeArgs): BuiltService {
+  if (args.imageUser !== undefined) return { spec: realNode(args, args.imageUser), problems: [] };
+  const { spec, problems } = devnetNode(args);
+  return { spec: { ...spec, seed: devnetConfSeed({ ...args.conf, version: args.version }) }, problems };
+}
+
+function devnetNode(args: NodeArgs): BuiltService {
+  const health: NetworkHealth = {
+    kind: "rpc",
+    port: "http",
+    readyPath: "/",
+    livePath: "/",
+    startupPath: "/",
+    startWithinSeconds: 120,
+  };
+  return buildService(
+    {
+      name: "node",
+      image: "devnet",
+      definition: devnetSettings,
+      tree: {
+        workspace: { directory: workspaceDirectory },
+        node: {
+          version: args.version,
+          listenHost: "0.0.0.0",
+          httpPort: nodePorts.http,
+          webSocketPort: nodePorts.webSocket,
+        },
+        chain: { id: args.chainId, mnemonic: args.mnemonic },
+        // As the sidecar wants it: it would correct another configuration, and restart a node that has just started.
+        monitor: {
+          jobName: args.conf.jobName,
+          pushAddress: args.conf.pushAddress,
+          pushPort: args.conf.pushPort,
+          pushIntervalSeconds: args.conf.pushIntervalSeconds,
+        },
+        shutdown: { graceMs: 60_000 },
+      },
+      ports,
+      volumes: [workspace],
+      edges: [args.pushEdge],
+      health,
+      limits: { cpus: 1, memoryMebibytes: 1_024 },
+      stopGraceSeconds: nodeStopGraceSeconds,
+    },
+    args,
+  );
+}
+
+/** A node that replays its log answers late; one that is ended meanwhile would have to begin again. */
+const replayMaxSeconds = 86_400;
+
+/** The operator's image starts by its own entry point; what could be run in it to ask for its health, only the operator knows. */
+function realNode(args: NodeArgs, uid: number): ServiceSpec {
+  const seed = nodeConfSeed({ ...args.conf, version: args.version }, args.programs);
+  return {
+    name: "node",
+    image: "node",
+    arguments: undefined,
+    environment: {},
+    files: args.keys.files,
+    foreignFiles: args.keys.foreign,
+    filesDirectory: keysDirectory,
+    ports: [...ports, { name: "peers", number: args.conf.peerPort, audience: "peers" }],
+    volumes: [chainDataVolume, confVolume],
+    ...(seed.places === undefined ? {} : { programs: seed.places.bin }),
+    seed,
+    edges: [args.pushEdge, { to: "internet" }],
+    health: { kind: "port", port: "http", command: args.healthCommand, startWithinSeconds: replayMaxSeconds },
+    limits: args.limits ?? { cpus: 8, memoryMebibytes: 32_768 },
+    user: nodeUser(uid),
+    stopGraceSeconds: nodeStopGraceSeconds,
+    replicas: oneReplica,
+  };
+}

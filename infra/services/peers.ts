@@ -1,0 +1,72 @@
+import type { StackConfig } from "../config/config-schema.ts";
+import type { ConfigProblem } from "../config/config-problem.ts";
+import { nodePorts } from "./node-layout.ts";
+import type { HostAddress } from "./service-spec.ts";
+
+/** Ports that Kubernetes gives to Services of type NodePort, unless the cluster was told otherwise. */
+const nodePortRange = { first: 30_000, last: 32_767 } as const;
+
+/** The peers' port where Kubernetes exposes it as a NodePort and the stack names none. */
+const defaultNodePort = 30_900;
+
+/**
+ * The TCP port that peers connect to. A node tells its peers the port that it listens on, so both are one number: with NodePort
+ * it lies in that range.
+ */
+export function peerPort({ peerPort: given, target, peers }: StackConfig): number {
+  return given ?? (target === "kubernetes" && peers === "node-port" ? defaultNodePort : nodePorts.peers);
+}
+
+/** The address that the node tells to its peers, where the stack names none: what is right for how it is exposed. */
+export function hostAddress({ hostIp, target, peers }: StackConfig): HostAddress {
+  if (hostIp !== undefined) return { kind: "fixed", address: hostIp };
+  if (target === "docker" || peers === "load-balancer") return { kind: "fixed", address: "127.0.0.1" };
+  return { kind: peers === "none" ? "pod" : "machine" };
+}
+
+/**
+ * What a person should know of how peers reach the node before it is deployed; `undefined` when there is nothing. The Pod Security
+ * Standards forbid host ports at `baseline` already, and a namespace can't make an exception for one pod.
+ */
+export function peerWarning({ target, peers, namespace }: StackConfig): string | undefined {
+  if (target !== "kubernetes" || peers !== "host-port") return undefined;
+  return `peers: found host-port, which Pod Security admission allows at the level privileged only, so the namespace ${namespace} lets in any pod. Prefer node-port or load-balancer, which keep it at restricted; else let nobody but this program make pods there.`;
+}
+
+/** What is wrong with how peers are to reach the node. */
+export function peerProblems(config: StackConfig): readonly ConfigProblem[] {
+  const port = peerPort(config);
+  const { first, last } = nodePortRange;
+  const taken = Object.entries(nodePorts).find(([name, number]) => name !== "peers" && number === port);
+  const outside = config.target === "kubernetes" && config.peers === "node-port" && (port < first || port > last);
+  return [
+    ...(needsHostIp(config) && config.hostIp === undefined ? [missingHostIp(config)] : []),
+    ...(outside
+      ? [
+          {
+            key: "peerPort",
+            message: `found ${port}; expected a port from ${first} to ${last}, because peers is node-port. Correct it with \`pulumi config set peerPort …\`.`,
+          },
+        ]
+      : []),
+    ...(taken === undefined
+      ? []
+      : [
+          {
+            key: "peerPort",
+            message: `found ${port}, which is the node's own ${taken[0]} port; expected another one. Correct it with \`pulumi config set peerPort …\`.`,
+          },
+        ]),
+  ];
+}
+
+/** Nothing in a container knows the address of a Docker host's uplink or of a load balancer. */
+function needsHostIp({ target, nodeImage, peers }: StackConfig): boolean {
+  return target === "docker" ? nodeImage !== undefined : peers === "load-balancer";
+}
+
+function missingHostIp({ target }: StackConfig): ConfigProblem {
+  const whose = target === "docker" ? "the Docker host" : "the load balancer";
+  const message = `missing; expected the IP address at which peers reach ${whose}, because the node tells it to them. Set it with \`pulumi config set hostIp …\`.`;
+  return { key: "hostIp", message };
+}

@@ -1,0 +1,61 @@
+import type { BuiltService } from "./built-service.ts";
+import type { DeploymentSecret } from "../config/deployment-secret.ts";
+import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
+
+/** What a PostgreSQL server of the stack's own is deployed with. */
+export type PostgresArgs = Readonly<{
+  /** Password of {@link postgresRole}; the image takes it over at the first start only. */
+  password: DeploymentSecret;
+  /** Number of the user that the image runs the server as. */
+  imageUser: number;
+  limits?: ResourceLimits | undefined;
+}>;
+
+/** Port of the server, and of a PostgreSQL URL that names none. */
+export const postgresPort = 5_432;
+
+/** The role that owns the ledgers, and the name of its database. */
+export const postgresRole = "gatehouse";
+
+/**
+ * Where the images' user may write. Up to version 17 they keep the database one directory deeper, from 18 on in one of the version's
+ * name; with a place of our own under it a volume serves all of them.
+ */
+const homeDirectory = "/var/lib/postgresql";
+
+const passwordFile = "postgres-password";
+
+/**
+ * Builds a PostgreSQL server from an image that is started as the official one is (docker-library/postgres: variables, entry point,
+ * STOPSIGNAL). Reached by the facilitator and the resource server only; its data on a volume that is kept. SIGINT is its fast
+ * shutdown: sessions end, and what was committed is on the disk (PostgreSQL manual, "Shutting Down the Server").
+ */
+export function postgresSpec(args: PostgresArgs): BuiltService {
+  const spec: ServiceSpec = {
+    name: "postgres",
+    image: "postgres",
+    arguments: undefined,
+    environment: {
+      PGDATA: `${homeDirectory}/${postgresRole}`,
+      POSTGRES_USER: postgresRole,
+      POSTGRES_DB: postgresRole,
+      POSTGRES_PASSWORD_FILE: `${filesDirectory}/${passwordFile}`,
+      POSTGRES_INITDB_ARGS: "--data-checksums",
+    },
+    files: [{ name: passwordFile, content: args.password.value, secret: true }],
+    ports: [{ name: "sql", number: postgresPort, audience: "system" }],
+    volumes: [{ name: "postgres-data", path: homeDirectory, readOnly: false, keep: true, sizeGibibytes: 5 }],
+    scratchDirectories: ["/var/run/postgresql"],
+    edges: [],
+    health: { kind: "command", command: readinessQuestion, startWithinSeconds: 120 },
+    limits: args.limits ?? { cpus: 1, memoryMebibytes: 512 },
+    user: { uid: args.imageUser, gid: serviceUser.gid },
+    stopSignal: "SIGINT",
+    stopGraceSeconds: 60,
+    replicas: oneReplica,
+  };
+  return { spec, problems: [] };
+}
+
+/** Over TCP: while the database is first made, the server listens on its socket alone. */
+const readinessQuestion = ["pg_isready", "--quiet", "--host=127.0.0.1", `--port=${postgresPort}`];

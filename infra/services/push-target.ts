@@ -1,0 +1,69 @@
+import { isIP } from "node:net";
+import { isLoopback } from "#daemon/http/loopback.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import type { Addresses } from "./addresses.ts";
+import type { ConfigProblem } from "../config/config-problem.ts";
+import { officialImage, pushgatewayPort } from "./pushgateway-spec.ts";
+import type { Edge } from "./service-spec.ts";
+import { serviceNamespace } from "./upstream-edges.ts";
+
+/** Where the node pushes its metrics, and the edge by which it and its sidecar get there. */
+export type PushTarget = Readonly<{
+  /** Host name or IP address, as `monitor_config` takes it: without a protocol (specification, "monitor_config keys"). */
+  host: string;
+  port: number;
+  edge: Edge;
+}>;
+
+/** The Pushgateway of a stack: its own, or the operator's by `pushgatewayUrl`. */
+export function pushTargetOf({ pushgatewayUrl }: StackConfig, addresses: Addresses): PushTarget {
+  if (pushgatewayUrl === undefined) {
+    return { host: addresses.pushgateway, port: pushgatewayPort, edge: { to: "pushgateway", port: "http" } };
+  }
+  const { host, port } = placeOf(pushgatewayUrl);
+  const namespace = serviceNamespace(host);
+  if (namespace !== undefined) return { host, port, edge: { to: "namespace", namespace } };
+  const family = isIP(host);
+  const cidr = family === 0 ? undefined : `${host}/${family === 4 ? 32 : 128}`;
+  return { host, port, edge: { to: "host", port, cidr } };
+}
+
+/** The image of a stack's own Pushgateway; `undefined` where it runs none. */
+export function pushgatewayImageOf({ pushgatewayImage, pushgatewayUrl }: StackConfig): string | undefined {
+  return pushgatewayUrl === undefined ? (pushgatewayImage ?? officialImage) : undefined;
+}
+
+/** What is wrong with how a stack names its Pushgateway. */
+export function pushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: StackConfig): readonly ConfigProblem[] {
+  if (pushgatewayUrl === undefined) return [];
+  const problems: ConfigProblem[] = [];
+  if (pushgatewayImage !== undefined) {
+    const message =
+      "found beside pushgatewayUrl, with which none is deployed. Remove one of the two with `pulumi config rm`.";
+    problems.push({ key: "pushgatewayImage", message });
+  }
+  const { username, password, pathname, search } = new URL(pushgatewayUrl);
+  const more = username !== "" || password !== "" || pathname !== "/" || search !== "";
+  const correct = "Correct it with `pulumi config set pushgatewayUrl http://host:9091`.";
+  if (more) {
+    const message = `found more than a host and a port; the node pushes to those two alone, without a path or a password. ${correct}`;
+    problems.push({ key: "pushgatewayUrl", message });
+  }
+  if (isOwnHost(placeOf(pushgatewayUrl).host)) {
+    const message = `found ${pushgatewayUrl}, which inside the node's container is the container itself; name the address of the machine that the Pushgateway runs on. ${correct}`;
+    problems.push({ key: "pushgatewayUrl", message });
+  }
+  return problems;
+}
+
+/** Whether a connection to this host stays in the container that makes it; that to no address in particular does, too. */
+function isOwnHost(host: string): boolean {
+  return isLoopback(host) || host === "0.0.0.0" || host === "::";
+}
+
+const httpPort = 80;
+
+function placeOf(url: string): Readonly<{ host: string; port: number }> {
+  const { hostname, port } = new URL(url);
+  return { host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? httpPort : Number(port) };
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { facilitatorSettings } from "#facilitator/settings.ts";
+import { sidecarSettings } from "#sidecar/settings.ts";
+import type { DeploymentSecret } from "../config/deployment-secret.ts";
+import { renderSettings } from "./rendered-settings.ts";
+
+const text = `0x${"11".repeat(32)}`;
+const key: DeploymentSecret = { kind: "secret", check: text, value: text };
+const asset = { address: `0x${"aa".repeat(20)}`, name: "USDC", version: "2" };
+
+describe("renderSettings", () => {
+  it("gives variables for plain settings and a file for each secret", () => {
+    const { environment, files, problems } = renderSettings(facilitatorSettings, {
+      chain: { id: 5 },
+      signer: { privateKey: key },
+      assets: [asset],
+    });
+    expect(problems).toEqual([]);
+    expect(environment).toEqual({
+      GATEHOUSE_FACILITATOR_CHAIN_ID: "5",
+      GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: "/run/gatehouse/files/signer-privatekey",
+      GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([asset]),
+    });
+    expect(files).toEqual([{ name: "signer-privatekey", content: text, secret: true }]);
+  });
+
+  it("gives a file for a secret that a stack wrote among its settings, too", () => {
+    const { environment, files } = renderSettings(facilitatorSettings, {
+      signer: { privateKey: text },
+      assets: [asset],
+    });
+    expect(JSON.stringify(environment)).not.toContain(text);
+    expect(files).toEqual([{ name: "signer-privatekey", content: text, secret: true }]);
+  });
+
+  it("refuses what the service itself would refuse, in the service's words", () => {
+    const { problems } = renderSettings(facilitatorSettings, { chain: { id: 0 }, assets: [asset] });
+    expect(problems.map((problem) => problem.key)).toEqual([
+      "settings.facilitator.chain.id",
+      "settings.facilitator.signer.privateKey",
+    ]);
+    expect(problems[0]?.message).toContain("found 0; expected an EIP-155 chain id");
+    expect(problems[1]?.message).toContain("missing");
+  });
+
+  it("refuses a setting that the service does not have", () => {
+    const { problems } = renderSettings(facilitatorSettings, {
+      signer: { privateKey: key },
+      assets: [asset],
+      chain: { identifier: 1 },
+    });
+    expect(problems).toEqual([
+      {
+        key: "settings.facilitator.chain.identifier",
+        message:
+          'facilitator has no such setting; "gatehouse facilitator --help" lists them. Correct the name or remove it.',
+      },
+    ]);
+  });
+
+  it("says which setting was meant, and refuses a maintenance window that can't be read before anything is deployed", () => {
+    const { problems } = renderSettings(sidecarSettings, {
+      restart: { maintenanceCron: "every night", maintenanceTimeZone: "Mars/Olympus", budgetPerHours: 1 },
+    });
+    expect(problems.map(({ key: name, message }) => `${name}: ${message}`)).toEqual([
+      expect.stringContaining(
+        "restart.budgetPerHours: sidecar has no such setting; did you mean restart.budgetPerHour?",
+      ),
+      expect.stringMatching(/restart\.maintenanceCron: found "every night"; .*expected a cron expression/),
+      expect.stringMatching(/restart\.maintenanceTimeZone: found "Mars\/Olympus"; expected a time zone/),
+    ]);
+  });
+
+  it("never shows a secret that does not fit", () => {
+    const wrong: DeploymentSecret = { kind: "secret", check: "hunter2-hunter2", value: "hunter2-hunter2" };
+    const rendered = renderSettings(facilitatorSettings, { signer: { privateKey: wrong }, assets: [asset] });
+    expect(JSON.stringify(rendered.problems)).not.toContain("hunter2");
+    expect(rendered.problems).toHaveLength(1);
+  });
+});

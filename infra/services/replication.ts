@@ -1,0 +1,79 @@
+import type { StackConfig } from "../config/config-schema.ts";
+import type { Addresses } from "./addresses.ts";
+import type { ConfigProblem } from "../config/config-problem.ts";
+import type { DeploymentSecret } from "../config/deployment-secret.ts";
+import { postgresPort, postgresRole } from "./postgres-spec.ts";
+import { stateDirectory, type Edge, type VolumeSpec } from "./service-spec.ts";
+import type { SettingsTree } from "./settings-tree.ts";
+
+/** The PostgreSQL database that ledgers are kept in, and the edge by which its clients reach it. */
+export type Database = Readonly<{ url: DeploymentSecret; edge: Edge }>;
+
+/** What a ledger is kept in, as the parts of a specification: a database, or a file on a volume that is kept. */
+export type LedgerParts = Readonly<{
+  settings: SettingsTree;
+  volumes: readonly VolumeSpec[];
+  edges: readonly Edge[];
+}>;
+
+/** Puts a service's ledger into the database, or into a file of this name on a volume of its own. */
+export function ledgerParts(
+  database: Database | undefined,
+  { volume, file }: Readonly<{ volume: string; file: string }>,
+): LedgerParts {
+  if (database !== undefined) {
+    return { settings: { url: database.url }, volumes: [], edges: [database.edge] };
+  }
+  return {
+    settings: { path: `${stateDirectory}/${file}` },
+    volumes: [{ name: volume, path: stateDirectory, readOnly: false, keep: true, sizeGibibytes: 5 }],
+    edges: [],
+  };
+}
+
+/** The database of a stack, where it has one: by URL, or a server of the stack's own, which is entered with its password. */
+export function databaseOf(
+  { databaseUrl, databaseCidr, postgresImage, postgresPassword }: StackConfig,
+  { addresses, secret }: Readonly<{ addresses: Addresses; secret: (text: string) => DeploymentSecret }>,
+): Database | undefined {
+  if (databaseUrl !== undefined) {
+    const { port } = new URL(databaseUrl);
+    const edge = { to: "host", port: port === "" ? postgresPort : Number(port), cidr: databaseCidr } as const;
+    return { url: secret(databaseUrl), edge };
+  }
+  if (postgresImage === undefined || postgresPassword === undefined) return undefined;
+  const server = `${addresses.postgres}:${postgresPort}`;
+  return {
+    url: secret(`postgresql://${postgresRole}:${postgresPassword}@${server}/${postgresRole}`),
+    edge: { to: "postgres", port: "sql" },
+  };
+}
+
+/** What is wrong with a stack's replicas: several need one database, and Docker runs one container a service. */
+export function replicationProblems(config: StackConfig): readonly ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  for (const key of ["facilitatorReplicas", "resourceServerReplicas"] as const) {
+    const { min, max } = config[key];
+    if (max < min) {
+      problems.push({ key, message: `found max ${max} below min ${min}. Correct it with \`pulumi config set\`.` });
+    }
+    if (max === 1) continue;
+    if (config.target === "docker") {
+      problems.push({
+        key,
+        message: `found ${max}; on Docker a service is one container. Use target kubernetes, or 1.`,
+      });
+    } else if (config.databaseUrl === undefined) {
+      problems.push({
+        key,
+        message:
+          `found ${max} without databaseUrl; replicas share a PostgreSQL database, one with a ledger of its own would sell a ` +
+          "payment a second time. Set `pulumi config set --secret databaseUrl postgresql://user:password@host:5432/database`.",
+      });
+    }
+  }
+  if (config.databaseCidr !== undefined && config.databaseUrl === undefined) {
+    problems.push({ key: "databaseCidr", message: "found without databaseUrl; set both or remove it." });
+  }
+  return problems;
+}

@@ -1,0 +1,99 @@
+import { routeProblems } from "#resource-server/routes/route-problems.ts";
+import { resourceServerSettings } from "#resource-server/settings.ts";
+import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+import { daemonHealth } from "./daemon-health.ts";
+import type { DeploymentSecret } from "../config/deployment-secret.ts";
+import { ledgerParts, type Database } from "./replication.ts";
+import { filesDirectory, type Replicas } from "./service-spec.ts";
+import type { Token } from "./token.ts";
+import type { PublicProxies } from "./trusted-proxies.ts";
+import { upstreamEdges } from "./upstream-edges.ts";
+
+/** Routes that are sold, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
+export type Routes = Readonly<Record<string, unknown>>;
+
+/** The tokens that the resource server sells and the gateway takes: both ends are told the same names. */
+export type AccessTokens = Readonly<{
+  /** Key that signs them, PEM (PKCS #8), Ed25519. */
+  privateKey: DeploymentSecret | undefined;
+  /** Where the gateway finds what it verifies them by. */
+  keySetUrl: string;
+  issuer: string;
+  audience: string;
+}>;
+
+/** What a resource server is deployed with. */
+export type ResourceServerArgs = CommonArgs &
+  Readonly<{
+    /** What replicas keep their ledger in; absent: a file of one process. */
+    database?: Database | undefined;
+    /** Default: one. */
+    replicas?: Replicas | undefined;
+    chainId: number;
+    payTo: string | undefined;
+    token: Token | undefined;
+    facilitatorUrl: string;
+    /** The tokens that routes may sell, and what signs them. */
+    accessTokens?: AccessTokens | undefined;
+    routes: Routes;
+    /** URL under which clients reach the server, where it is not what they asked for. */
+    publicUrl: string | undefined;
+    /** The proxies before the server; absent where clients reach it themselves. */
+    publicProxies: PublicProxies | undefined;
+  }>;
+
+/** Port of the resource server's HTTP listener (specification, Limits): what is sold, and nothing else. */
+export const resourceServerPort = 4_021;
+
+/** Port of the resource server's health and metrics. */
+export const resourceServerOperationsPort = 9_601;
+
+const routesFile = "routes.json5";
+
+/** Builds the resource server: public, reaching the facilitator and the routes' upstreams, its claims in the database or on a kept volume. */
+export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
+  const { accessTokens: tokens } = args;
+  const ledger = ledgerParts(args.database, { volume: "resource-server-ledger", file: "claims.sqlite" });
+  const { spec, problems } = buildService(
+    {
+      name: "resource-server",
+      image: "gatehouse",
+      definition: resourceServerSettings,
+      tree: {
+        listen: { host: "0.0.0.0", port: resourceServerPort, ...args.publicProxies },
+        operations: { host: "0.0.0.0", port: resourceServerOperationsPort },
+        publicUrl: args.publicUrl,
+        routesPath: `${filesDirectory}/${routesFile}`,
+        payTo: args.payTo,
+        chain: { id: args.chainId },
+        token: { ...args.token },
+        facilitator: { url: args.facilitatorUrl },
+        accessTokens: tokens && { privateKey: tokens.privateKey, issuer: tokens.issuer, audience: tokens.audience },
+        ledger: ledger.settings,
+        shutdown: { graceMs: 20_000 },
+      },
+      files: [{ name: routesFile, content: `${JSON.stringify(args.routes, undefined, 2)}\n`, secret: false }],
+      ports: [
+        { name: "http", number: resourceServerPort, audience: "public" },
+        { name: "operations", number: resourceServerOperationsPort, audience: "system" },
+      ],
+      volumes: ledger.volumes,
+      edges: [
+        { to: "facilitator", port: "http" },
+        { to: "upstream", port: "http" },
+        ...upstreamEdges(args.routes),
+        ...ledger.edges,
+      ],
+      replicas: args.replicas,
+      health: { ...daemonHealth, port: "operations" },
+      limits: { cpus: 1, memoryMebibytes: 512 },
+      stopGraceSeconds: 30,
+    },
+    args,
+  );
+  const refused = routeProblems(args.routes, `eip155:${args.chainId}`).map((text) => ({
+    key: "routes",
+    message: `${text} Correct it with \`pulumi config set --path\`.`,
+  }));
+  return { spec, problems: [...problems, ...refused] };
+}

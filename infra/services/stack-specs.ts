@@ -1,0 +1,190 @@
+import type { StackConfig } from "../config/config-schema.ts";
+import { publicHosts } from "../config/public-way.ts";
+import { accessTokensOf } from "./access-tokens.ts";
+import type { Addresses } from "./addresses.ts";
+import { devAccounts, devnetMnemonic } from "./dev-accounts.ts";
+import type { DeploymentSecret } from "../config/deployment-secret.ts";
+import type { FacilitatorArgs } from "./facilitator-spec.ts";
+import { facilitatorPort } from "./facilitator-spec.ts";
+import type { ProgramPlace } from "./node-conf.ts";
+import { nodeKeysOf } from "./node-keys.ts";
+import { nodePorts } from "./node-layout.ts";
+import type { NodeArgs } from "./node-spec.ts";
+import { nodeVersionOf } from "./node-version.ts";
+import { payeesOf } from "./payees.ts";
+import { ownDatabaseOf } from "./own-database.ts";
+import { hostAddress, peerPort } from "./peers.ts";
+import type { PostgresArgs } from "./postgres-spec.ts";
+import { pushTargetOf, type PushTarget } from "./push-target.ts";
+import type { PushgatewayArgs } from "./pushgateway-spec.ts";
+import type { RestoreArgs } from "./restore-spec.ts";
+import { databaseOf } from "./replication.ts";
+import type { ResourceServerArgs, Routes } from "./resource-server-spec.ts";
+import { valueAt } from "./settings-tree.ts";
+import { publicProxiesOf } from "./trusted-proxies.ts";
+import type { RestartRoute, SidecarArgs } from "./sidecar-spec.ts";
+import type { CommonArgs } from "./built-service.ts";
+import type { Token } from "./token.ts";
+import type { VolumeSnapshotArgs } from "./volume-snapshot-spec.ts";
+import { upstreamPort } from "./upstream-spec.ts";
+
+/** The arguments of every component of a stack. */
+export type StackArgs = Readonly<{
+  node: NodeArgs;
+  sidecar: SidecarArgs;
+  /** The snapshot that chain data are restored from, where there is one. */
+  restore: RestoreArgs | undefined;
+  /** When snapshots of the node's volume are taken, where they are. */
+  volumeSnapshots: VolumeSnapshotArgs | undefined;
+  /** The stack's own Pushgateway; absent where it uses one that runs already. */
+  pushgateway: PushgatewayArgs | undefined;
+  /** The PostgreSQL server of the stack's own, where it has one. */
+  postgres: PostgresArgs | undefined;
+  facilitator: FacilitatorArgs;
+  resourceServer: ResourceServerArgs;
+  /** The sample upstream, where the stack sells no routes of its own. */
+  upstream: CommonArgs | undefined;
+}>;
+
+/** What the arguments are made from beside the configuration. */
+export type StackContext = Readonly<{
+  /** Begins the names of the stack's resources, e.g. `gatehouse-dev`; also the job name of the node's metrics. */
+  prefix: string;
+  addresses: Addresses;
+  restart: RestartRoute;
+  /** Makes a secret of text, so that Pulumi encrypts it wherever it is stored. */
+  secret: (text: string) => DeploymentSecret;
+}>;
+
+/** Spreads a stack's configuration over the arguments of its components. Pure; checking is the builders' part. */
+export function stackArgs(config: StackConfig, context: StackContext): StackArgs {
+  const { addresses, prefix } = context;
+  const accounts = config.devAccounts ? devAccounts : undefined;
+  const signer = config.signerPrivateKey ?? accounts?.signer.privateKey;
+  const payTo = config.payTo ?? accounts?.payee.address;
+  const token = tokenOf(config);
+  const imageUser = config.nodeImage === undefined ? undefined : config.nodeUser;
+  const jobName = `${prefix}-node`;
+  const push = pushTargetOf(config, addresses);
+  const database = databaseOf(config, context);
+  const tokens = accessTokensOf(signer, context);
+  const publicProxies = publicProxiesOf(config);
+  const sample = Object.keys(config.routes).length === 0;
+  const routes = sample ? sampleRoutes(config, addresses, payTo) : config.routes;
+  return {
+    node: nodeArgs(config, context, { imageUser, jobName, push }),
+    sidecar: {
+      chainId: config.chainId,
+      nodeVersion: nodeVersionOf(config),
+      nodeImage: config.nodeImage,
+      nodeImageUser: imageUser,
+      nodeHost: addresses.nodeOfSidecar,
+      push,
+      pushIntervalSeconds: config.metricsPushIntervalSeconds,
+      jobName,
+      restart: context.restart,
+      accessTokens: tokens,
+      volumeGrowth: config.volumeGrowth,
+      publicProxies,
+      ...common(config, "sidecar"),
+    },
+    restore: config.restore && { ...config.restore, imageUser, ...common(config, "restore") },
+    volumeSnapshots: config.volumeSnapshots && { ...config.volumeSnapshots, ...common(config, "volume-snapshot") },
+    pushgateway: config.pushgatewayUrl === undefined ? { limits: config.limits.pushgateway } : undefined,
+    postgres: ownDatabaseOf(config, context.secret),
+    facilitator: {
+      chainId: config.chainId,
+      rpcUrl: `http://${addresses.node}:${nodePorts.http}`,
+      signerPrivateKey: signer === undefined ? undefined : context.secret(signer),
+      tokens: token === undefined ? [] : [token],
+      payees: payeesOf(payTo, routes),
+      database,
+      replicas: config.facilitatorReplicas,
+      ...common(config, "facilitator"),
+    },
+    resourceServer: {
+      chainId: config.chainId,
+      payTo,
+      token,
+      facilitatorUrl: `http://${addresses.facilitator}:${facilitatorPort}`,
+      accessTokens: tokens,
+      routes,
+      publicUrl: publicUrlOf(config),
+      publicProxies,
+      database,
+      replicas: config.resourceServerReplicas,
+      ...common(config, "resource-server"),
+    },
+    upstream: sample ? common(config, "upstream") : undefined,
+  };
+}
+
+function nodeArgs(
+  config: StackConfig,
+  { secret }: StackContext,
+  { imageUser, jobName, push }: Readonly<{ imageUser: number | undefined; jobName: string; push: PushTarget }>,
+): NodeArgs {
+  return {
+    chainId: config.chainId,
+    version: nodeVersionOf(config),
+    imageUser,
+    pushEdge: push.edge,
+    healthCommand: config.nodeHealthCommand,
+    conf: {
+      host: hostAddress(config),
+      peerPort: peerPort(config),
+      jobName,
+      pushAddress: push.host,
+      pushPort: push.port,
+      pushIntervalSeconds: config.metricsPushIntervalSeconds,
+    },
+    programs: programPlace(config),
+    keys: nodeKeysOf(config, secret),
+    mnemonic: config.devAccounts ? secret(devnetMnemonic) : undefined,
+    ...common(config, "node"),
+  };
+}
+
+/** Where the sidecar is told that the node's programs are, which is where the deployment has to put them. */
+function programPlace({ settings }: StackConfig): ProgramPlace {
+  const told = (path: readonly string[]) => {
+    const value = valueAt(settings.sidecar ?? {}, path);
+    return typeof value === "string" ? value : undefined;
+  };
+  return {
+    binDirectory: told(["nodeCli", "containerBinDirectory"]),
+    nodeDirectory: told(["node", "nodeDirectory"]),
+  };
+}
+
+function publicUrlOf(config: StackConfig): string | undefined {
+  const hosts = publicHosts(config);
+  return config.publicUrl ?? (hosts === undefined ? undefined : `https://${hosts.resourceServerHost}`);
+}
+
+function tokenOf(config: StackConfig): Token | undefined {
+  if (config.tokenAddress === undefined) return undefined;
+  return { address: config.tokenAddress, name: config.tokenName, version: config.tokenVersion };
+}
+
+function common(config: StackConfig, service: keyof StackConfig["limits"] & keyof StackConfig["settings"]): CommonArgs {
+  return { limits: config.limits[service], settings: config.settings[service] };
+}
+
+function sampleRoutes(config: StackConfig, addresses: Addresses, payTo: string | undefined): Routes {
+  const offer = { scheme: "exact", network: `eip155:${config.chainId}`, payTo };
+  return {
+    "POST /access": {
+      accepts: { ...offer, price: "$0.05" },
+      description: "An hour of the gateway's paid tier",
+      mimeType: "application/json",
+      token: { tier: "paid", seconds: 3_600 },
+    },
+    "GET /data": {
+      accepts: { ...offer, price: "$0.01" },
+      description: "A sample document that counts how often it was sold",
+      mimeType: "application/json",
+      upstream: `http://${addresses.upstream}:${upstreamPort}/data`,
+    },
+  };
+}

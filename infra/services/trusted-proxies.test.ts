@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { parseConfig } from "../stack-config.ts";
+import { ConfigError } from "../config/config-problem.ts";
+import { publicProxiesOf, trustedProxiesWarning } from "./trusted-proxies.ts";
+
+const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example" };
+const ways = {
+  ingress: { ...hosts, tlsSecret: "tls" },
+  gatewayApi: { ...hosts, name: "public", namespace: "gateways" },
+} as const;
+
+/** A stack on Kubernetes with one public way in, and what else its configuration says. */
+function stackWith(way: keyof typeof ways, more: object = {}, settings: object = {}) {
+  return parseConfig({
+    target: "kubernetes",
+    gatehouseImage: "x",
+    devnetImage: "y",
+    [way]: JSON.stringify({ ...ways[way], ...more }),
+    settings: JSON.stringify(settings),
+  });
+}
+
+/** The messages that refuse a configuration. */
+function problemsOf(make: () => unknown): readonly string[] {
+  try {
+    make();
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems.map(({ key, message }) => `${key}: ${message}`);
+  }
+}
+
+describe.each(["ingress", "gatewayApi"] as const)("a stack with %s", (way) => {
+  it("believes the nearest proxy from private networks, and the preview says so", () => {
+    const stack = stackWith(way);
+    expect(publicProxiesOf(stack)).toEqual({
+      trustedProxies: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"],
+      forwardedHops: 1,
+    });
+    const namespace = way === "ingress" ? "ingress-nginx" : "gateways";
+    expect(trustedProxiesWarning(stack)).toBe(
+      `${way}.trustedProxies: not set, so X-Forwarded-For is believed from every private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7). That is right where network policies are enforced, since they let in the pods of ${namespace} alone, and where those pods have private addresses. Else write down the range that they have (\`kubectl get pods -n ${namespace} -o wide\` shows it): \`pulumi config set --path '${way}.trustedProxies[0]' 10.244.0.0/16\`.`,
+    );
+  });
+
+  it("believes those that it names, without a word", () => {
+    const stack = stackWith(way, { trustedProxies: ["10.244.0.0/16", "2001:db8::/64"] });
+    expect(publicProxiesOf(stack)).toEqual({ trustedProxies: ["10.244.0.0/16", "2001:db8::/64"] });
+    expect(trustedProxiesWarning(stack)).toBeUndefined();
+  });
+
+  it.each([[[]], [["everybody"]], [["10.0.0.0/33"]], ["10.0.0.0/8"]])(
+    "is refused when it names %j",
+    (trustedProxies) => {
+      expect(problemsOf(() => stackWith(way, { trustedProxies }))).toEqual([
+        expect.stringMatching(new RegExp(`^${way}\\.trustedProxies.*expected`)),
+      ]);
+    },
+  );
+
+  it("is refused when a service's own settings believe nobody", () => {
+    const settings = {
+      sidecar: { gateway: { callers: { trustedProxies: [] } } },
+      "resource-server": { listen: { trustedProxies: [] } },
+    };
+    const why = `found an empty list beside ${way}, behind which every client would have the controller's address and share the limits of one. Remove it, or name the controller's addresses in ${way}.trustedProxies.`;
+    expect(problemsOf(() => stackWith(way, {}, settings))).toEqual([
+      `settings.sidecar.gateway.callers.trustedProxies: ${why}`,
+      `settings.resource-server.listen.trustedProxies: ${why}`,
+    ]);
+  });
+});
+
+it("believes nobody without a public way in", () => {
+  const stack = parseConfig({ target: "docker" });
+  expect(publicProxiesOf(stack)).toBeUndefined();
+  expect(trustedProxiesWarning(stack)).toBeUndefined();
+});

@@ -1,0 +1,55 @@
+import type { StackConfig } from "../config/config-schema.ts";
+import type { ConfigProblem } from "../config/config-problem.ts";
+import { valueAt, type SettingsTree } from "./settings-tree.ts";
+
+/** The proxies before a stack's public services, as settings of those take them. */
+export type PublicProxies = Readonly<{ trustedProxies: readonly string[]; forwardedHops?: number }>;
+
+/**
+ * Where clusters have their pods: private networks (RFC 1918, 6598, 4193). Loopback is left out: what comes from there, such as a
+ * port-forward, has no proxy before it.
+ */
+const podNetworks = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
+
+/**
+ * The proxies of a stack with a public way in; `undefined` without one. Nobody but the cluster knows the controller's addresses, but the
+ * network policies let no other pod in, so by default any private address is the controller. It is believed for one hop: a client whose own
+ * address is private, or became so on a load balancer's way, is still not believed itself.
+ */
+export function publicProxiesOf({ ingress, gatewayApi }: StackConfig): PublicProxies | undefined {
+  const way = ingress ?? gatewayApi;
+  if (way === undefined) return undefined;
+  const { trustedProxies } = way;
+  return trustedProxies === undefined ? { trustedProxies: podNetworks, forwardedHops: 1 } : { trustedProxies };
+}
+
+/** What a person should know of the proxies that are believed where the stack does not say which; `undefined` when there is nothing. */
+export function trustedProxiesWarning({ target, ingress, gatewayApi }: StackConfig): string | undefined {
+  const way = ingress ?? gatewayApi;
+  if (target !== "kubernetes" || way === undefined || way.trustedProxies !== undefined) return undefined;
+  const key = ingress === undefined ? "gatewayApi" : "ingress";
+  const namespace =
+    way.controllerNamespace ?? (gatewayApi === undefined ? "the controller's namespace" : gatewayApi.namespace);
+  return `${key}.trustedProxies: not set, so X-Forwarded-For is believed from every private address (${podNetworks.join(", ")}). That is right where network policies are enforced, since they let in the pods of ${namespace} alone, and where those pods have private addresses. Else write down the range that they have (\`kubectl get pods -n ${namespace} -o wide\` shows it): \`pulumi config set --path '${key}.trustedProxies[0]' 10.244.0.0/16\`.`;
+}
+
+/** Settings of the public services that list the proxies which they believe. */
+const lists = [
+  { service: "sidecar", path: ["gateway", "callers", "trustedProxies"] },
+  { service: "resource-server", path: ["listen", "trustedProxies"] },
+] as const;
+
+/** What is wrong with how a stack with a public way in says whom its services believe. */
+export function trustedProxiesProblems(config: StackConfig): readonly ConfigProblem[] {
+  if (publicProxiesOf(config) === undefined) return [];
+  const way = config.ingress === undefined ? "gatewayApi" : "ingress";
+  return lists
+    .filter(({ service, path }) => {
+      const given = valueAt((config.settings[service] ?? {}) as SettingsTree, path);
+      return Array.isArray(given) && given.length === 0;
+    })
+    .map(({ service, path }) => ({
+      key: `settings.${service}.${path.join(".")}`,
+      message: `found an empty list beside ${way}, behind which every client would have the controller's address and share the limits of one. Remove it, or name the controller's addresses in ${way}.trustedProxies.`,
+    }));
+}

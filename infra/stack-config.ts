@@ -1,0 +1,146 @@
+import { z } from "zod";
+import { configSchema, secretKeys, type StackConfig } from "./config/config-schema.ts";
+import { publicWayProblems } from "./config/public-way.ts";
+import { ownDatabaseProblems } from "./services/own-database.ts";
+import { peerProblems } from "./services/peers.ts";
+import { nodeKeyProblems } from "./services/node-keys.ts";
+import { nodeVersionProblems } from "./services/node-version.ts";
+import { pushgatewayProblems } from "./services/push-target.ts";
+import { replicationProblems } from "./services/replication.ts";
+import { trustedProxiesProblems } from "./services/trusted-proxies.ts";
+import { ConfigError, type ConfigProblem } from "./config/config-problem.ts";
+
+/**
+ * Parses a stack's configuration.
+ *
+ * @param raw the values by key, as Pulumi gives them: text, with lists and objects as JSON.
+ * @throws {ConfigError} with every problem found: the key, what was found and what is allowed.
+ */
+export function parseConfig(raw: Readonly<Record<string, string>>): StackConfig {
+  const given = Object.entries(raw).filter(([key, text]) => text !== "" && text !== notSet[key]);
+  const values = Object.fromEntries(given.map(([key, text]) => [key, fromText(key, text)]));
+  const parsed = configSchema.safeParse(values);
+  if (parsed.success) {
+    const problems = contradictions(parsed.data);
+    if (problems.length > 0) throw new ConfigError(problems);
+    return Object.freeze(parsed.data);
+  }
+  throw new ConfigError(parsed.error.issues.flatMap((issue) => describe(issue, raw)));
+}
+
+/** Defaults in `Pulumi.yaml` that mean "not set", beside empty text: Pulumi knows no optional keys. */
+const notSet: Readonly<Record<string, string>> = {
+  nodeUser: "0",
+  nodeHealthCommand: "[]",
+  dockerSocketGroup: "-1",
+  peerPort: "0",
+  ingress: "{}",
+  gatewayApi: "{}",
+  restore: "{}",
+  volumeGrowth: "{}",
+  volumeSnapshots: "{}",
+  facilitatorReplicas: "{}",
+  resourceServerReplicas: "{}",
+};
+
+const shape: Readonly<Record<string, z.ZodType>> = configSchema.shape;
+
+/** What is text for the schema stays text, even where it looks like a number (a version such as `0.16`). */
+function fromText(key: string, text: string): unknown {
+  const schema = shape[key];
+  if (schema === undefined || schema.safeParse(text).success) return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // Not JSON: the schema names what it expected and shows the text that it found.
+    return text;
+  }
+}
+
+function describe(issue: z.core.$ZodIssue, raw: Readonly<Record<string, string>>): readonly ConfigProblem[] {
+  if (issue.code === "unrecognized_keys" && issue.path.length === 0) {
+    return issue.keys.map((key) => ({
+      key,
+      message: "no such key; infra/README.md lists the keys. Correct the name or remove it with `pulumi config rm`.",
+    }));
+  }
+  const [key = "", ...inner] = issue.path.map(String);
+  const expected = expectedOf(shape[key]);
+  const secret = secretKeys.some((name) => name === key);
+  const found = secret ? "a value that does not fit" : (raw[key] ?? "nothing");
+  const allowed = inner.length === 0 && typeof expected === "string" ? `expected ${expected}` : issue.message;
+  const set = secret ? `pulumi config set --secret ${key} …` : `pulumi config set ${key} …`;
+  return [{ key: [key, ...inner].join("."), message: `found ${found}; ${allowed}. Correct it with \`${set}\`.` }];
+}
+
+/** The words for a right value: the schema's own, or those of the schema that a default or `optional()` wraps. */
+function expectedOf(schema: z.ZodType | undefined): unknown {
+  const own = schema?.meta()?.expected;
+  if (own !== undefined) return own;
+  const wraps = schema instanceof z.ZodDefault || schema instanceof z.ZodOptional;
+  return wraps ? expectedOf(schema.def.innerType as z.ZodType) : undefined;
+}
+
+function contradictions(config: StackConfig): readonly ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  if (config.devAccounts && config.nodeImage !== undefined) {
+    problems.push({
+      key: "devAccounts",
+      message:
+        "found true beside nodeImage; the development accounts' keys are known to everyone and serve the devnet node only. Remove one of the two.",
+    });
+  }
+  problems.push(
+    ...missingImages(config),
+    ...peerProblems(config),
+    ...pushgatewayProblems(config),
+    ...nodeKeyProblems(config),
+    ...publicWayProblems(config),
+    ...trustedProxiesProblems(config),
+    ...replicationProblems(config),
+    ...ownDatabaseProblems(config),
+  );
+  if (config.devAccounts && config.signerPrivateKey !== undefined) {
+    problems.push({
+      key: "devAccounts",
+      message: "found true beside signerPrivateKey; keep one of the two, so that it is clear who signs.",
+    });
+  }
+  if (config.renderTo !== undefined && config.kubernetesContext !== undefined) {
+    problems.push({
+      key: "kubernetesContext",
+      message: "found beside renderTo, which writes files and asks no cluster. Remove one of the two.",
+    });
+  }
+  if (config.target !== "kubernetes") {
+    for (const key of ["volumeGrowth", "volumeSnapshots"] as const) {
+      if (config[key] === undefined) continue;
+      problems.push({ key, message: "found beside target docker, whose volumes have no such thing. Remove it." });
+    }
+  }
+  if (config.restore !== undefined && config.nodeImage === undefined) {
+    problems.push({
+      key: "restore",
+      message: "found without nodeImage; the devnet node makes a chain of its own. Remove it, or name a real node.",
+    });
+  }
+  if (config.nodeImage !== undefined && config.nodeUser === undefined) {
+    problems.push({
+      key: "nodeUser",
+      message:
+        "missing; expected the number of the user that nodeImage runs as, because the sidecar shares its files. `docker image inspect` shows it under Config.User.",
+    });
+  }
+  return [...problems, ...nodeVersionProblems(config)];
+}
+
+/** Kubernetes takes images by reference: there is no engine here that could build them for the cluster. */
+function missingImages(config: StackConfig): readonly ConfigProblem[] {
+  if (config.target !== "kubernetes") return [];
+  return (["gatehouseImage", "devnetImage"] as const)
+    .filter((key) => config[key] === undefined)
+    .map((key) => ({
+      key,
+      message: `missing; on Kubernetes images come from a registry. Push the image and set \`pulumi config set ${key} registry/name@sha256:…\`.`,
+    }));
+}
