@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { processIdentity } from "./node/process-identity.ts";
 import type { devnetSettings } from "./settings.ts";
-import { strictOpensAfterSeconds } from "./workspace/node-profile.ts";
+import { strictOpensAfterSeconds } from "./node-profile.ts";
 import type { NodeParameters } from "./workspace/node-parameters.ts";
 import { prepareWorkspace } from "./workspace/prepare-workspace.ts";
 import type { Workspace } from "./workspace/workspace.ts";

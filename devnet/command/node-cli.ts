@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { askNode, NodeNotRunningError, type ControlCommand } from "../node/control-client.ts";
 import { readNodeConf } from "../node/node-conf.ts";
-import type { PruneInfo } from "../node/pruning.ts";
+import type { PruneInfo } from "../pruning.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
-import { versionTraits, type VersionTraits } from "../workspace/node-version.ts";
+import { versionTraits, type VersionTraits } from "../node-version.ts";
 import { CommandError } from "./command-error.ts";
 import { typedOptions } from "./typed-options.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { monitorKeyNames } from "./monitor-keys.ts";
+import { monitorKeyNames } from "../monitor-keys.ts";
 
 /** Where a node pushes its metrics and how often. */
 export type MonitorSettings = Readonly<{

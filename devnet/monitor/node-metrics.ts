@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { createMetrics } from "#daemon/metrics.ts";
 import type { Anvil } from "../anvil/anvil.ts";
-import type { Pruning } from "../node/pruning.ts";
+import type { Pruning } from "../pruning.ts";
 
 /** Where the node's metrics come from. */
 export type NodeMetricsSources = Readonly<{ anvil: Pick<Anvil, "onBlock">; pruning: Pruning; height: () => number }>;

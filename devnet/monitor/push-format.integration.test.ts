@@ -8,7 +8,7 @@ import { isOnPath } from "../pushgateway/is-on-path.ts";
 import { startRealPushgateway } from "../pushgateway/real-pushgateway.ts";
 import { freePorts } from "../testing/free-ports.ts";
 import { createTestNode } from "../testing/test-node.ts";
-import { nodeProfile } from "../workspace/node-profile.ts";
+import { nodeProfile } from "../node-profile.ts";
 import { pushFormatOf } from "./push-format.ts";
 
 const program = "prometheus-pushgateway";

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Registry } from "prom-client";
-import type { NodeProfile } from "../workspace/node-profile.ts";
+import type { NodeProfile } from "../node-profile.ts";
 
 /** What one push carries. */
 export type PushedMetrics = Readonly<{ headers: Readonly<Record<string, string>>; body: string | Buffer<ArrayBuffer> }>;

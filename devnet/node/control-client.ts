@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { controlAddress } from "./control-socket.ts";
-import type { PruneInfo } from "./pruning.ts";
+import type { PruneInfo } from "../pruning.ts";
 
 const answerDeadlineMs = 5_000;
 const answerBytesMax = 65_536;

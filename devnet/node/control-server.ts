@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { beginListening } from "#daemon/http/begin-listening.ts";
 import { controlAddress } from "./control-socket.ts";
-import type { Pruning } from "./pruning.ts";
+import type { Pruning } from "../pruning.ts";
 
 /**
  * Serves what `node_cli` asks a running node, over a Unix socket in the workspace's run directory, which the owner alone may

@@ -9,7 +9,7 @@ import { deployToken } from "../token/genesis.ts";
 import type { NodeParameters } from "../workspace/node-parameters.ts";
 import { startControlServer } from "./control-server.ts";
 import { readNodeConf } from "./node-conf.ts";
-import { openPruning, type Pruning } from "./pruning.ts";
+import { openPruning, type Pruning } from "../pruning.ts";
 import { claimWorkspace } from "./running-node.ts";
 
 /** Which node is started. */

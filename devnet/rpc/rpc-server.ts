@@ -1,7 +1,7 @@
 import { listen } from "#daemon/http/listener.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Anvil } from "../anvil/anvil.ts";
-import type { NodeProfile } from "../workspace/node-profile.ts";
+import type { NodeProfile } from "../node-profile.ts";
 import { statusOfAnswer } from "./answer-status.ts";
 import { createHttpEndpoint } from "./http-endpoint.ts";
 import { createMethodTable } from "./method-table.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { within } from "#daemon/deadline.ts";
-import { pruneInfo } from "../node/pruning.ts";
+import { pruneInfo } from "../pruning.ts";
 import { createWallet, sender, startTestNode, type TestNode } from "../testing/rpc-fixture.ts";
 
 let stateDirectory: string;

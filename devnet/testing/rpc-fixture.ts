@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { startAnvil, type Anvil } from "../anvil/anvil.ts";
 import { startRpcServer, type RpcServer } from "../rpc/rpc-server.ts";
-import type { NodeProfile } from "../workspace/node-profile.ts";
+import type { NodeProfile } from "../node-profile.ts";
 
 const testMnemonic = "test test test test test test test test test test test junk";
 export const testChainId = 1672;

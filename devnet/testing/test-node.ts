@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, http } from "viem";
 import type { MonitorTarget } from "../workspace/node-conf-template.ts";
-import type { NodeProfile } from "../workspace/node-profile.ts";
+import type { NodeProfile } from "../node-profile.ts";
 import { prepareWorkspace } from "../workspace/prepare-workspace.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { freePorts } from "./free-ports.ts";

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { versionTraits } from "./node-version.ts";
+import { versionTraits } from "../node-version.ts";
 
 /** The programs of a node's bin directory. */
 export type LauncherName = "ops" | "node_cli";

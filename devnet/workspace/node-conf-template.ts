@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { monitorKeyNames } from "../monitor/monitor-keys.ts";
+import { monitorKeyNames } from "../monitor-keys.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Ports of a node, as `chain.startup_config.init_config` names them. */

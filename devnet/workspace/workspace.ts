@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { versionTraits } from "./node-version.ts";
+import { versionTraits } from "../node-version.ts";
 
 /** What decides where a workspace's files are. */
 export type WorkspacePlace = Readonly<{

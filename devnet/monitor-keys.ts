@@ -1,4 +1,4 @@
-import { versionTraits } from "../workspace/node-version.ts";
+import { versionTraits } from "./node-version.ts";
 
 /** The keys of `chain.monitor_config` by what they mean. */
 export type MonitorKeyNames = Readonly<

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
-import { keptStates } from "../anvil/chain-snapshot.ts";
+import { keptStates } from "./anvil/chain-snapshot.ts";
 
 /** Versions behind the newest that pruning keeps (specification, "PruneInfo"). */
 const reservedWindowVersions = 100_000;
