@@ -32,7 +32,7 @@ export default defineConfig({
           name: "integration-strict",
           // Not test/sidecar/no-watches: no node runs there, it is about the kernel's watches.
           include: [
-            "sidecar/upkeep/*.integration.test.ts",
+            "test/sidecar/upkeep/*.integration.test.ts",
             "test/sidecar/{adopt,another-node,faults,hard-places,killed-at-each-step,metrics-arriving,restarts-at-night,shared-job,upgrade,upkeep-of-devnet}.integration.test.ts",
           ],
           exclude: ["node_modules/**"],

@@ -3,56 +3,41 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { importsOf, root, roomOf, sourceFiles, type ImportEdge } from "./rooms.ts";
 
-/** While files move from room to room: the union of the places that they leave and of those that they come to. */
+/** What a room may import of others: whole rooms, or single files where a room has one public entry. */
 const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
   daemon: [/^package\.json$/],
-  x402: [/^facilitator\//],
-  node: [/^daemon\//, /^(daemon|sidecar|status|health|gateway|node)\//],
-  status: [/^daemon\//, /^(daemon|sidecar|status|health|gateway|node)\//],
-  health: [/^(daemon|status)\//, /^(daemon|sidecar|status|health|gateway|node)\//],
-  gateway: [
-    /^(daemon|status|health)\//,
-    /^sidecar\/settings\/node\.ts$/,
-    /^(daemon|sidecar|status|health|gateway|node)\//,
-  ],
-  "engine-proxy": [/^daemon\//, /^(daemon|sidecar|status|health|gateway|node)\//],
-  sidecar: [
-    /^daemon\//,
-    /^(daemon|node|status|health)\//,
-    /^gateway\/(guarded-node\.ts|settings\/)/,
-    /^(daemon|sidecar|status|health|gateway|node)\//,
-  ],
-  facilitator: [/^daemon\//, /^(daemon|x402)\//, /^x402\//],
-  "resource-server": [/^daemon\//, /^facilitator\/facilitator\.ts$/, /^(daemon|x402)\//],
+  x402: [],
+  node: [/^daemon\//],
+  status: [/^daemon\//],
+  health: [/^(daemon|status)\//],
+  // settings/node: where status, health and metrics are served is set by a section that the sidecar has, too.
+  gateway: [/^(daemon|status|health)\//, /^sidecar\/settings\/node\.ts$/],
+  "engine-proxy": [/^daemon\//],
+  sidecar: [/^(daemon|node|status|health)\//, /^gateway\/(guarded-node\.ts|settings\/)/],
+  facilitator: [/^(daemon|x402)\//],
+  "resource-server": [/^(daemon|x402)\//, /^facilitator\/facilitator\.ts$/],
   client: [/^x402\//],
   devnet: [/^daemon\//],
-  policies: [
-    /^sidecar\/upkeep\/(lint\/lint-config|observe\/node-version|plan\/monitor-keys)\.ts$/,
-    /^node\/(versions|lint\/lint-config|conf\/monitor-keys)\.ts$/,
-  ],
+  policies: [/^node\/(versions|lint\/lint-config|conf\/monitor-keys)\.ts$/],
   infra: [
-    /^daemon\/(settings[a-z-]*|setting-types|url-authority|version|loopback|mask)\.ts$/,
-    /^(sidecar|sidecar\/engine-proxy|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/settings\.ts$/,
-    /^resource-server\/route-problems\.ts$/,
-    /^sidecar\/(tell\/condition-reasons|gateway\/observe\/meter)\.ts$/,
-    /^sidecar\/upkeep\/observe\/node-version\.ts$/,
+    // mask: no URL in a message shows its password. loopback: what a container can't reach is recognized as the services recognize it.
     /^daemon\/(settings\/[a-z-]+|mask|version|http\/(loopback|url-authority))\.ts$/,
     /^(sidecar|sidecar\/restore|sidecar\/volume-snapshot|engine-proxy|facilitator|resource-server|devnet|devnet\/\w+)\/settings\.ts$/,
     /^resource-server\/routes\/route-problems\.ts$/,
+    // Types alone: an alert on a condition, a reason, an outcome or a limit that does not exist must not compile.
     /^(status\/condition-reasons|gateway\/observe\/meter)\.ts$/,
+    // An image's tag is read for the node's version as the sidecar reads it.
     /^node\/versions\.ts$/,
-    /^(sidecar\/)?(tell|status|gateway)\//,
   ],
   cli: [
     /^daemon\//,
-    /^(sidecar|sidecar\/engine-proxy|sidecar\/gateway-alone|sidecar\/restore|sidecar\/volume-snapshot|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
+    /^(sidecar|sidecar\/restore|sidecar\/volume-snapshot|gateway|engine-proxy|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
+    // running-node: the stack ends a node that its own `ops` does not end in time.
     /^devnet\/(prepared-node|token\/address|node\/running-node)\.ts$/,
     /^client\/(pay|paying-fetch|exit-status)\.ts$/,
-    /^sidecar\/(upkeep\/(plan|lint|resume|adopt)|restore\/restore|volume-snapshot\/volume-snapshot)-command\.ts$/,
-    /^sidecar\/upkeep\/control-places\.ts$/,
-    /^(sidecar|sidecar\/restore|sidecar\/volume-snapshot|gateway|engine-proxy|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
     /^node\/lint\/lint-command\.ts$/,
     /^sidecar\/(upkeep\/(plan|control\/(resume|adopt))|restore\/restore|volume-snapshot\/volume-snapshot)-command\.ts$/,
+    // The settings say where a running sidecar answers commands; nothing else of the upkeep does.
     /^sidecar\/upkeep\/control\/control-places\.ts$/,
   ],
   test: [/./],

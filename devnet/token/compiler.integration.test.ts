@@ -1,7 +1,0 @@
-import { expect, test } from "vitest";
-import { compileToken } from "./compiler.ts";
-import committed from "./token.artifact.json" with { type: "json" };
-
-test("the committed artefact is what the source compiles to", () => {
-  expect(committed, "run npm run build:token and commit the result").toEqual(compileToken());
-});

@@ -1,0 +1,166 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createPublicClient, createWalletClient, http, parseAbi, parseEther, publicActions, type Address } from "viem";
+import { mnemonicToAccount } from "viem/accounts";
+import { describe, expect, test, vi } from "vitest";
+import { runningNode } from "#devnet/node/running-node.ts";
+import { createTestNode } from "#devnet/testing/test-node.ts";
+import { tokenAddress } from "#devnet/token/address.ts";
+
+const mnemonic = "test test test test test test test test test test test junk";
+
+describe.each([
+  ["0.16.2", ["--c", "./node.conf"]],
+  ["0.10.3", []],
+])("a v%s node", (version, config) => {
+  test("is started, pruned, and restarted with its own programs", async () => {
+    await using node = await createTestNode({ version });
+    const started = await node.run("ops", "start", "--config", "./node.conf");
+    expect(started).toMatchObject({ status: 0, errors: "" });
+    expect(started.output).toMatch(
+      /^the node is started \(process \d+\): http:\/\/\S+, ws:\/\/\S+, block \d+, after \d+ ms\n$/,
+    );
+
+    const before = await node.run("node_cli", "prune", ...config, "--get");
+    expect(before.output).toMatch(
+      /^PruneInfo:\n {2}enable_auto_prune: 0\n {2}auto_prune_reserved_window: 100000\n {2}prune_reserved_version: 0\n {2}flushed_version: \d+\n {2}real_prune_reserved_version: 0\n$/,
+    );
+    expect((await node.run("node_cli", "prune", ...config, "--enable_auto_prune")).status).toBe(0);
+    await node.blocks(3n);
+    const enabled = versions((await node.run("node_cli", "prune", ...config, "--get")).output);
+    expect(enabled.enable_auto_prune).toBe(1);
+
+    const height = await node.height();
+    expect((await node.run("ops", "stop", "--force")).output).toMatch(/^the node is stopped \(process \d+\)\n$/);
+    expect((await node.run("ops", "start", "--config", "./node.conf")).status).toBe(0);
+    expect(await node.height()).toBeGreaterThanOrEqual(height);
+    await node.blocks(2n);
+    const after = versions((await node.run("node_cli", "prune", ...config, "--get")).output);
+    expect(after.enable_auto_prune).toBe(1);
+    for (const name of ["prune_reserved_version", "flushed_version", "real_prune_reserved_version"]) {
+      expect(after[name], name).toBeGreaterThan(enabled[name] ?? 0);
+    }
+  });
+});
+
+test("wrong words are answered with the usage and status 2, what can't be done with status 1", async () => {
+  await using node = await createTestNode({ version: "0.16.2" });
+  expect(await node.run("node_cli", "--version")).toEqual({ status: 0, output: "node_cli 0.16.2\n", errors: "" });
+  const prune = await node.run("node_cli", "prune", "--get");
+  expect(prune).toMatchObject({ status: 2, output: "" });
+  expect(prune.errors).toMatch(/^node_cli: --c <config_path> is missing\.\nUsage:\n/);
+  const restart = await node.run("ops", "restart");
+  expect(restart).toMatchObject({ status: 2, output: "" });
+  expect(restart.errors).toMatch(/^ops: there is no command "restart"\.\nUsage:\n/);
+  expect(await node.run("node_cli", "prune", "--c", "./node.conf", "--enable_auto_prune")).toEqual({
+    status: 1,
+    output: "",
+    errors: "node_cli: no node runs in this workspace; start it first: ./ops start --config ./node.conf\n",
+  });
+});
+
+describe("ops", () => {
+  test("a new chain has funded accounts and the token", async () => {
+    await using node = await createTestNode({ version: "0.16.2" });
+    await node.run("ops", "start", "--config", "./node.conf");
+    const client = createPublicClient({ transport: http(node.url) });
+    const abi = parseAbi(["function balanceOf(address) view returns (uint256)"]);
+    const holds = async (address: Address) => [
+      await client.getBalance({ address }),
+      await client.readContract({ address: tokenAddress, abi, functionName: "balanceOf", args: [address] }),
+    ];
+    const rich = [parseEther("10000"), 1_000_000_000_000n];
+    expect(await holds(mnemonicToAccount(mnemonic, { addressIndex: 0 }).address)).toEqual(rich);
+    expect(await holds(mnemonicToAccount(mnemonic, { addressIndex: 2 }).address)).toEqual(rich);
+    expect(await holds("0x00000000000000000000000000000000000000fd")).toEqual(rich);
+    expect(await holds(mnemonicToAccount(mnemonic, { addressIndex: 3 }).address)).toEqual([0n, 0n]);
+  });
+
+  test("stopping what does not run is no error, starting what runs is one", async () => {
+    await using node = await createTestNode({ version: "0.16.2" });
+    expect(await node.run("ops", "stop", "--force")).toEqual({
+      status: 0,
+      output: "the node is not running\n",
+      errors: "",
+    });
+    await node.run("ops", "start", "--config", "./node.conf");
+    const again = await node.run("ops", "start", "--config", "./node.conf");
+    expect(again.status).toBe(1);
+    expect(again.errors).toContain(`the node runs already (process ${await node.pid()})`);
+    expect((await node.run("ops", "stop")).status).toBe(0);
+  });
+
+  test("shows why the node did not start", async () => {
+    await using node = await createTestNode({ version: "0.16.2" });
+    const { configPath } = node.workspace;
+    const text = await readFile(configPath, "utf8");
+    await writeFile(configPath, text.slice(0, 200));
+    const broken = await node.run("ops", "start", "--config", "./node.conf");
+    expect(broken.status).toBe(1);
+    expect(broken.errors).toMatch(/^ops: \S+node\.conf: line \d+, column \d+: .*expected JSON5\.\n$/);
+
+    await writeFile(configPath, text);
+    const port = Number(new URL(node.url).port);
+    const other = createServer().listen(port, "127.0.0.1");
+    await once(other, "listening");
+    const taken = await node.run("ops", "start", "--config", "./node.conf");
+    other.close();
+    expect(taken.status).toBe(1);
+    expect(taken.errors).toContain(`port ${port} on 127.0.0.1 is taken`);
+    expect(taken.errors).toContain("init_config.http_port");
+
+    const missing = await node.run("ops", "start", "--config", "./none.conf");
+    expect(missing.errors).toContain("none.conf: can't be read (ENOENT)");
+  });
+
+  test("works in a directory that is too deep for a socket's address", async () => {
+    await using node = await createTestNode({ version: "0.16.2", depth: "deep/".repeat(30) });
+    await node.run("ops", "start", "--config", "./node.conf");
+    expect((await node.run("node_cli", "prune", "--c", "./node.conf", "--get")).status).toBe(0);
+  });
+
+  test("a process that was given a dead node's number is left alone", async () => {
+    await using node = await createTestNode({ version: "0.16.2" });
+    const foreign = JSON.stringify({ pid: process.pid, startTicks: 1 });
+    await writeFile(join(node.workspace.runDirectory, "node.pid"), foreign);
+    expect((await node.run("ops", "stop", "--force")).output).toBe("the node is not running\n");
+    expect((await node.run("ops", "start", "--config", "./node.conf")).status).toBe(0);
+  });
+
+  test("a node whose chain was killed ends, and starts again", async () => {
+    await using node = await createTestNode({ version: "0.16.2" });
+    const { runDirectory, dataDirectory } = node.workspace;
+    await node.run("ops", "start", "--config", "./node.conf");
+    process.kill(Number(await readFile(join(dataDirectory, "chain", "anvil.pid"), "utf8")), "SIGKILL");
+    await vi.waitFor(async () => expect(await runningNode(runDirectory)).toBeUndefined(), { timeout: 10_000 });
+    expect(await readFile(join(runDirectory, "node.log"), "utf8")).toContain("the chain is lost; stopping");
+    expect((await node.run("ops", "start", "--config", "./node.conf")).status).toBe(0);
+    await node.blocks(1n);
+  });
+
+  test("a killed node loses nothing that a client has seen, and starts again", async () => {
+    await using node = await createTestNode({ version: "0.16.2" });
+    await node.run("ops", "start", "--config", "./node.conf");
+    const account = mnemonicToAccount(mnemonic, { addressIndex: 1 });
+    const client = createWalletClient({ account, transport: http(node.url), pollingInterval: 50 }).extend(
+      publicActions,
+    );
+    const to = "0x00000000000000000000000000000000000000aa";
+    const hash = await client.sendTransaction({ chain: null, to, value: parseEther("1") });
+    const receipt = await client.waitForTransactionReceipt({ hash });
+    process.kill(await node.pid(), "SIGKILL");
+    const restarted = await node.run("ops", "start", "--config", "./node.conf");
+    expect(restarted).toMatchObject({ status: 0, errors: "" });
+    expect((await client.getTransactionReceipt({ hash })).blockNumber).toBe(receipt.blockNumber);
+    expect(await client.getBalance({ address: to })).toBe(parseEther("1"));
+    await node.blocks(2n);
+  });
+});
+
+function versions(output: string): Record<string, number> {
+  return Object.fromEntries(
+    [...output.matchAll(/^ {2}(\w+): (\d+)$/gm)].map(([, name, value]) => [name, Number(value)]),
+  );
+}

@@ -1,0 +1,62 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createLog } from "#daemon/log.ts";
+import { startStandIn } from "#devnet/pushgateway/stand-in.ts";
+import { createTestNode } from "#devnet/testing/test-node.ts";
+import { prepareWorkspace } from "#devnet/workspace/prepare-workspace.ts";
+import { readParameters } from "#devnet/workspace/node-parameters.ts";
+
+async function startGateway() {
+  const gateway = await startStandIn(
+    {
+      listen: { host: "127.0.0.1", port: 0, requestTimeoutMs: 1_000, bodyLimitBytes: 1_000_000 },
+      limits: { groups: 10, samples: 10_000 },
+    },
+    { log: createLog({ service: "test", level: "silent" }), metrics: new Registry() },
+  );
+  onTestFinished(() => gateway[Symbol.asyncDispose]());
+  const value = async (sample: string) => {
+    const text = await (await fetch(`${gateway.url}/metrics`)).text();
+    const line = text.split("\n").find((candidate) => candidate.startsWith(`${sample} `));
+    return line === undefined ? undefined : Number(line.slice(sample.length));
+  };
+  return { port: gateway.port, value };
+}
+
+function target(pushPort: number) {
+  return { jobName: "eu/node-1", pushAddress: "127.0.0.1", pushPort, pushIntervalSeconds: 1 };
+}
+
+const height = 'gatehouse_devnet_block_height{instance="",job="eu/node-1"}';
+
+test("a node pushes its metrics every interval", async () => {
+  const gateway = await startGateway();
+  await using node = await createTestNode({ version: "0.15.0", monitor: target(gateway.port) });
+  await node.run("ops", "start", "--config", "./node.conf");
+  await vi.waitFor(async () => expect(await gateway.value(height)).toBeGreaterThan(0), {
+    timeout: 5_000,
+    interval: 20,
+  });
+  const first = (await gateway.value(height)) ?? 0;
+  await vi.waitFor(async () => expect(await gateway.value(height)).toBeGreaterThan(first), {
+    timeout: 5_000,
+    interval: 20,
+  });
+  expect(await gateway.value('gatehouse_devnet_flushed_version{instance="",job="eu/node-1"}')).toBeGreaterThan(100_000);
+});
+
+test("keys named for another version push nothing, without a word", async () => {
+  const gateway = await startGateway();
+  await using node = await createTestNode({ version: "0.15.0", monitor: target(gateway.port) });
+  const { directory, parametersPath, runDirectory, configPath } = node.workspace;
+  const parameters = { ...readParameters(parametersPath), version: "0.16.0" };
+  const ports = { http: 1, webSocket: 1, rpc: 1, tcp: 1 };
+  expect((await prepareWorkspace({ directory, parameters, conf: { hostIp: "", ports } })).configPath).toBe(configPath);
+  expect((await node.run("ops", "start", "--config", "./node.conf")).status).toBe(0);
+  await node.blocks(15n);
+  expect(await gateway.value(height)).toBeUndefined();
+  const log = await readFile(join(runDirectory, "node.log"), "utf8");
+  expect(log).not.toMatch(/push|metrics|monitor/i);
+});

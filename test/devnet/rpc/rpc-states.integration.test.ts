@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Hex } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { within } from "#daemon/deadline.ts";
+import { pruneInfo } from "#devnet/pruning.ts";
+import { createWallet, sender, startTestNode, type TestNode } from "#devnet/testing/rpc-fixture.ts";
+
+let stateDirectory: string;
+let node: TestNode;
+/** The sender's nonce after each block, by the block's number. */
+const nonces = new Map<number, number>();
+beforeAll(async () => {
+  stateDirectory = mkdtempSync(join(tmpdir(), "gatehouse-states-"));
+  node = await startTestNode({ stateDirectory });
+});
+afterAll(async () => {
+  await node[Symbol.asyncDispose]();
+  rmSync(stateDirectory, { recursive: true });
+});
+
+/** Makes blocks, each with a transaction. */
+async function makeBlocks(count: number): Promise<void> {
+  const wallet = await createWallet(node);
+  for (let block = 0; block < count; block += 1) {
+    await wallet.send({ to: sender.address });
+    const { number } = await node.anvil.mine();
+    nonces.set(Number(number), Number(await node.ask<Hex>("eth_getTransactionCount", sender.address, "latest")));
+  }
+}
+
+/** The oldest block that PruneInfo says has its state: a block's version is the flushed version when it was the newest. */
+function oldestKept(head: number): number {
+  const { prune_reserved_version: reserved } = pruneInfo({ enabledAtBlock: 0 }, head);
+  for (let block = head; ; block -= 1) {
+    if (pruneInfo({ enabledAtBlock: 0 }, block - 1).flushed_version < reserved) return block;
+  }
+}
+
+/** Asks for a state of each block, by number and by hash: the window's are right, those before it are missing. */
+async function checkStates(): Promise<void> {
+  const head = Number(await node.ask<Hex>("eth_blockNumber"));
+  const oldest = oldestKept(head);
+  expect(head - oldest).toBe(125);
+  for (let number = Math.max(1, oldest - 5); number <= head; number += 1) {
+    const id: Hex = `0x${number.toString(16)}`;
+    const { hash, stateRoot } = await node.ask<{ hash: Hex; stateRoot: Hex }>("eth_getBlockByNumber", id, false);
+    for (const block of [id, { blockHash: hash }]) {
+      if (number < oldest) {
+        expect(await node.refusal("eth_getTransactionCount", sender.address, block), `block ${number}`).toEqual({
+          code: -32000,
+          message: `missing trie node ${stateRoot.slice(2)} (path ) state ${stateRoot} is not available`,
+        });
+        continue;
+      }
+      const nonce = await node.ask<Hex>("eth_getTransactionCount", sender.address, block);
+      const expected = nonces.get(number) ?? nonces.get(number - 1);
+      if (expected !== undefined) expect(Number(nonce), `block ${number} of ${head}`).toBe(expected);
+    }
+  }
+}
+
+test("states are there for as long as the window says, and not longer", async () => {
+  await makeBlocks(140);
+  await checkStates();
+});
+
+test("calls, proofs and traces of a pruned state say the same", async () => {
+  const call = { from: sender.address, to: sender.address };
+  for (const [method, ...params] of [
+    ["eth_call", call, "0x3"],
+    ["eth_estimateGas", call, "0x3"],
+    ["eth_createAccessList", call, "0x3"],
+    ["debug_traceCall", call, "0x3"],
+    ["eth_getProof", sender.address, [], "0x3"],
+    ["eth_getCode", sender.address, "earliest"],
+    ["eth_getStorageAt", sender.address, "0x0", "0x3"],
+    ["eth_getAccount", sender.address, "0x3"],
+  ] as const) {
+    expect(await node.refusal(method, ...params), method).toMatchObject({
+      code: -32000,
+      message: expect.stringMatching(
+        /^missing trie node [0-9a-f]{64} \(path \) state 0x[0-9a-f]{64} is not available$/,
+      ),
+    });
+  }
+});
+
+test("a restart keeps the window, and so does a second one", async () => {
+  for (let round = 0; round < 2; round += 1) {
+    await node[Symbol.asyncDispose]();
+    node = await startTestNode({ stateDirectory });
+    await checkStates();
+    await makeBlocks(20);
+    await checkStates();
+  }
+});
+
+test("kill -9 of the chain keeps the window", async () => {
+  process.kill(node.anvil.pid, "SIGKILL");
+  await within("the end of anvil", 5_000, node.anvil.ended);
+  await node[Symbol.asyncDispose]();
+  node = await startTestNode({ stateDirectory });
+  await checkStates();
+  await makeBlocks(5);
+  await checkStates();
+});

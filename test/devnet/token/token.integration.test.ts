@@ -1,0 +1,131 @@
+import { createPublicClient, createWalletClient, http, parseSignature, type Abi, type Hex } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createLog } from "#daemon/log.ts";
+import { startAnvil } from "#devnet/anvil/anvil.ts";
+import { tokenAddress } from "#devnet/token/address.ts";
+import { deployToken } from "#devnet/token/genesis.ts";
+import artifact from "../../../devnet/token/token.artifact.json" with { type: "json" };
+
+const abi = artifact.abi as Abi;
+const types = {
+  TransferWithAuthorization: authorizationFields(),
+  ReceiveWithAuthorization: authorizationFields(),
+  CancelAuthorization: [
+    { name: "authorizer", type: "address" },
+    { name: "nonce", type: "bytes32" },
+  ],
+} as const;
+const payee = "0x00000000000000000000000000000000000000bb";
+
+function authorizationFields() {
+  return [
+    { name: "from", type: "address" },
+    { name: "to", type: "address" },
+    { name: "value", type: "uint256" },
+    { name: "validAfter", type: "uint256" },
+    { name: "validBefore", type: "uint256" },
+    { name: "nonce", type: "bytes32" },
+  ] as const;
+}
+
+async function startToken() {
+  const dependencies = { log: createLog({ service: "test", level: "silent" }), signal: new AbortController().signal };
+  const options = { chainId: 1672, blockTimeSeconds: 3_600, mnemonic: "", accounts: 0 };
+  const anvil = await startAnvil(options, dependencies);
+  onTestFinished(async () => anvil[Symbol.asyncDispose]());
+  const payer = privateKeyToAccount(generatePrivateKey());
+  const relayer = privateKeyToAccount(generatePrivateKey());
+  const genesis = async () => ({ chainId: 1672, holders: [payer.address] });
+  await deployToken(anvil, genesis);
+  await anvil.request("anvil_setBalance", [relayer.address, "0xde0b6b3a7640000"]);
+  const client = createPublicClient({ transport: http(anvil.url) });
+  const wallet = createWalletClient({ account: relayer, transport: http(anvil.url) });
+  const read = (functionName: string, ...args: unknown[]) =>
+    client.readContract({ address: tokenAddress, abi, functionName, args });
+  const write = async (functionName: string, args: readonly unknown[]) => {
+    const call = { address: tokenAddress, abi, functionName, args, account: relayer } as const;
+    await client.simulateContract(call);
+    const hash = await wallet.writeContract({ ...call, chain: null });
+    await anvil.mine();
+    return client.getTransactionReceipt({ hash });
+  };
+  const sign = (primaryType: keyof typeof types, message: Record<string, unknown>) =>
+    payer.signTypedData({
+      domain: { name: "USDC", version: "2", chainId: 1672, verifyingContract: tokenAddress },
+      types,
+      primaryType,
+      message: message as never,
+    });
+  const authorization = (change: Record<string, unknown> = {}) => ({
+    from: payer.address,
+    to: payee,
+    value: 10_000n,
+    validAfter: 0n,
+    validBefore: BigInt(Math.floor(Date.now() / 1_000) + 3_600),
+    nonce: generatePrivateKey(),
+    ...change,
+  });
+  return { anvil, genesis, payer, relayer, read, write, sign, authorization };
+}
+
+function split(signature: Hex): readonly [number, Hex, Hex] {
+  const { v, yParity, r, s } = parseSignature(signature);
+  return [Number(v ?? BigInt(yParity + 27)), r, s];
+}
+
+describe("the token", () => {
+  test("is deployed once, where everyone expects it", async () => {
+    const { anvil, genesis, read, payer } = await startToken();
+    const height = await anvil.request("eth_blockNumber");
+    expect(await deployToken(anvil, genesis)).toBe(tokenAddress);
+    expect(await anvil.request("eth_blockNumber")).toBe(height);
+    expect([await read("name"), await read("version"), await read("decimals")]).toEqual(["USDC", "2", 6]);
+    expect(await read("balanceOf", payer.address)).toBe(1_000_000_000_000n);
+  });
+
+  test.each(["one signature", "v, r and s"])("transferWithAuthorization with %s pays once", async (form) => {
+    const { read, write, sign, authorization, payer } = await startToken();
+    const message = authorization();
+    const signature = await sign("TransferWithAuthorization", message);
+    const args = [...Object.values(message), ...(form === "v, r and s" ? split(signature) : [signature])];
+    expect(await read("authorizationState", payer.address, message.nonce)).toBe(false);
+    expect((await write("transferWithAuthorization", args)).status).toBe("success");
+    expect(await read("balanceOf", payee)).toBe(10_000n);
+    expect(await read("authorizationState", payer.address, message.nonce)).toBe(true);
+    await expect(write("transferWithAuthorization", args)).rejects.toThrow("ERC3009UsedAuthorization");
+    expect(await read("balanceOf", payee)).toBe(10_000n);
+  });
+
+  test("refuses what was signed for something else, too early, too late, or for more than there is", async () => {
+    const { write, sign, authorization } = await startToken();
+    const attempt = async (change: Record<string, unknown>, signed: Record<string, unknown> = {}) => {
+      const message = authorization(change);
+      const signature = await sign("TransferWithAuthorization", { ...message, ...signed });
+      return write("transferWithAuthorization", [...Object.values(message), signature]);
+    };
+    await expect(attempt({}, { value: 1n })).rejects.toThrow("ERC3009InvalidSignature");
+    await expect(attempt({ validAfter: 1n << 40n })).rejects.toThrow("ERC3009InvalidAuthorizationTime");
+    await expect(attempt({ validBefore: 1n })).rejects.toThrow("ERC3009InvalidAuthorizationTime");
+    await expect(attempt({ value: 1n << 60n })).rejects.toThrow("ERC20InsufficientBalance");
+  });
+
+  test("receiveWithAuthorization is for the payee alone", async () => {
+    const { read, write, sign, authorization, relayer } = await startToken();
+    const other = authorization();
+    const stolen = [...Object.values(other), await sign("ReceiveWithAuthorization", other)];
+    await expect(write("receiveWithAuthorization", stolen)).rejects.toThrow("ERC20InvalidReceiver");
+    const own = authorization({ to: relayer.address });
+    await write("receiveWithAuthorization", [...Object.values(own), await sign("ReceiveWithAuthorization", own)]);
+    expect(await read("balanceOf", relayer.address)).toBe(10_000n);
+  });
+
+  test("what was cancelled can't be used", async () => {
+    const { write, sign, authorization, payer } = await startToken();
+    const message = authorization();
+    const cancel = await sign("CancelAuthorization", { authorizer: payer.address, nonce: message.nonce });
+    await write("cancelAuthorization", [payer.address, message.nonce, cancel]);
+    const args = [...Object.values(message), await sign("TransferWithAuthorization", message)];
+    await expect(write("transferWithAuthorization", args)).rejects.toThrow("ERC3009UsedAuthorization");
+  });
+});

@@ -1,0 +1,183 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { once } from "node:events";
+import { createServer, request, type Server } from "node:http";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { startEngineProxy, type EngineProxy } from "#engine-proxy/engine-proxy.ts";
+import { engineProxySettings, type EngineProxySettings } from "#engine-proxy/settings.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "gatehouse-proxy-"));
+const enginePath = join(directory, "engine.sock");
+const socketPath = join(directory, "proxy.sock");
+const execId = "ef".repeat(32);
+const seen: string[] = [];
+const metrics = new Registry();
+const restartsPerHour = 3;
+const state = { Status: "running", Running: true, StartedAt: "2026-01-02T03:04:05.678Z" };
+/** Answers as the Engine API gives them, with what a caller is not to see. */
+const answers: Readonly<Record<string, unknown>> = {
+  "/v1.41/containers/gh-node/json": {
+    Id: "ab".repeat(32),
+    State: { ...state, Pid: 4711, Error: "" },
+    Config: { Env: ["NODE_KEY=0xsecret"], Labels: { owner: "secret" } },
+    HostConfig: { Binds: ["/secret:/data"] },
+    Mounts: [{ Source: "/secret" }],
+  },
+  [`/exec/${execId}/json`]: {
+    ID: execId,
+    Running: false,
+    ExitCode: 0,
+    Pid: 12,
+    ContainerID: "ab".repeat(32),
+    ProcessConfig: { entrypoint: "./node_cli", arguments: ["secret"] },
+  },
+  "/containers/gh-node/json": ["of", "another", "shape"],
+};
+let engine: Server;
+let proxy: EngineProxy;
+let settings: EngineProxySettings;
+
+/** An engine that notes what it is asked and answers in the Engine API's shapes. */
+function startEngine(): Promise<Server> {
+  const server = createServer((incoming, response) => {
+    seen.push(`${incoming.method} ${incoming.url}`);
+    if (incoming.url?.endsWith("/exec") === true) {
+      response.writeHead(201, { "Content-Type": "application/json" }).end(JSON.stringify({ Id: execId }));
+    } else if (incoming.url?.endsWith("/restart?t=5") === true) {
+      response.writeHead(204).end();
+    } else {
+      response
+        .writeHead(200, { "Content-Type": "application/json" })
+        .end(JSON.stringify(answers[incoming.url ?? ""] ?? {}));
+    }
+  });
+  return new Promise((resolve) => server.listen(enginePath, () => resolve(server)));
+}
+
+function ask(method: string, path: string, body?: unknown): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ socketPath, method, path }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
+    });
+    outgoing.once("error", reject);
+    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+beforeAll(async () => {
+  engine = await startEngine();
+  settings = readSettings(engineProxySettings, {
+    env: {
+      GATEHOUSE_ENGINE_PROXY_ENGINE: `unix://${enginePath}`,
+      GATEHOUSE_ENGINE_PROXY_CONTAINER: "gh-node",
+      GATEHOUSE_ENGINE_PROXY_LISTEN_SOCKET_PATH: socketPath,
+      GATEHOUSE_ENGINE_PROXY_RESTARTS_PER_HOUR: String(restartsPerHour),
+    },
+  });
+  proxy = await startEngineProxy(settings, { log: pino({ level: "silent" }), metrics });
+});
+
+afterAll(async () => {
+  await proxy[Symbol.asyncDispose]();
+  await new Promise((resolve) => engine.close(resolve));
+  rmSync(directory, { recursive: true });
+});
+
+describe("the engine proxy", () => {
+  it("lets inspect and restart through", async () => {
+    expect(await ask("GET", "/v1.41/containers/gh-node/json")).toMatchObject({ status: 200 });
+    expect(await ask("POST", "/v1.41/containers/gh-node/restart?t=5")).toMatchObject({ status: 204 });
+    expect(seen).toContain("POST /v1.41/containers/gh-node/restart?t=5");
+  });
+
+  it("lets an exec be followed only after it made it", async () => {
+    expect(await ask("POST", `/exec/${execId}/start`, {})).toMatchObject({ status: 403 });
+    expect(await ask("POST", "/v1.41/containers/gh-node/exec", { Cmd: ["./node_cli", "--version"] })).toMatchObject({
+      status: 201,
+    });
+    expect(await ask("POST", `/exec/${execId}/start`, {})).toMatchObject({ status: 200 });
+  });
+
+  it("shows the container's state and start time, and nothing else of it", async () => {
+    const answer = await ask("GET", "/v1.41/containers/gh-node/json");
+    expect(JSON.parse(answer.text)).toEqual({ State: state });
+  });
+
+  it("shows how an exec ended, and nothing else of it", async () => {
+    const answer = await ask("GET", `/exec/${execId}/json`);
+    expect(JSON.parse(answer.text)).toEqual({ Running: false, ExitCode: 0, Pid: 12 });
+  });
+
+  it("shows nothing of an answer in another shape", async () => {
+    const answer = await ask("GET", "/containers/gh-node/json");
+    expect(answer.status).toBe(502);
+    expect(JSON.parse(answer.text)).toEqual({
+      message: `gatehouse engine-proxy: the Docker Engine at unix://${enginePath} answered inspect with another shape`,
+    });
+  });
+
+  it("restarts the container a bounded number of times an hour, and says when the next is allowed", async () => {
+    const before = seen.filter((line) => line.includes("/restart")).length;
+    for (let count = before; count < restartsPerHour; count += 1) {
+      expect(await ask("POST", "/v1.41/containers/gh-node/restart?t=5")).toMatchObject({ status: 204 });
+    }
+    const answer = await ask("POST", "/v1.41/containers/gh-node/restart?t=5");
+    expect(answer.status).toBe(429);
+    expect(JSON.parse(answer.text)).toEqual({
+      message: expect.stringMatching(
+        /^gatehouse engine-proxy: gh-node was restarted 3 times within an hour \(restartsPerHour\); the next restart is allowed in 3[56]\d\d s$/,
+      ) as string,
+    });
+    expect(seen.filter((line) => line.includes("/restart"))).toHaveLength(restartsPerHour);
+  });
+
+  it("answers what it refuses in the engine's error shape, and does not ask the engine", async () => {
+    const before = seen.length;
+    const answer = await ask("POST", "/containers/create", { Image: "x" });
+    expect(answer.status).toBe(403);
+    expect(JSON.parse(answer.text)).toEqual({
+      message:
+        "gatehouse engine-proxy: only inspect, restart and exec of node_cli in the container gh-node pass this proxy",
+    });
+    expect(seen).toHaveLength(before);
+  });
+
+  it("ends a request that does not become whole in time", async () => {
+    const slowPath = join(directory, "slow.sock");
+    const listen = { ...settings.listen, socketPath: slowPath, requestTimeoutMs: 500 };
+    await using _ = await startEngineProxy(
+      { ...settings, listen },
+      { log: pino({ level: "silent" }), metrics: new Registry() },
+    );
+    const began = performance.now();
+    const socket = connect(slowPath);
+    socket.on("error", () => socket.destroy()).resume();
+    socket.write("POST /containers/gh-node/restart HTTP/1.1\r\nHost: docker\r\nContent-Length: 10\r\n\r\n{");
+    await once(socket, "close");
+    expect(performance.now() - began).toBeLessThan(5_000);
+  });
+
+  it("refuses a body that is too large", async () => {
+    const answer = await ask("POST", "/containers/gh-node/exec", { Cmd: ["x".repeat(20_000)] });
+    expect(answer.status).toBe(413);
+  });
+
+  it("counts what passed and what did not", async () => {
+    expect(await metrics.metrics()).toMatch(/gatehouse_engine_proxy_requests_total\{kind="refused"\} [1-9]/);
+  });
+
+  it("says that the engine does not answer", async () => {
+    await new Promise((resolve) => engine.close(resolve));
+    const answer = await ask("GET", "/containers/gh-node/json");
+    expect(answer.status).toBe(502);
+    expect(answer.text).toContain("did not answer");
+    engine = await startEngine();
+  });
+});

@@ -1,0 +1,264 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLog } from "#daemon/log.ts";
+import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { call, post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const key = "a-key-of-the-operator";
+const entry = { name: "ops", sha256: createHash("sha256").update(key).digest("hex"), tier: "paid" };
+const chainId = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}';
+
+/** The methods that an answer of rpc.discover names. */
+function namesOf({ text }: Readonly<{ text: string }>): readonly string[] {
+  const { result } = JSON.parse(text) as { result: { methods: readonly { name: string }[] } };
+  return result.methods.map(({ name }) => name);
+}
+
+describe("callers", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  let folder: string;
+  let token: (claims: object, expires: string) => Promise<string>;
+  const lines: string[] = [];
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "gatehouse-callers-"));
+    const { publicKey, privateKey } = await generateKeyPair("ES256");
+    await writeFile(join(folder, "jwks.json"), JSON.stringify({ keys: [await exportJWK(publicKey)] }));
+    await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys: [entry] }));
+    await writeFile(join(folder, "policy.json5"), "{}");
+    token = (claims, expires) =>
+      new SignJWT({ ...claims })
+        .setProtectedHeader({ alg: "ES256" })
+        .setSubject("0xpayer")
+        .setExpirationTime(expires)
+        .sign(privateKey);
+    node = await startFakeNode();
+    const settings = {
+      private: { enabled: true },
+      internal: { enabled: true },
+      callers: { keysPath: join(folder, "keys.json5"), recheckMs: 200 },
+      jwt: { jwksPath: join(folder, "jwks.json") },
+      policyPath: join(folder, "policy.json5"),
+    };
+    const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
+    gateway = await startTestGateway(node, settings, log);
+  });
+  afterAll(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
+  const privately = (authorization: string, body = chainId) =>
+    post(gateway.urls["private"]!, body, authorization === "" ? {} : { Authorization: authorization });
+
+  it("reach the private listener with a key or a token that are good, and learn nothing else", async () => {
+    const good = [`Bearer ${key}`, `Bearer ${await token({ tier: "paid" }, "1h")}`];
+    for (const authorization of [...good, ...good]) expect((await privately(authorization)).status).toBe(200);
+    const forged = `${(await token({ tier: "paid" }, "1h")).slice(0, -4)}AAAA`;
+    const none = Buffer.from('{"alg":"none"}').toString("base64url");
+    const unsigned = `${none}.${Buffer.from('{"sub":"a","tier":"internal","exp":9999999999}').toString("base64url")}.`;
+    for (const authorization of [
+      "",
+      `Bearer ${key}x`,
+      `Basic ${key}`,
+      `Bearer ${entry.sha256}`,
+      `Bearer ${await token({ tier: "paid" }, "-1h")}`,
+      `Bearer ${await token({ tier: "nobody" }, "1h")}`,
+      `Bearer ${await token({}, "1h")}`,
+      `Bearer ${forged}`,
+      `Bearer ${unsigned}`,
+    ]) {
+      const answer = await privately(authorization);
+      expect(answer.status).toBe(401);
+      expect(answer.text).toContain("an API key or a token is needed");
+    }
+  });
+
+  it("have the methods of their listener", async () => {
+    expect((await call(gateway.urls["public"]!, "net_listening")).error?.code).toBe(-32601);
+    expect((await privately(`Bearer ${key}`, chainId.replace("eth_chainId", "net_listening"))).text).toContain(
+      "result",
+    );
+    expect(
+      (await privately(`Bearer ${key}`, chainId.replace("eth_chainId", "debug_getBlockReadStates"))).text,
+    ).toContain("-32601");
+    expect((await call(gateway.urls["internal"]!, "debug_getBlockReadStates")).error).toBeUndefined();
+  });
+
+  it("reach no tracer and no wider range by an unlisted name, and make no series of metrics by one", async () => {
+    await using forwarding = await startTestGateway(node, {
+      internal: { enabled: true },
+      unknownMethods: { internal: "forward" },
+    });
+    const url = forwarding.urls["internal"]!;
+    expect((await call(url, "my_secretName")).error).toBeUndefined();
+    expect((await call(url, "debug_traceEverything")).error?.code).toBe(-32601);
+    expect((await call(url, "trace_everything")).error?.code).toBe(-32601);
+    const wide = [{ fromBlock: "0x0", toBlock: "0xffff" }];
+    expect((await call(url, "eth_newFilter", wide)).error?.message).toContain("limited to 100 blocks");
+    const metrics = await forwarding.metrics.metrics();
+    expect(metrics).not.toContain("my_secretName");
+    expect(metrics).toContain('method="unlisted"');
+  });
+
+  it("get unlisted methods on the private listener where settings forward them, and never a tracer", async () => {
+    await using forwarding = await startTestGateway(node, {
+      private: { enabled: true },
+      callers: { keysPath: join(folder, "keys.json5") },
+      unknownMethods: { private: "forward" },
+    });
+    node.answer(({ method, params }) => [method, ...params]);
+    const ask = (method: string) =>
+      post(forwarding.urls["private"]!, `{"jsonrpc":"2.0","id":1,"method":"${method}","params":["a"]}`, {
+        Authorization: `Bearer ${key}`,
+      });
+    const before = node.requests.length;
+    expect((await ask("my_method")).text).toBe('{"jsonrpc":"2.0","id":1,"result":["my_method","a"]}');
+    for (const method of ["debug_traceEverything", "trace_everything", "debug_getBlockReadStates", "my method"]) {
+      expect(JSON.parse((await ask(method)).text)).toMatchObject({ error: { code: -32601 } });
+    }
+    const publicly = (await call(forwarding.url, "my_method")).error;
+    expect(publicly).toEqual({ code: -32601, message: "the method my_method does not exist/is not available" });
+    expect(node.requests.length).toBe(before + 1);
+  });
+
+  it("are refused by the internal listener when their Host or Origin is foreign", async () => {
+    const url = gateway.urls["internal"]!;
+    expect((await post(url, chainId)).status).toBe(200);
+    expect((await post(url, chainId, { Origin: "https://evil.example" })).status).toBe(403);
+    const { hostname, port } = new URL(url);
+    const { rawExchange } = await import("#gateway/testing/raw-exchange.ts");
+    const rebound = `POST / HTTP/1.1\r\nHost: evil.example:${port}\r\nContent-Type: application/json\r\nContent-Length: ${chainId.length}\r\n\r\n${chainId}`;
+    expect(
+      await rawExchange(`http://${hostname}:${port}`, [Buffer.from(rebound)], { expected: 1, quietMs: 10 }),
+    ).toContain("403");
+  });
+
+  it("are no browser's pages on loopback, unless their origins are set", async () => {
+    const page = { Origin: "https://dapp.example" };
+    const refused = await post(gateway.url, chainId, page);
+    expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([403, null]);
+    await using open = await startTestGateway(node, { callers: { corsOrigins: ["https://dapp.example"] } });
+    const served = await post(open.url, chainId, page);
+    expect([served.status, served.headers.get("access-control-allow-origin")]).toEqual([200, "https://dapp.example"]);
+  });
+
+  /** What the log says of a file that has turned bad, as soon as it says it. */
+  const toldWrong = async (setting: string, problem: string) => {
+    const wanted = (line: string) => line.includes(`${setting}: `) && line.includes(problem);
+    await until(`${setting} is told to be wrong`, () => lines.some(wanted));
+    const told = lines.find(wanted) ?? "";
+    lines.length = 0;
+    expect(told).toContain("what was read before stays in force");
+    expect(told).not.toContain(entry.sha256.slice(0, 8));
+  };
+
+  it("lose a WebSocket with the key that opened it", async () => {
+    const path = join(folder, "keys.json5");
+    await using client = await connectTestClient(gateway.urls["private"]!, { Authorization: `Bearer ${key}` });
+    expect(await client.ask(chainId)).toContain("result");
+    await writeFile(path, JSON.stringify({ keys: [{ ...entry, tier: "public" }] }));
+    expect((await client.closed)[0]).toBe(1008);
+    await writeFile(path, JSON.stringify({ keys: [entry] }));
+    await until("the key is back", async () => (await privately(`Bearer ${key}`)).status === 200);
+  });
+
+  it("come and go with the key file, and keep their keys when it turns bad", async () => {
+    await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys: [{ ...entry, sha256: "0".repeat(64) }] }));
+    await until("the key is gone", async () => (await privately(`Bearer ${key}`)).status === 401);
+    await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys: [entry] }));
+    await until("the key is back", async () => (await privately(`Bearer ${key}`)).status === 200);
+    for (const [content, problem] of [
+      [JSON.stringify({ keys: [{ ...entry, tier: "Paid!" }] }), "keys.0.tier"],
+      [JSON.stringify({ keys: [entry, { ...entry, name: "other" }] }), "the same hash"],
+      ["{ keys: [", "keys.json5"],
+    ] as const) {
+      await writeFile(join(folder, "keys.json5"), content);
+      await toldWrong("gateway.callers.keysPath", problem);
+      expect((await privately(`Bearer ${key}`)).status).toBe(200);
+    }
+  });
+
+  it("come and go with the key set's file, and keep their tokens when it turns bad", async () => {
+    const path = join(folder, "jwks.json");
+    const before = await readFile(path, "utf8");
+    const good = await token({ tier: "paid" }, "1h");
+    expect((await privately(`Bearer ${good}`)).status).toBe(200);
+    await writeFile(path, '{"keys":5}');
+    await toldWrong("gateway.jwt.jwksPath", "no key set");
+    expect((await privately(`Bearer ${good}`)).status).toBe(200);
+    const { publicKey } = await generateKeyPair("ES256");
+    await writeFile(path, JSON.stringify({ keys: [await exportJWK(publicKey)] }));
+    await until("the token is refused", async () => (await privately(`Bearer ${good}`)).status === 401);
+    await writeFile(path, before);
+    await until("the token is good again", async () => (await privately(`Bearer ${good}`)).status === 200);
+  });
+
+  it("are told by rpc.discover what their listener has", async () => {
+    const discover = '{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}';
+    const publicNames = namesOf(await post(gateway.urls["public"]!, discover));
+    const privateNames = namesOf(await privately(`Bearer ${key}`, discover));
+    const internalNames = namesOf(await post(gateway.urls["internal"]!, discover));
+    expect(publicNames).toEqual(expect.arrayContaining(["eth_call", "eth_subscribe", "rpc.discover"]));
+    expect(publicNames).not.toContain("net_listening");
+    expect(privateNames).toContain("net_listening");
+    expect(privateNames).not.toContain("debug_getBlockReadStates");
+    expect(internalNames).toContain("debug_getBlockReadStates");
+    expect(internalNames).not.toContain("eth_batchGetBlockByNumber");
+  });
+
+  it("may open a WebSocket with a key or a token, and not without", async () => {
+    const url = gateway.urls["private"]!;
+    await expect(connectTestClient(url)).rejects.toThrow("401");
+    await expect(connectTestClient(url, { Authorization: "Bearer wrong" })).rejects.toThrow("401");
+    for (const credential of [key, await token({ tier: "paid" }, "1h")]) {
+      await using client = await connectTestClient(url, { Authorization: `Bearer ${credential}` });
+      expect(await client.ask(chainId.replace("eth_chainId", "net_listening"))).toContain("result");
+    }
+  });
+
+  it("keep their limits when the policy file is wrong, and a listener never lacks its tier", async () => {
+    const range = [{ fromBlock: "0x1", toBlock: "0x5" }];
+    for (const [content, problem] of [
+      ["{ tiers: {}, ranges: { logsBlocks: 1 } }", "none of the tiers"],
+      ["{ ranges: { logsBlocks: 3 ", "policy.json5"],
+      ['{ ranges: { logsBlocks: 3 }, limits: { batchItems: "many" } }', "limits.batchItems"],
+    ] as const) {
+      await writeFile(join(folder, "policy.json5"), content);
+      await toldWrong("gateway.policyPath", problem);
+      expect((await call(gateway.urls["public"]!, "eth_getLogs", range)).error).toBeUndefined();
+    }
+    await expect(startTestGateway(node, { public: { tier: "gone" } })).rejects.toThrow(
+      'gateway.public.tier is "gone", which is none of the tiers (public, paid, internal)',
+    );
+  });
+
+  it("have other limits as soon as the policy file says so, and no call fails meanwhile", async () => {
+    node.answer(({ method }) => method);
+    const before = Array.from({ length: 500 }, () => call(gateway.urls["internal"]!, "eth_syncing"));
+    await writeFile(
+      join(folder, "policy.json5"),
+      '{ ranges: { logsBlocks: 7 }, methods: { eth_coinbase: { audience: "internal" }, eth_mining: { audience: "nobody" }, my_own: { audience: "public" } } }',
+    );
+    const answers = await Promise.all(before);
+    expect(answers.filter(({ result }) => result !== "eth_syncing")).toEqual([]);
+    const url = gateway.urls["public"]!;
+    await until("the policy is in force", async () => (await call(url, "eth_coinbase")).error?.code === -32601);
+    expect((await call(url, "my_own")).result).toBe("my_own");
+    for (const listener of Object.values(gateway.urls).filter((one) => one !== gateway.urls["private"])) {
+      expect((await call(listener, "eth_mining")).error?.code).toBe(-32601);
+    }
+    const range = [{ fromBlock: "0x1", toBlock: "0x8" }];
+    expect((await call(url, "eth_getLogs", range)).error?.message).toContain("limited to 7 blocks");
+    await writeFile(join(folder, "policy.json5"), "{ rateLimit: { enabled: false } }");
+    await until("the fallback cap is in force", async () => {
+      const { error } = await call(url, "eth_getLogs", [{ fromBlock: "0x0", toBlock: "0x2710" }]);
+      return error?.message.includes("10001 blocks requested, limited to 10000 blocks") === true;
+    });
+  });
+});

@@ -1,0 +1,149 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from "jose";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+type Signer = Readonly<{ kid: string; publicJwk: JWK; privateKey: CryptoKey }>;
+
+async function makeSigner(kid: string): Promise<Signer> {
+  const { publicKey, privateKey } = await generateKeyPair("ES256");
+  return { kid, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg: "ES256", use: "sig" } };
+}
+
+const tokenOf = ({ kid, privateKey }: Signer, subject: string) =>
+  new SignJWT({ tier: "paid" })
+    .setProtectedHeader({ alg: "ES256", kid })
+    .setSubject(subject)
+    .setExpirationTime("1h")
+    .sign(privateKey);
+
+/** Serves a key set that a test changes, and can be away. */
+async function startKeyServer() {
+  const state = { keys: [] as JWK[], isAway: false, asked: 0 };
+  const server = createServer((_, response) => {
+    state.asked += 1;
+    if (state.isAway) response.destroy();
+    else response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify({ keys: state.keys }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    state,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/.well-known/jwks.json`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+describe("tokens by a key set's URL", () => {
+  let node: FakeNode;
+  let keyServer: Awaited<ReturnType<typeof startKeyServer>>;
+  let gateway: TestGateway;
+  let first: Signer;
+  const startWith = (jwt: object = {}) =>
+    startTestGateway(node, {
+      public: { enabled: false },
+      private: { enabled: true },
+      callers: { recheckMs: 50 },
+      jwt: { jwksUrl: keyServer.url, refetchMs: 50, ...jwt },
+    });
+  beforeEach(async () => {
+    node = await startFakeNode();
+    keyServer = await startKeyServer();
+    first = await makeSigner("first");
+    keyServer.state.keys = [first.publicJwk];
+    gateway = await startWith();
+  });
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await keyServer[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+  const statusWith = async (token: string, asked: TestGateway = gateway) => {
+    const body = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
+    return (await post(asked.urls["private"]!, body, { Authorization: `Bearer ${token}` })).status;
+  };
+
+  it("reads the set once for many tokens", async () => {
+    for (const subject of ["a", "b", "c", "a"]) expect(await statusWith(await tokenOf(first, subject))).toBe(200);
+    expect(keyServer.state.asked).toBe(1);
+  });
+
+  it("takes the keys of a set that was changed, and no longer those that went", async () => {
+    const second = await makeSigner("second");
+    expect(await statusWith(await tokenOf(first, "a"))).toBe(200);
+    keyServer.state.keys = [second.publicJwk];
+    const token = await tokenOf(second, "b");
+    await until("the new key is taken", async () => (await statusWith(token)) === 200);
+    expect(await statusWith(await tokenOf(first, "new"))).toBe(401);
+  });
+
+  it("refuses tokens while the set can't be had, but not those that it has verified, and recovers", async () => {
+    keyServer.state.isAway = true;
+    const token = await tokenOf(first, "a");
+    expect(await statusWith(token)).toBe(401);
+    keyServer.state.isAway = false;
+    await until("the set is read", async () => (await statusWith(token)) === 200);
+    keyServer.state.isAway = true;
+    const stranger = await makeSigner("stranger");
+    expect(await statusWith(await tokenOf(stranger, "a"))).toBe(401);
+    expect(await statusWith(token)).toBe(200);
+    expect(await statusWith(await tokenOf(first, "b"))).toBe(200);
+  });
+
+  it("ends the tokens of a key that was withdrawn, and the WebSockets that they opened, at the next reading", async () => {
+    await using checked = await startWith({ keysCheckMs: 100 });
+    const [withdrawn, kept] = [await tokenOf(first, "a"), await makeSigner("second")];
+    keyServer.state.keys = [first.publicJwk, kept.publicJwk];
+    const good = await tokenOf(kept, "b");
+    for (const token of [withdrawn, good]) expect(await statusWith(token, checked)).toBe(200);
+    const clientOf = (token: string) =>
+      connectTestClient(checked.urls["private"]!, { Authorization: `Bearer ${token}` });
+    await using gone = await clientOf(withdrawn);
+    await using stays = await clientOf(good);
+    keyServer.state.keys = [kept.publicJwk];
+    const withdrawnAt = performance.now();
+    expect(await gone.closed).toEqual([
+      1008,
+      "the key or token is not valid any more, or has another tier; connect again",
+    ]);
+    expect(performance.now() - withdrawnAt).toBeLessThan(5_000);
+    expect(await statusWith(withdrawn, checked)).toBe(401);
+    expect(await statusWith(good, checked)).toBe(200);
+    expect(await stays.ask('{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}')).toContain('"result"');
+    expect(await checked.metrics.metrics()).toContain('gatehouse_gateway_websocket_drops_total{reason="withdrawn"} 1');
+  });
+
+  it("takes no token any more when the set could not be read for long", async () => {
+    await using checked = await startWith({ keysCheckMs: 100, keysKeptMs: 500 });
+    const token = await tokenOf(first, "a");
+    expect(await statusWith(token, checked)).toBe(200);
+    keyServer.state.isAway = true;
+    await until("the token is refused", async () => (await statusWith(token, checked)) === 401);
+    keyServer.state.isAway = false;
+    await until("it is taken again", async () => (await statusWith(token, checked)) === 200);
+  });
+
+  it("closes a WebSocket when its token expires", async () => {
+    const short = await new SignJWT({ tier: "paid" })
+      .setProtectedHeader({ alg: "ES256", kid: "first" })
+      .setSubject("a")
+      .setExpirationTime("2s")
+      .sign(first.privateKey);
+    await using client = await connectTestClient(gateway.urls["private"]!, { Authorization: `Bearer ${short}` });
+    expect((await client.closed)[0]).toBe(1008);
+  });
+
+  it("takes no token that was signed by another key under the same name", async () => {
+    const stranger = await makeSigner("first");
+    expect(await statusWith(await tokenOf(first, "a"))).toBe(200);
+    expect(await statusWith(await tokenOf(stranger, "a"))).toBe(401);
+  });
+});

@@ -1,0 +1,96 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+/** What is no call is answered by the gateway alone, and costs it the reading. */
+const noCall = `{"jsonrpc":"2.0","id":1,"method":"no_such","params":["${"x".repeat(500)}"]}`;
+const receipts = (at: number) => `{"jsonrpc":"2.0","id":1,"method":"eth_getBlockReceipts","params":["0x${at}"]}`;
+const requestOf = (body: string) =>
+  `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+const calls = 12_000;
+/** Fewest calls of the other's that are answered meanwhile; without turns it was two to four in half as many calls. */
+const fewest = 10;
+
+async function connected(url: string, localAddress: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), localAddress });
+  socket.on("error", () => socket.destroy());
+  await once(socket, "connect");
+  return socket;
+}
+
+describe("calls of one caller, while another sends thousands at once", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeEach(async () => {
+    node = await startFakeNode();
+    gateway = await startTestGateway(node, { tiers: { public: { ...limitlessTier, webSockets: 16 } } });
+  });
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+
+  /** Sends one call after the other until the flood is answered; answers how many were answered before that. */
+  const answeredBetween = async (isOver: () => boolean) => {
+    const other = await connected(gateway.url, "127.0.0.2");
+    let answers = 0;
+    other.on("data", () => {
+      if (isOver()) return;
+      answers += 1;
+      other.write(requestOf(noCall));
+    });
+    other.write(requestOf(noCall));
+    await until("the flood is answered", isOver);
+    other.destroy();
+    return answers;
+  };
+
+  it("are answered between those that stand behind one another in its connections", async () => {
+    let answered = 0;
+    const flood = await Promise.all(Array.from({ length: 4 }, () => connected(gateway.url, "127.0.0.1")));
+    for (const socket of flood) {
+      socket.on("data", (bytes) => (answered += bytes.toString("latin1").split("-32601").length - 1));
+      socket.write(requestOf(noCall).repeat(calls / 4));
+    }
+    expect(await answeredBetween(() => answered > calls * 0.98)).toBeGreaterThan(fewest);
+    for (const socket of flood) socket.destroy();
+  });
+
+  it("are answered between the messages of its WebSockets, of which each is answered in its order", async () => {
+    await using client = await connectTestClient(gateway.url, {}, { localAddress: "127.0.0.1" });
+    for (let at = 0; at < calls; at += 1) client.socket.send(noCall.replace('"id":1,', `"id":${at},`));
+    expect(await answeredBetween(() => client.texts.length === calls)).toBeGreaterThan(fewest);
+    expect(client.texts.every((text, at) => text.includes(`"id":${at},`))).toBe(true);
+  });
+
+  it("are answered between its batches", async () => {
+    // So many that a fast machine has to take dozens of turns for them.
+    const batches = 24;
+    let answered = 0;
+    const batch = `[${Array.from({ length: 1_000 }, () => noCall).join(",")}]`;
+    const flood = await Promise.all(Array.from({ length: batches }, () => connected(gateway.url, "127.0.0.1")));
+    for (const socket of flood) {
+      socket.on("data", (bytes) => (answered += bytes.toString("latin1").split("-32601").length - 1));
+      socket.write(requestOf(batch));
+    }
+    expect(await answeredBetween(() => answered > batches * 1_000 * 0.98)).toBeGreaterThan(fewest);
+    for (const socket of flood) socket.destroy();
+  });
+
+  it("are answered between the parts of long answers", async () => {
+    node.answer(({ method }) => (method === "eth_getBlockReceipts" ? "z".repeat(8_000_000) : "0x1"));
+    let bytes = 0;
+    const flood = await Promise.all(Array.from({ length: 8 }, () => connected(gateway.url, "127.0.0.1")));
+    for (const [at, socket] of flood.entries()) {
+      socket.on("data", ({ length }) => (bytes += length));
+      socket.write(requestOf(receipts(at)));
+    }
+    expect(await answeredBetween(() => bytes > 64_000_000)).toBeGreaterThan(2 * fewest);
+    for (const socket of flood) socket.destroy();
+  });
+});

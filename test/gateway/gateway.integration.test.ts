@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { call, post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+/** JSON text as encoders write it that take care of HTML. */
+function escaped(json: string): string {
+  return json.replaceAll(/[<>&'/]/g, (one) => `\\u00${one.charCodeAt(0).toString(16).padStart(2, "0")}`);
+}
+
+describe("envelope over HTTP", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    node = await startFakeNode();
+    gateway = await startTestGateway(node);
+  });
+  afterAll(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+
+  it.each([
+    ["0x1"],
+    ["latest"],
+    ["pending"],
+    [`0x${"ab".repeat(32)}`],
+    [{ blockNumber: "0x1" }],
+    [{ blockHash: `0x${"ab".repeat(32)}` }],
+    [{ blockHash: `0x${"cd".repeat(32)}`, requireCanonical: true }],
+  ])("hands eth_getBlockReceipts on with the block %j", async (block) => {
+    node.answer(({ params }) => [params]);
+    expect((await call(gateway.url, "eth_getBlockReceipts", [block])).result).toEqual([[block]]);
+  });
+
+  it.each([
+    ["{", -32700, "parse error", "null"],
+    ["", -32700, "parse error", "null"],
+    ['{"id":5,"method":"eth_chainId"}', -32600, "invalid request", "5"],
+    ['{"jsonrpc":"2.0","id":{},"method":"eth_chainId"}', -32600, "invalid request", "null"],
+    ['{"jsonrpc":"2.0","id":[],"method":"eth_chainId"}', -32600, "invalid request", "null"],
+    ["[]", -32600, "empty batch", "null"],
+    [
+      '{"jsonrpc":"2.0","id":"a","method":"eth_nothing"}',
+      -32601,
+      "the method eth_nothing does not exist/is not available",
+      '"a"',
+    ],
+    [
+      '{"jsonrpc":"2.0","id":1,"method":"eth_batchGetBlockByNumber"}',
+      -32601,
+      "the method eth_batchGetBlockByNumber does not exist/is not available",
+      "1",
+    ],
+    [
+      '{"jsonrpc":"2.0","id":1,"method":"net_peerCount"}',
+      -32601,
+      "the method net_peerCount does not exist/is not available",
+      "1",
+    ],
+    [
+      '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}',
+      -32601,
+      "notifications not supported",
+      "1",
+    ],
+    [
+      '{"jsonrpc":"2.0","id":1,"method":"eth_unsubscribe","params":["0x1"]}',
+      -32601,
+      "notifications not supported",
+      "1",
+    ],
+    ['{"jsonrpc":"2.0","id":1,"method":"eth_call","params":{}}', -32602, "non-array args", "1"],
+    [
+      '{"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{"fromBlock":"0x1","toBlock":"0xfa"}]}',
+      -32602,
+      "block range too large: 250 blocks requested, limited to 100 blocks. Try with this block range [0x1, 0x64].",
+      "1",
+    ],
+  ])("answers %s", async (body, code, message, id) => {
+    const answer = await post(gateway.url, body);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toBe("application/json");
+    expect(answer.text).toBe(
+      `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":${JSON.stringify(message)}}}`,
+    );
+  });
+
+  it("answers the placeholders with their constants and asks nobody", async () => {
+    const before = node.requests.length;
+    expect(await call(gateway.url, "eth_coinbase")).toEqual({ jsonrpc: "2.0", id: 1, result: "0x0" });
+    expect(await call(gateway.url, "eth_getUncleCountByBlockNumber", ["0x1"])).toMatchObject({ result: null });
+    expect(node.requests.length).toBe(before);
+  });
+
+  it.each(["9007199254740993", "1e3", '"\\u00e9"', '"é"', "null", "0.10"])("keeps the id %s", async (id) => {
+    node.answer(() => "0x5");
+    const { text } = await post(gateway.url, `{"jsonrpc":"2.0","id":${id},"method":"eth_syncing","params":[]}`);
+    expect(text).toBe(`{"jsonrpc":"2.0","id":${id},"result":"0x5"}`);
+  });
+
+  it.each([`"a<b>&c"`, `"it's/here"`])(
+    "keeps the id %s, though the node's encoder writes it another way",
+    async (id) => {
+      node.answer(({ raw }, response) => {
+        const given = /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
+        response.end(`{"jsonrpc":"2.0","id":${escaped(given)},"result":"0x5"}`);
+        return byHand;
+      });
+      for (const method of ["eth_syncing", "eth_gasPrice"]) {
+        const { text } = await post(gateway.url, `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":[]}`);
+        expect(text).toBe(`{"jsonrpc":"2.0","id":${id},"result":"0x5"}`);
+      }
+    },
+  );
+
+  it("answers a batch in order, junk included and notifications not", async () => {
+    node.answer(({ method }) => method);
+    const { text } = await post(
+      gateway.url,
+      '[{"jsonrpc":"2.0","id":2,"method":"eth_syncing"},7,{"jsonrpc":"2.0","method":"eth_syncing"},{"jsonrpc":"2.0","id":"x","method":"eth_mining"}]',
+    );
+    expect(text).toBe(
+      '[{"jsonrpc":"2.0","id":2,"result":"eth_syncing"},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"invalid request"}},{"jsonrpc":"2.0","id":"x","result":false}]',
+    );
+  });
+
+  it("answers notifications with an empty body", async () => {
+    const note = '{"jsonrpc":"2.0","method":"eth_syncing"}';
+    for (const body of [note, `[${note},${note}]`]) {
+      expect(await post(gateway.url, body)).toMatchObject({ status: 200, text: "" });
+    }
+  });
+
+  it("answers what is no JSON-RPC over HTTP with its status", async () => {
+    for (const type of ["text/plain", "application/json5", "application/x-www-form-urlencoded", ""]) {
+      expect([type, (await post(gateway.url, "{}", { "Content-Type": type })).status]).toEqual([type, 415]);
+    }
+    for (const type of [
+      "application/json",
+      "Application/JSON; charset=utf-8",
+      "application/json-rpc",
+      "application/jsonrequest",
+    ]) {
+      expect([type, (await post(gateway.url, "{}", { "Content-Type": type })).status]).toEqual([type, 200]);
+    }
+    expect((await post(`${gateway.url}/other`, "{}")).status).toBe(404);
+    for (const method of ["PUT", "DELETE", "PATCH"]) {
+      expect([method, (await fetch(gateway.url, { method, body: "{}" })).status]).toEqual([method, 405]);
+    }
+    const empty = await fetch(gateway.url);
+    expect([empty.status, await empty.text()]).toEqual([200, ""]);
+    expect((await post(gateway.url, "x".repeat(5_242_881))).status).toBe(413);
+    expect((await post(gateway.url, `"${"x".repeat(5_242_870)}"`)).status).toBe(200);
+  });
+
+  it("passes what the node wrote on byte for byte, whatever it is", async () => {
+    for (const text of [
+      '{ "id" : 1,\t"jsonrpc":"2.0", "result" : 1.50e+0 , "extra":[ ] }\n',
+      '{"jsonrpc":"2.0","id":1,"result":"\\u00e9é\\/"}',
+      "no JSON at all",
+    ]) {
+      node.answer((_, response) => {
+        response.end(text);
+        return byHand;
+      });
+      const answer = await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}');
+      expect([answer.status, answer.text]).toEqual([200, text]);
+    }
+  });
+
+  it("streams a large answer through unchanged", async () => {
+    const big = "z".repeat(3_000_000);
+    node.answer(() => big);
+    const { text, headers } = await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}');
+    expect(text).toBe(`{"jsonrpc":"2.0","id":1,"result":"${big}"}`);
+    expect(headers.get("x-gatehouse-source")).toBe("node");
+  });
+});

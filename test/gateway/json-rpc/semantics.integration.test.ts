@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
+import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const revert = { code: 3, message: "execution reverted: no", data: "0x08c379a0" };
+
+/** What a call is answered with: an error by code, text and the id that comes back, or a result. */
+type Row = readonly [body: string, answer: string];
+
+function error(id: string, code: number, message: string, data?: string): string {
+  const more = data === undefined ? "" : `,"data":${JSON.stringify(data)}`;
+  return `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":${JSON.stringify(message)}${more}}}`;
+}
+
+const call = (method: string, params?: string, id = "1") =>
+  `{"jsonrpc":"2.0","id":${id},"method":"${method}"${params === undefined ? "" : `,"params":${params}`}}`;
+
+/** Rows that hold wherever a call stands: alone or in a batch, over HTTP or WebSocket. */
+const everywhere: readonly Row[] = [
+  ['{"id":5,"method":"eth_chainId"}', error("5", -32600, "invalid request")],
+  ['{"jsonrpc":"1.0","id":"v","method":"eth_chainId"}', error('"v"', -32600, "invalid request")],
+  ['{"jsonrpc":"2.0","id":{},"method":"eth_chainId"}', error("null", -32600, "invalid request")],
+  ['{"jsonrpc":"2.0","id":[],"method":"eth_chainId"}', error("null", -32600, "invalid request")],
+  ["7", error("null", -32600, "invalid request")],
+  ["{}", error("null", -32600, "invalid request")],
+  [call("eth_nothing"), error("1", -32601, "the method eth_nothing does not exist/is not available")],
+  [
+    call("eth_batchGetBlockByNumber", "[]"),
+    error("1", -32601, "the method eth_batchGetBlockByNumber does not exist/is not available"),
+  ],
+  [
+    call("eth_batchGetTransactionByHash"),
+    error("1", -32601, "the method eth_batchGetTransactionByHash does not exist/is not available"),
+  ],
+  [
+    call("eth_batchGetTransactionReceipt"),
+    error("1", -32601, "the method eth_batchGetTransactionReceipt does not exist/is not available"),
+  ],
+  [
+    call("eth_batchGetBlockReceipts"),
+    error("1", -32601, "the method eth_batchGetBlockReceipts does not exist/is not available"),
+  ],
+  [call("net_peerCount"), error("1", -32601, "the method net_peerCount does not exist/is not available")],
+  [call("eth_call", '{"to":null}'), error("1", -32602, "non-array args")],
+  [call("eth_call", '"text"'), error("1", -32602, "non-array args")],
+  [call("eth_coinbase", "null"), '{"jsonrpc":"2.0","id":1,"result":"0x0"}'],
+  [call("eth_coinbase", undefined, "null"), '{"jsonrpc":"2.0","id":null,"result":"0x0"}'],
+  [call("eth_accounts", "[]", "9007199254740993"), '{"jsonrpc":"2.0","id":9007199254740993,"result":[]}'],
+  [call("eth_syncing", "[]", "9007199254740993"), '{"jsonrpc":"2.0","id":9007199254740993,"result":false}'],
+  [call("eth_syncing", "[]", '"é\\u00e9"'), '{"jsonrpc":"2.0","id":"é\\u00e9","result":false}'],
+  [call("eth_estimateGas", '[{"to":null}]'), error("1", revert.code, revert.message, revert.data)],
+  [call("eth_getProof", "[]"), error("1", -32002, "request timed out")],
+  [
+    call("eth_getLogs", '[{"fromBlock":"0x1","toBlock":"0xfa"}]'),
+    error(
+      "1",
+      -32602,
+      "block range too large: 250 blocks requested, limited to 100 blocks. Try with this block range [0x1, 0x64].",
+    ),
+  ],
+  [call("eth_getLogs", '[{"fromBlock":"0x2","toBlock":"0x1"}]'), error("1", -32602, "invalid block range params")],
+];
+
+/** Rows about subscriptions, which differ. */
+const overHttp: readonly Row[] = [
+  [call("eth_subscribe", '["newHeads"]'), error("1", -32601, "notifications not supported")],
+  [call("eth_unsubscribe", '["0x1"]'), error("1", -32601, "notifications not supported")],
+];
+const overWebSocket: readonly Row[] = [
+  [call("eth_subscribe", '["syncing"]'), error("1", -32601, 'no "syncing" subscription in eth namespace')],
+  [call("eth_unsubscribe", '["0x1"]'), error("1", -32000, "subscription not found")],
+];
+
+/** Rows about whole messages. */
+const messages: readonly Row[] = [
+  ["{", error("null", -32700, "parse error")],
+  ["[", error("null", -32700, "parse error")],
+  ["", error("null", -32700, "parse error")],
+  ["[]", error("null", -32600, "empty batch")],
+  [`[${Array.from({ length: 1_001 }, () => "1").join(",")}]`, error("null", -32600, "batch too large")],
+];
+
+describe("what clients match on", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  let client: TestClient;
+  beforeAll(async () => {
+    node = await startFakeNode();
+    node.answer(({ method, raw }, response) => {
+      const id = /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
+      if (method === "eth_estimateGas") response.end(`{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(revert)}}`);
+      else if (method !== "eth_getProof") response.end(`{"jsonrpc":"2.0","id":${id},"result":false}`);
+      return byHand;
+    });
+    gateway = await startTestGateway(node, { methods: { eth_getProof: { timeoutMs: 100 } } });
+    client = await connectTestClient(gateway.url);
+  });
+  afterAll(async () => {
+    await client[Symbol.asyncDispose]();
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+
+  it.each([...everywhere, ...overHttp, ...messages])("over HTTP alone: %.120s", async (body, answer) => {
+    const { status, text } = await post(gateway.url, body);
+    expect([status, text]).toEqual([200, answer]);
+  });
+
+  it("over HTTP in a batch, all of them", async () => {
+    const rows = [...everywhere, ...overHttp];
+    const { status, text } = await post(gateway.url, `[${rows.map(([body]) => body).join(",")}]`);
+    expect([status, text]).toEqual([200, `[${rows.map(([, answer]) => answer).join(",")}]`]);
+  });
+
+  it.each([...everywhere, ...overWebSocket, ...messages])("over WebSocket alone: %.120s", async (body, answer) => {
+    expect(await client.ask(body)).toBe(answer);
+  });
+
+  it("over WebSocket in a batch, all of them", async () => {
+    const rows = [...everywhere, ...overWebSocket];
+    const answers = rows.map(([, answer]) => answer);
+    expect(await client.ask(`[${rows.map(([body]) => body).join(",")}]`)).toBe(`[${answers.join(",")}]`);
+  });
+
+  it("notifications have no answer, alone or in a batch", async () => {
+    const note = '{"jsonrpc":"2.0","method":"eth_syncing"}';
+    for (const body of [note, `[${note},${note}]`]) {
+      expect(await post(gateway.url, body)).toMatchObject({ status: 200, text: "" });
+    }
+    const before = client.texts.length;
+    const asked = node.requests.length;
+    client.socket.send(note);
+    await until("the node has it", () => node.requests.length > asked);
+    expect(await client.ask(call("eth_mining"))).toBe('{"jsonrpc":"2.0","id":1,"result":false}');
+    expect(client.texts.length).toBe(before + 1);
+  });
+
+  it("a rate that is reached: 429 alone, an item's error in a batch and over WebSocket", async () => {
+    const tier = {
+      requestsPerSecond: 0.001,
+      requestBurst: 2,
+      computeUnitsPerSecond: 1,
+      computeUnitBurst: 1e6,
+      concurrency: 9,
+    };
+    await using limited = await startTestGateway(node, { tiers: { public: tier } });
+    const batch = await post(
+      limited.url,
+      `[${call("eth_mining")},${call("eth_mining")},${call("eth_mining", "[]", "3")}]`,
+    );
+    const items = JSON.parse(batch.text) as { id: number; error?: { code: number; message: string } }[];
+    expect([batch.status, items.map((item) => item.error?.code)]).toEqual([200, [undefined, undefined, -32005]]);
+    const alone = await post(limited.url, call("eth_mining"));
+    expect([alone.status, alone.headers.get("retry-after")]).toEqual([429, "1000"]);
+    expect(alone.text).toBe(error("1", -32005, "rate limit exceeded; try again in 1000 s"));
+    const offFastPath = await post(limited.url, call("eth_mining"), { "X-Other": "1" });
+    expect([offFastPath.status, offFastPath.headers.get("retry-after"), offFastPath.text]).toEqual([
+      429,
+      "1000",
+      alone.text,
+    ]);
+    await using socket = await connectTestClient(limited.url);
+    expect(await socket.ask(call("eth_mining"))).toBe(error("1", -32005, "rate limit exceeded; try again in 1000 s"));
+  });
+});

@@ -1,0 +1,297 @@
+import { connect } from "node:net";
+import { once } from "node:events";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { call, post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const tier = {
+  requestsPerSecond: 1,
+  requestBurst: 5,
+  computeUnitsPerSecond: 1_000,
+  computeUnitBurst: 1_000,
+  concurrency: 3,
+};
+const receipts = (at: number) => `{"jsonrpc":"2.0","id":${at},"method":"eth_getBlockReceipts","params":["0x${at}"]}`;
+const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
+
+async function startAll(settings: Record<string, object>) {
+  const node = await startFakeNode();
+  const gateway = await startTestGateway(node, settings);
+  return {
+    node,
+    gateway,
+    [Symbol.asyncDispose]: async () => {
+      await gateway[Symbol.asyncDispose]();
+      await node[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("limits", () => {
+  it("answer a call over the rate with 429 and a batch's items one by one, over WebSocket alike", async () => {
+    await using running = await startAll({ tiers: { public: tier } });
+    const { url } = running.gateway;
+    const batch = await post(url, `[${Array.from({ length: 7 }, () => syncing).join(",")}]`);
+    const items = JSON.parse(batch.text) as { error?: { code: number } }[];
+    expect(batch.status).toBe(200);
+    expect(items.map(({ error }) => error?.code)).toEqual([...Array.from({ length: 5 }), -32005, -32005]);
+    const single = await post(url, syncing, { "X-Forwarded-For": "9.9.9.9" });
+    expect(single.status).toBe(429);
+    expect(single.headers.get("retry-after")).toBe("1");
+    expect(single.text).toBe(
+      '{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"rate limit exceeded; try again in 1 s"}}',
+    );
+    await using client = await connectTestClient(url);
+    expect(await client.ask(syncing)).toContain("-32005");
+  });
+
+  it("have a long answer paid before the next call, over HTTP, in a batch and over WebSocket alike", async () => {
+    const long = "x".repeat(200 * 1_024);
+    const given = { tiers: { public: { ...tier, requestBurst: 100, computeUnitsPerSecond: 1 } } };
+    const ways: readonly ((url: string, at: number) => Promise<string>)[] = [
+      async (url, at) => (await post(url, receipts(at))).text,
+      async (url, at) => (await post(url, `[${receipts(at)}]`)).text,
+      async (url, at) => {
+        await using client = await connectTestClient(url);
+        return await client.ask(receipts(at));
+      },
+    ];
+    for (const ask of ways) {
+      await using running = await startAll(given);
+      running.node.answer(({ method }) => (method === "eth_getBlockReceipts" ? long : false));
+      let answers = 0;
+      while (answers < 100 && (await ask(running.gateway.url, answers + 1)).includes("xxx")) answers += 1;
+      // 40 units for the call and 184 for the KiB beyond the first 16: the fifth has the last of 1,000 units.
+      expect(answers).toBe(5);
+      expect((await post(running.gateway.url, syncing)).status).toBe(429);
+    }
+  });
+
+  it("count what is no call, alone, in a batch, and for a batch that is too large", async () => {
+    await using running = await startAll({ tiers: { public: tier }, limits: { batchItems: 3 } });
+    const { url } = running.gateway;
+    expect((await post(url, "[1,{},[]]")).text).not.toContain("-32005");
+    expect((await post(url, "[1,1,1,1]")).text).toContain("batch too large");
+    expect((await post(url, "{")).text).toContain("parse error");
+    expect((await post(url, "{}")).status).toBe(429);
+  });
+
+  it("keep the calls of one caller that are under way, and let go of those whose client is gone", async () => {
+    await using running = await startAll({
+      tiers: { public: { ...tier, requestsPerSecond: 1_000, requestBurst: 10_000 } },
+    });
+    const { node, gateway } = running;
+    node.answer(() => byHand);
+    const abort = new AbortController();
+    const stuck = Array.from({ length: 3 }, () =>
+      fetch(gateway.url, {
+        method: "POST",
+        body: syncing,
+        headers: { "Content-Type": "application/json" },
+        signal: abort.signal,
+      }),
+    );
+    await until("three calls are at the node", () => node.requests.length === 3);
+    expect((await post(gateway.url, syncing)).status).toBe(429);
+    abort.abort();
+    await Promise.allSettled(stuck);
+    await until("they are let go", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 0"));
+    node.answer(() => false);
+    for (let round = 0; round < 200; round += 1) expect((await post(gateway.url, syncing)).status).toBe(200);
+  });
+
+  it("let go of the node when clients go in the middle of large answers, wave after wave", async () => {
+    const settings = {
+      tiers: {
+        public: { ...tier, requestsPerSecond: 1e6, requestBurst: 1e6, computeUnitBurst: 1e6, concurrency: 500 },
+      },
+    };
+    await using running = await startAll({ ...settings, upstream: { connections: 8 } });
+    const { node, gateway } = running;
+    node.answer(() => "z".repeat(8_000_000));
+    const headers = { "Content-Type": "application/json" };
+    for (let wave = 0; wave < 3; wave += 1) {
+      const readers = Array.from({ length: 16 }, async () => {
+        const abort = new AbortController();
+        const response = await fetch(gateway.url, { method: "POST", body: syncing, headers, signal: abort.signal });
+        await response.body?.getReader().read();
+        abort.abort();
+      });
+      await Promise.allSettled(readers);
+    }
+    await until("no call is under way", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 0"));
+    node.answer(() => false);
+    expect((await post(gateway.url, syncing)).text).toBe('{"jsonrpc":"2.0","id":1,"result":false}');
+  });
+
+  it("refuse a batch that is too large and cut one whose answers are", async () => {
+    await using running = await startAll({ limits: { batchItems: 3, batchResponseBytes: 3_000 } });
+    const { node, gateway } = running;
+    expect((await post(gateway.url, `[${[syncing, syncing, syncing, syncing].join(",")}]`)).text).toContain(
+      "batch too large",
+    );
+    node.answer(() => "x".repeat(2_000));
+    const items = JSON.parse((await post(gateway.url, `[${[syncing, syncing, syncing].join(",")}]`)).text) as {
+      error?: object;
+    }[];
+    expect(items.at(-1)?.error).toMatchObject({ code: -32008, message: "response too large" });
+  });
+
+  it("split a range for a tier that may, and join the answers in order", async () => {
+    const roomy = { ...tier, requestBurst: 100, splitBlocks: 1_000, concurrency: 50 };
+    await using running = await startAll({ tiers: { public: roomy } });
+    running.node.answer(({ params }) => [{ from: (params[0] as { fromBlock: string }).fromBlock }]);
+    const { result } = await call(running.gateway.url, "eth_getLogs", [{ fromBlock: "0x0", toBlock: "0xf9" }]);
+    expect(result).toEqual([{ from: "0x0" }, { from: "0x64" }, { from: "0xc8" }]);
+  });
+});
+
+describe("a long range in pieces", () => {
+  const roomy = { ...tier, requestBurst: 1e6, computeUnitBurst: 1e6, splitBlocks: 1_000, concurrency: 50 };
+  const logs = '{"jsonrpc":"2.0","id":"own","method":"eth_getLogs","params":[{"fromBlock":"0x0","toBlock":"0x3e7"}]}';
+
+  it("is one streamed answer over HTTP, in order, and over WebSocket the same", async () => {
+    await using running = await startAll({ tiers: { public: roomy } });
+    running.node.answer(({ params }) => [
+      { from: (params[0] as { fromBlock: string }).fromBlock, data: "d".repeat(50_000) },
+    ]);
+    const expected = Array.from({ length: 10 }, (_, at) => `0x${(at * 100).toString(16)}`);
+    const answer = await post(running.gateway.url, logs);
+    expect(answer.headers.get("content-length")).toBeNull();
+    await using client = await connectTestClient(running.gateway.url);
+    for (const text of [answer.text, await client.ask(logs)]) {
+      const { id, result } = JSON.parse(text) as { id: string; result: { from: string }[] };
+      expect([id, result.map(({ from }) => from)]).toEqual(["own", expected]);
+    }
+  });
+
+  it("is broken off beyond its bytes, so that no part of it is taken for all, and an error where nothing was sent", async () => {
+    await using running = await startAll({ tiers: { public: roomy }, limits: { batchResponseBytes: 300_000 } });
+    running.node.answer(() => ["d".repeat(50_000)]);
+    await expect(post(running.gateway.url, logs)).rejects.toThrow("terminated");
+    running.node.answer(() => ["d".repeat(400_000)]);
+    const whole = await post(running.gateway.url, logs.replace("0x0", "0x1").replace("0x3e7", "0xc8"));
+    expect(whole.text).toBe('{"jsonrpc":"2.0","id":"own","error":{"code":-32008,"message":"response too large"}}');
+    await until("nothing is under way", async () => (await running.gateway.metrics.metrics()).includes("in_flight 0"));
+  });
+
+  it("is not for a tier that may not", async () => {
+    await using running = await startAll({ tiers: { public: { ...roomy, splitBlocks: 999 } } });
+    expect((await post(running.gateway.url, logs)).text).toContain(
+      "block range too large: 1000 blocks requested, limited to 100 blocks. Try with this block range [0x0, 0x63].",
+    );
+    expect(running.node.requests).toEqual([]);
+  });
+});
+
+const bodyWith = (params: string) =>
+  `{"jsonrpc":"2.0","id":1,"method":"eth_coinbase","params":[{${params}}],"__proto__":{"method":"x"},"constructor":1}`;
+
+describe("attacks", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    node = await startFakeNode();
+    gateway = await startTestGateway(node, { listener: { requestTimeoutMs: 600 } });
+  });
+  afterAll(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+  const raw = async (text: string, waitMs = 3_000) => {
+    const { hostname, port } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname);
+    let answer = "";
+    socket.on("data", (bytes) => (answer += bytes.toString("latin1")));
+    socket.on("error", () => socket.destroy());
+    socket.write(text);
+    const late = setTimeout(() => socket.destroy(), waitMs);
+    await once(socket, "close");
+    clearTimeout(late);
+    return answer;
+  };
+  const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+
+  it.each([
+    ["two lengths", `${head}Content-Length: 4\r\nContent-Length: 5\r\n\r\nnull`],
+    ["length and chunks", `${head}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ["a space before the colon", `${head}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n`],
+    [
+      "bare line feeds in the head",
+      `POST / HTTP/1.1\nHost: a\nContent-Type: application/json\nContent-Length: 4\n\nnull`,
+    ],
+    ["an odd coding", `${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
+    ["a bad chunk size", `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
+  ])("smuggling by %s ends in 400", async (_, text) => {
+    const before = node.requests.length;
+    expect(await raw(text)).toMatch(/^HTTP\/1\.1 400 /);
+    expect(node.requests.length).toBe(before);
+  });
+
+  it("slow heads and slow bodies are ended, also when they go on byte by byte", async () => {
+    for (const start of ["POST / HTTP/1.1\r\nHost:", `${head}Content-Length: 100000\r\n\r\n{`]) {
+      expect(await raw(start, 30_000)).toMatch(/^(HTTP\/1\.1 408 |$)/);
+      const { hostname, port } = new URL(gateway.url);
+      const socket = connect(Number(port), hostname);
+      socket.on("error", () => socket.destroy());
+      socket.resume();
+      socket.write(start);
+      const drip = setInterval(() => socket.write(" "), 20);
+      await once(socket, "close");
+      clearInterval(drip);
+    }
+    expect((await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}')).status).toBe(200);
+  });
+
+  it("paths and methods beside the one are refused", async () => {
+    for (const path of ["/..", "//", "/%2e", "/internal", "/?a#b/../"]) {
+      const status = Number(
+        (
+          await raw(
+            `POST ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\nnull`,
+          )
+        ).slice(9, 12),
+      );
+      expect(status === 404 || (status === 200 && path.startsWith("/?"))).toBe(true);
+    }
+  });
+
+  it("WebSockets are opened at the one path alone", async () => {
+    for (const path of ["/..", "//", "/%2e", "/internal", "/private?x", "/ws"]) {
+      const answer = await raw(
+        `GET ${path} HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+      );
+      expect([path, answer.slice(0, 12)]).toEqual([path, "HTTP/1.1 404"]);
+    }
+  });
+
+  it("WebSocket compression is never agreed to, and a message over the limit closes with 1009", async () => {
+    await using client = await connectTestClient(gateway.url);
+    expect(client.socket.extensions).toBe("");
+    client.socket.send("x".repeat(5_242_881));
+    expect((await client.closed)[0]).toBe(1009);
+  });
+
+  it("colliding, nested and poisonous keys cost no more than their bytes", async () => {
+    const keys = Array.from({ length: 100_000 }, (_, at) => `"${at * 4_294_967}":0`).join(",");
+    expect((await post(gateway.url, bodyWith(keys.slice(0, 4_000).replace(/,[^,]*$/, "")))).text).toBe(
+      '{"jsonrpc":"2.0","id":1,"result":"0x0"}',
+    );
+    expect((await post(gateway.url, bodyWith(keys))).text).toContain(
+      "request too large: one call may have 524288 bytes, and 20000 values",
+    );
+    expect((await post(gateway.url, "[".repeat(1_000_000))).text).toContain("parse error");
+  });
+
+  it("let debug_traceCall's overrides pass where settings say so", async () => {
+    const params = [{}, "latest", { tracer: "callTracer", blockOverrides: { number: "0x1" } }];
+    await using refusing = await startAll({});
+    expect((await call(refusing.gateway.url, "debug_traceCall", params)).error?.message).toBe(
+      "blockOverrides is not supported here; the operator may allow it (limits.traceCallOverrides)",
+    );
+    await using allowing = await startAll({ limits: { traceCallOverrides: true } });
+    await call(allowing.gateway.url, "debug_traceCall", params);
+    expect(allowing.node.requests.map((request) => request.params)).toEqual([params]);
+  });
+});

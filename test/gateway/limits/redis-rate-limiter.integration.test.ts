@@ -1,0 +1,141 @@
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { PassThrough } from "node:stream";
+import { pino } from "pino";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLog } from "#daemon/log.ts";
+import { startFakeNode } from "#gateway/testing/fake-node.ts";
+import { post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
+import { processRateLimiter } from "#gateway/limits/rate-limiter.ts";
+import { redisRateLimiter } from "#gateway/limits/redis-rate-limiter.ts";
+
+const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
+const rates = { requestsPerSecond: 0.5, requestBurst: 40, computeUnitsPerSecond: 1, computeUnitBurst: 1_000 };
+const log = createLog({ service: "test", level: "silent" });
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+const now = () => performance.now();
+
+function limiterAt(port: number) {
+  const fallback = processRateLimiter({ clients: 10 }, { now });
+  return redisRateLimiter({ url: `redis://127.0.0.1:${port}`, timeoutMs: 2_000, clients: 10 }, { log, fallback, now });
+}
+
+/** A store on a port; what it held is gone with it. */
+function startRedis(port: number): AsyncDisposable {
+  const server: ChildProcess = spawn("redis-server", ["--port", String(port), "--bind", "127.0.0.1", "--save", ""], {
+    stdio: "ignore",
+  });
+  const exited = once(server, "exit");
+  return {
+    [Symbol.asyncDispose]: async () => {
+      server.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
+
+const why = hasRedis ? "" : " (skipped: no redis-server on PATH)";
+
+describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
+  let port: number;
+  let store: AsyncDisposable;
+  beforeAll(async () => {
+    port = await freePort();
+    store = startRedis(port);
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  it("hold across replicas, atomically", async () => {
+    using first = limiterAt(port);
+    using second = limiterAt(port);
+    await until("both replicas reach the store", () => first.isShared() && second.isShared());
+    const decisions = await Promise.all(
+      Array.from({ length: 100 }, (_, at) => (at % 2 === 0 ? first : second).take("shared", 1, rates)),
+    );
+    expect(decisions.filter((wait) => wait === undefined)).toHaveLength(40);
+    expect(decisions.find((wait) => wait !== undefined)).toBeGreaterThan(1_000);
+  });
+
+  it("tell, without asking the store, what it refused a moment ago would be refused again", async () => {
+    using limiter = limiterAt(port);
+    await until("the store is reached", () => limiter.isShared());
+    expect(limiter.waitFor("poor", 1_000, rates)).toBeUndefined();
+    expect(await limiter.take("poor", 900, rates)).toBeUndefined();
+    expect(await limiter.take("poor", 500, rates)).toBeGreaterThan(300_000);
+    expect(limiter.waitFor("poor", 500, rates)).toBeGreaterThan(300_000);
+    expect(limiter.waitFor("poor", 50, rates)).toBeUndefined();
+    expect(limiter.waitFor("another", 500, rates)).toBeUndefined();
+  });
+
+  it("have a caller pay everywhere what it owes to one, up to a whole burst", async () => {
+    using first = limiterAt(port);
+    using second = limiterAt(port);
+    await until("both replicas reach the store", () => first.isShared() && second.isShared());
+    first.owe("indebted", 10_000, rates);
+    let wait: number | undefined;
+    await until("the debt is known to the other", async () => {
+      wait = await second.take("indebted", 1, rates);
+      return wait !== undefined;
+    });
+    expect(wait).toBeGreaterThan(990_000);
+    expect(wait).toBeLessThanOrEqual(1_001_000);
+  });
+});
+
+describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => {
+  it("leaves each replica to itself, which says so once, until it is back", async () => {
+    const port = await freePort();
+    const given = {
+      tiers: { public: { ...rates, requestsPerSecond: 0.001, requestBurst: 5, concurrency: 10 } },
+      internal: { tier: "public" },
+      rateStore: { redisUrl: `redis://127.0.0.1:${port}`, timeoutMs: 5_000 },
+    };
+    const isHeld = "rate limits hold across replicas";
+    const isAlone = "the rate store does not answer; rates are limited by this process alone";
+    const lines: string[] = [];
+    const written = new PassThrough().on("data", (line: Buffer) => lines.push(line.toString()));
+    const told = (message: string) => lines.filter((line) => line.includes(message)).length;
+    const first = startRedis(port);
+    await using node = await startFakeNode();
+    await using one = await startTestGateway(node, given, pino(written));
+    await using other = await startTestGateway(node, given);
+    const coinbase = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
+    const statuses = async () => {
+      const all: number[] = [];
+      for (const { url } of [one, other, one, other, one, other, one, other])
+        all.push((await post(url, coinbase)).status);
+      return all;
+    };
+    await until("the store is reached", () => told(isHeld) === 1);
+    await until("both have found their limit in it", async () => (await statuses()).every((status) => status === 429));
+    await first[Symbol.asyncDispose]();
+    expect(await statuses()).toEqual(Array.from({ length: 8 }, () => 200));
+    await post(one.url, coinbase);
+    expect((await post(one.url, coinbase)).status).toBe(429);
+    expect(told(isAlone)).toBe(1);
+
+    await using second = new AsyncDisposableStack();
+    second.use(startRedis(port));
+    await until("the store is reached again", () => told(isHeld) === 2);
+    await until("both have found their limit in it", async () => (await statuses()).every((status) => status === 429));
+    expect(told(isAlone)).toBe(1);
+  });
+});
+
+describe("rate limits while the store is away", () => {
+  it("are the process's own", async () => {
+    using limiter = limiterAt(await freePort());
+    const decisions = await Promise.all(Array.from({ length: 60 }, () => limiter.take("a", 1, rates)));
+    expect(decisions.filter((wait) => wait === undefined)).toHaveLength(40);
+  });
+});

@@ -1,0 +1,29 @@
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+let node: FakeNode;
+let gateway: TestGateway;
+beforeAll(async () => {
+  node = await startFakeNode();
+  gateway = await startTestGateway(node);
+});
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await node[Symbol.asyncDispose]();
+});
+
+const body = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
+
+it("a compressed body is never unpacked, however much would come of it", async () => {
+  for (const bomb of [gzipSync(body), gzipSync(Buffer.alloc(50_000_000, " "))]) {
+    const { text } = await post(gateway.url, new Uint8Array(bomb), { "Content-Encoding": "gzip" });
+    expect(text).toBe('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}');
+  }
+});
+
+it("answers are sent as they are to whoever would take them compressed", async () => {
+  const { headers, text } = await post(gateway.url, body, { "Accept-Encoding": "gzip, br" });
+  expect([headers.get("content-encoding"), text]).toEqual([null, '{"jsonrpc":"2.0","id":1,"result":"0x1"}']);
+});

@@ -1,0 +1,146 @@
+import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compareStreams } from "#gateway/testing/compared-streams.ts";
+import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { rawExchange } from "#gateway/testing/raw-exchange.ts";
+import { bytesOf } from "#gateway/testing/request-streams.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+/** Generated streams; a long run sets it to a million. */
+const runs = Number(process.env["GATEHOUSE_FUZZ_RUNS"] ?? 240);
+const atOnce = 60;
+const shownEvery = 10_000;
+/** The chain makes no block all the while, and the two would tell its age at different times. */
+const dayMs = 86_400_000;
+
+const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
+const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
+const head = (...lines: string[]) =>
+  `${["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", ...lines].join("\r\n")}\r\n\r\n`;
+
+describe("the fast path", () => {
+  let node: FakeNode;
+  let fast: TestGateway;
+  let slow: TestGateway;
+  beforeAll(async () => {
+    node = await startFakeNode();
+    const settings = {
+      tiers: { public: limitlessTier },
+      cache: { enabled: false },
+      head: { tellAgeAfterMs: dayMs },
+      callers: { corsOrigins: ["https://page.example"] },
+    };
+    fast = await startTestGateway(node, settings);
+    slow = await startTestGateway(node, { ...settings, listener: { fastPath: false } });
+  });
+  afterAll(async () => {
+    await fast[Symbol.asyncDispose]();
+    await slow[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+
+  it(
+    "answers every stream of bytes as node:http does, byte for byte but for the date",
+    async () => {
+      const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
+      let seen = 0;
+      await compareStreams({
+        urls: [fast.url, slow.url],
+        seed,
+        runs,
+        atOnce,
+        compared: (stream, one, other) => {
+          expect(one, `seed ${seed}, ${JSON.stringify(stream)}`).toBe(other);
+          seen += 1;
+          if (seen % shownEvery === 0) process.stdout.write(`${seen} streams are the same, seed ${seed}\n`);
+        },
+      });
+      expect(seen).toBe(runs);
+    },
+    Math.max(60_000, runs * 20),
+  );
+
+  it("serves many requests on one connection, then what only node:http can, then more", async () => {
+    const common = bytesOf({ line: "POST / HTTP/1.1", extra: [], body: call, newline: "\r\n", length: 0, type: true });
+    const chunked = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${call.length.toString(16)}\r\n${call}\r\n0\r\n\r\n`;
+    const pieces = [common, common, chunked, common, common].map((text) => Buffer.from(text, "latin1"));
+    const text = await rawExchange(fast.url, pieces, { expected: 5, quietMs: 20 });
+    expect(text.match(/"result":"0x0"/g)).toHaveLength(5);
+  });
+
+  it("answers calls that come in small pieces, one after another, a browser's among them", async () => {
+    const preflight = "OPTIONS / HTTP/1.1\r\nHost: a\r\nOrigin: https://page.example\r\n\r\n";
+    const text = [
+      preflight,
+      head("Origin: https://page.example", `Content-Length: ${call.length}`) + call,
+      head("Transfer-Encoding: chunked") +
+        `10\r\n${call.slice(0, 16)}\r\n${(call.length - 16).toString(16)}\r\n${call.slice(16)}\r\n0\r\n\r\n`,
+      "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+    ].join("");
+    const pieces = text.match(/[^]{1,7}/g) ?? [];
+    const answer = await rawExchange(
+      fast.url,
+      pieces.map((piece) => Buffer.from(piece)),
+      { expected: 4, quietMs: 20 },
+    );
+    expect(answer.match(/HTTP\/1\.1 (\d+)/g)).toEqual(["HTTP/1.1 204", "HTTP/1.1 200", "HTTP/1.1 200", "HTTP/1.1 200"]);
+    expect(answer.match(/Access-Control-Allow-Origin: https:\/\/page\.example/g)).toHaveLength(2);
+    expect(answer.match(/"result":"0x0"/g)).toHaveLength(2);
+  });
+
+  it.each([
+    ["a head", "POST / HTTP/1.1\r\nHost: a\r\nX-Slow: "],
+    ["a body", head("Content-Length: 100") + "{"],
+    ["a chunked body", head("Transfer-Encoding: chunked") + "5\r\n{"],
+  ])("gives %s that never becomes whole its time, and no more", async (_, start) => {
+    await using impatient = await startTestGateway(node, { listener: { requestTimeoutMs: 300 } });
+    const startedAt = performance.now();
+    const answer = await rawExchange(impatient.url, [Buffer.from(start)], {
+      expected: 1,
+      quietMs: 50,
+      patienceMs: 5_000,
+    });
+    expect(answer).toBe("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n");
+    expect(performance.now() - startedAt).toBeGreaterThan(300);
+  });
+
+  it("reads no more of a client's pipeline than a little, however many answers it has had", async () => {
+    node.answer(() => false);
+    const request = Buffer.from(`${head(`Content-Length: ${syncing.length}`)}${syncing}`);
+    const requests = Buffer.concat(Array.from({ length: 200_000 }, () => request));
+    const { hostname, port } = new URL(fast.url);
+    const socket = connect(Number(port), hostname);
+    let answers = 0;
+    const answered = new Promise<void>((resolve) => {
+      socket.on("data", (bytes: Buffer) => {
+        answers += bytes.toString("latin1").split("HTTP/1.1 200").length - 1;
+        if (answers >= 600) resolve();
+      });
+    });
+    for (let at = 0; at < requests.length; at += 65_536) socket.write(requests.subarray(at, at + 65_536));
+    await answered;
+    // What the two kernels hold between them is a few megabytes.
+    expect(socket.bytesWritten - socket.writableLength).toBeLessThan(15_000_000);
+    socket.destroy();
+  });
+
+  it("waits no longer for a client that sends on while it takes nothing", async () => {
+    await using impatient = await startTestGateway(node, { listener: { slowReaderTimeoutMs: 500 } });
+    node.answer(() => "0x".padEnd(8_000_000, "0"));
+    const { hostname, port } = new URL(impatient.url);
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => socket.destroy());
+    const closed = new Promise((resolve) => socket.on("close", resolve));
+    socket.pause();
+    for (let count = 0; count < 4; count += 1) {
+      socket.write(`${head(`Content-Length: ${syncing.length}`)}${syncing}`);
+    }
+    const trickle = setInterval(() => socket.write("P"), 100);
+    const isClosed = await Promise.race([closed.then(() => true), delay(5_000).then(() => false)]);
+    clearInterval(trickle);
+    socket.destroy();
+    expect(isClosed).toBe(true);
+  });
+});

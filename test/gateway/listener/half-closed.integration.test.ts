@@ -1,0 +1,50 @@
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const request = (method: string) => {
+  const body = `{"jsonrpc":"2.0","id":1,"method":"${method}"}`;
+  return `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+};
+
+/** Sends bytes, ends its own side, and reads to the end of the other's. */
+async function sendAndEnd(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  socket.end(bytes);
+  return text(socket);
+}
+
+describe.each([
+  ["the fast path", true],
+  ["node:http", false],
+])("a client that ends its side of the connection, on %s", (_, fastPath) => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeEach(async () => {
+    node = await startFakeNode();
+    gateway = await startTestGateway(node, { listener: { fastPath } });
+  });
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+
+  it("gets the answers that were there at once", async () => {
+    const answers = await sendAndEnd(gateway.url, request("eth_coinbase").repeat(2));
+    expect(answers.match(/HTTP\/1\.1 200 OK\r\n[^]*?"result":"0x0"/g)).toHaveLength(2);
+  });
+
+  it("counts as gone: the call that waits for the node is given up, and the connection closed", async () => {
+    const seen = { isLeft: false };
+    node.answer((_call, response) => {
+      response.on("close", () => (seen.isLeft = true));
+      return byHand;
+    });
+    expect(await sendAndEnd(gateway.url, request("eth_syncing"))).toBe("");
+    await until("the node's connection is closed", () => seen.isLeft);
+    await until("nothing is under way", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 0"));
+  });
+});

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const request = (id: number, method: string) => `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":[]}`;
+
+describe.each([
+  ["the fast path", true],
+  ["node:http", false],
+])("the age of the latest block, over %s", (_, fastPath) => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeEach(async () => {
+    node = await startFakeNode();
+    gateway = await startTestGateway(node, {
+      listener: { fastPath },
+      head: { tellAgeAfterMs: 60_000 },
+      callers: { corsOrigins: ["*"] },
+    });
+  });
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+  const ageOf = async (body: string) => {
+    const { status, headers } = await post(gateway.url, body, { Origin: "https://dapp.example" });
+    expect(status).toBe(200);
+    return headers.get("x-gatehouse-head-age");
+  };
+  /** Makes a block of so long ago the head, and waits until the gateway knows. */
+  const newHead = async (number: number, secondsAgo: number) => {
+    const timestamp = `0x${Math.floor(Date.now() / 1_000 - secondsAgo).toString(16)}`;
+    node.newHead(number, undefined, { timestamp });
+    await until("the gateway has the head", () => gateway.readiness().message.endsWith(` ${number}`));
+  };
+
+  it("is told by every answer while it is too high, and by a metric at any time", async () => {
+    expect(await ageOf(request(1, "eth_syncing"))).toBeNull();
+    await newHead(1_001, 3_600);
+    // The fast path takes note of it within a second.
+    await until("it is told", async () => (await ageOf(request(1, "eth_syncing"))) !== null);
+    for (const body of [request(1, "eth_syncing"), request(2, "eth_gasPrice"), `[${request(1, "eth_gasPrice")}]`]) {
+      const age = Number(await ageOf(body));
+      expect(age).toBeGreaterThanOrEqual(3_600);
+      expect(age).toBeLessThan(3_660);
+    }
+    expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds 36[0-5]\d/m);
+    await newHead(1_002, 5);
+    await until("it is told no more", async () => (await ageOf(request(1, "eth_syncing"))) === null);
+    expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds \d{1,2}(\.\d+)?$/m);
+  });
+
+  it("is never less than nothing, whatever the node's clock says", async () => {
+    await newHead(1_001, -3_600);
+    expect(await ageOf(request(1, "eth_syncing"))).toBeNull();
+    expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds \d{1,2}(\.\d+)?$/m);
+  });
+
+  it("may be read by a browser's page", async () => {
+    const { headers } = await post(gateway.url, request(1, "eth_syncing"), { Origin: "https://dapp.example" });
+    expect(headers.get("access-control-expose-headers")).toBe("Retry-After, X-Gatehouse-Source, X-Gatehouse-Head-Age");
+  });
+});

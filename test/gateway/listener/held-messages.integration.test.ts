@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+/** Calls of a few hundred bytes, of which each counts for little: `large` in all, or less than is read in turns. */
+const batchOf = (count: number) =>
+  `[${Array.from({ length: count }, (_, id) => `{"jsonrpc":"2.0","id":${id},"method":"eth_call","params":[{"data":"0x${"ab".repeat(1_500)}"},"latest"]}`).join(",")}]`;
+
+describe.each([
+  ["the fast path", true],
+  ["node:http", false],
+])("a message that came whole, on %s", (_, fastPath) => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  const answers: (() => void)[] = [];
+  beforeEach(async () => {
+    answers.length = 0;
+    node = await startFakeNode();
+    node.answer(({ id }, response) => {
+      answers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
+      return byHand;
+    });
+    gateway = await startTestGateway(node, {
+      tiers: { public: limitlessTier },
+      listener: { fastPath },
+      upstream: { batchItems: 1 },
+      memory: { connectionBytes: 400_000 },
+    });
+  });
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+  const held = async () => Number(/held_bytes (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
+  const endAll = async (done: Promise<unknown>) => {
+    node.answer(() => "0x1");
+    for (const end of answers) end();
+    await done;
+  };
+
+  it.each([15, 80])("is held until its batch of %i calls is answered, and no longer", async (calls) => {
+    const body = batchOf(calls);
+    const answered = post(gateway.url, body);
+    await until("a call is at the node", () => answers.length > 0);
+    expect(await held()).toBeGreaterThanOrEqual(body.length);
+    expect(await held()).toBeLessThan(1.5 * body.length);
+    await endAll(answered);
+    await until("nothing is held", async () => (await held()) === 0);
+  });
+
+  it("is held no longer than its client is there", async () => {
+    const abort = new AbortController();
+    const headers = { "Content-Type": "application/json" };
+    const answered = fetch(gateway.url, { method: "POST", body: batchOf(80), headers, signal: abort.signal });
+    await until("a call is at the node", () => answers.length > 0);
+    abort.abort();
+    await Promise.allSettled([answered]);
+    await until("nothing is held", async () => (await held()) === 0);
+  });
+});
+
+describe("a message that may not be held", () => {
+  it("is refused with the limit's name, and leaves nothing held", async () => {
+    await using node = await startFakeNode();
+    await using gateway = await startTestGateway(node, {
+      tiers: { public: limitlessTier },
+      memory: { connectionBytes: 10_000 },
+    });
+    const { status, text } = await post(gateway.url, batchOf(4));
+    expect(status).toBe(429);
+    expect(text).toMatch(/^\{"jsonrpc":"2\.0","id":null,"error":\{"code":-32005,"message":"too much is held in memory/);
+    const metrics = await gateway.metrics.metrics();
+    expect(metrics).toContain('gatehouse_gateway_limited_total{limit="memory",tier="public"} 1');
+    expect(metrics).toMatch(/held_bytes 0$/m);
+  });
+});

@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
+
+describe.each([
+  ["the fast path", true],
+  ["node:http", false],
+])("the internal listener, over %s", (_, fastPath) => {
+  let node: FakeNode;
+  beforeAll(async () => {
+    node = await startFakeNode();
+  });
+  afterAll(() => node[Symbol.asyncDispose]());
+  const start = (internal: object) =>
+    startTestGateway(node, { internal: { enabled: true, ...internal }, listener: { fastPath } });
+
+  it("is there for loopback and private networks", async () => {
+    await using gateway = await start({});
+    const url = gateway.urls["internal"]!;
+    expect((await call(url, "eth_syncing")).result).toBe("0x1");
+    await using client = await connectTestClient(url);
+    expect(await client.ask('{"jsonrpc":"2.0","id":1,"method":"eth_mining"}')).toContain("false");
+  });
+
+  it("answers 403 to all others, by HTTP and WebSocket, and reads nothing of them", async () => {
+    await using gateway = await start({ networks: ["192.0.2.0/24"] });
+    const url = gateway.urls["internal"]!;
+    const before = node.requests.length;
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const { status, text } = await post(url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
+      expect([status, text]).toEqual([403, expect.stringContaining("gateway.internal.networks")]);
+    }
+    await expect(connectTestClient(url)).rejects.toThrow("403");
+    expect(node.requests.length).toBe(before);
+    expect((await call(gateway.url, "eth_syncing")).result).toBe("0x1");
+  });
+});

@@ -1,0 +1,112 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const bodyBytes = 1_000_000;
+
+const lines = (address: string) => [`X-Forwarded-For: ${address}`];
+const from = (address: string) => ({ "X-Forwarded-For": address });
+
+/** Sends a head, and then nothing until an answer came; gives all that came until the connection was closed. */
+async function announce(
+  url: string,
+  lengthBytes: number,
+  { lines: ownLines = [], send = 0 }: Readonly<{ lines?: readonly string[]; send?: number }> = {},
+): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  let text = "";
+  socket.on("data", (bytes: Buffer) => {
+    text += bytes.toString("latin1");
+  });
+  socket.on("error", () => socket.destroy());
+  const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", `Content-Length: ${lengthBytes}`];
+  socket.write([...head, ...ownLines, "", ""].join("\r\n"));
+  if (send === 0) await once(socket, "data");
+  // Who does not look at the answer before all is sent gets to read it, too.
+  else socket.write(Buffer.alloc(send, " "));
+  const closed = once(socket, "close");
+  socket.end();
+  await closed;
+  return text;
+}
+
+describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  let closed: TestGateway;
+  beforeAll(async () => {
+    node = await startFakeNode();
+    const listener = { fastPath };
+    // What 200 KiB and what they say cost is there once, and comes back in 401 s.
+    const tier = { ...limitlessTier, computeUnitsPerSecond: 1, computeUnitBurst: 401 };
+    gateway = await startTestGateway(node, {
+      tiers: { public: tier },
+      limits: { bodyBytes },
+      listener,
+      callers: { trustedProxies: ["127.0.0.1"] },
+    });
+    closed = await startTestGateway(node, {
+      public: { enabled: false },
+      private: { enabled: true },
+      callers: { trustedProxies: ["127.0.0.1"] },
+      listener,
+    });
+  });
+  afterAll(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await closed[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+
+  it("is refused by its head when it is longer than the limit, which the answer names", async () => {
+    const answer = await announce(gateway.url, bodyBytes + 1);
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer).toContain(`content length too large; at most ${bodyBytes} bytes\n`);
+    expect(answer).toMatch(/^Connection: close\r$/m);
+  });
+
+  it("is not asked for when it would be refused", async () => {
+    const answer = await announce(gateway.url, bodyBytes + 1, { lines: ["Expect: 100-continue"] });
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it("is refused by its head when its caller can't pay for it, and no sooner", async () => {
+    const body = " ".repeat(200 * 1_024);
+    expect((await post(gateway.url, body, from("9.9.9.1"))).status).toBe(200);
+    const answer = await announce(gateway.url, 100_000, { lines: lines("9.9.9.1") });
+    expect(answer).toMatch(/^HTTP\/1\.1 429 /);
+    const seconds = Number(/^Retry-After: (\d+)\r$/m.exec(answer)?.[1]);
+    expect(seconds).toBeGreaterThan(100);
+    expect(seconds).toBeLessThan(250);
+    expect(answer).toMatch(
+      /\r\n\r\n\{"jsonrpc":"2\.0","id":null,"error":\{"code":-32005,"message":"rate limit exceeded; try again in \d+ s"\}\}$/,
+    );
+    expect(answer).toMatch(/^Connection: close\r$/m);
+    expect(await announce(gateway.url, 900_000, { lines: lines("9.9.9.1"), send: 900_000 })).toMatch(
+      /^HTTP\/1\.1 429 /,
+    );
+    // Another caller has what it costs.
+    expect((await post(gateway.url, body, from("9.9.9.2"))).status).toBe(200);
+    expect(await gateway.metrics.metrics()).toMatch(/gatehouse_gateway_limited_total\{limit="rate",tier="public"\} 2/);
+  });
+
+  it("is refused by its head when its sender may not call", async () => {
+    const answer = await announce(closed.urls["private"] ?? "", 100_000);
+    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+    expect(answer).toMatch(/^WWW-Authenticate: Bearer\r$/m);
+  });
+
+  it("costs a notification what it costs a call", async () => {
+    const tier = { ...limitlessTier, computeUnitsPerSecond: 1, computeUnitBurst: 20 };
+    await using limited = await startTestGateway(node, { tiers: { public: tier }, listener: { fastPath } });
+    for (let at = 0; at < 20; at += 1) {
+      expect((await post(limited.url, '{"jsonrpc":"2.0","method":"eth_chainId"}')).text).toBe("");
+    }
+    const { status } = await post(limited.url, '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}');
+    expect(status).toBe(429);
+  });
+});

@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { IncomingMessage } from "node:http";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { rawExchange } from "#gateway/testing/raw-exchange.ts";
+import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const key = "a-key-of-the-operator";
+const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
+
+const post = (target: string, ...lines: string[]) =>
+  [`POST ${target} HTTP/1.1`, "Host: a", "Content-Type: application/json", `Content-Length: ${call.length}`, ...lines]
+    .concat("", call)
+    .join("\r\n");
+const right = post("/", `Authorization: Bearer ${key}`);
+
+/** Requests that are out of the ordinary and well-formed. */
+const odd: [what: string, request: string][] = [
+  ["a wrong key", post("/", "Authorization: Bearer wrong")],
+  ["no key", post("/")],
+  ["a query", post("/?app=a", `Authorization: Bearer ${key}`)],
+  ["a body that waits to be asked for", post("/", `Authorization: Bearer ${key}`, "Expect: 100-continue")],
+  ["several proxies' lines", post("/", `Authorization: Bearer ${key}`, "X-Forwarded-For: a", "X-Forwarded-For: b")],
+  ["an option of the connection's", post("/", `Authorization: Bearer ${key}`, "Connection: keep-alive, X-Own")],
+];
+
+const exchange = ({ urls }: TestGateway, requests: readonly string[]) =>
+  rawExchange(
+    urls["private"] ?? "",
+    requests.map((text) => Buffer.from(text)),
+    { expected: requests.length, quietMs: 50 },
+  );
+
+const chunkedBody = (...lines: string[]) =>
+  [
+    "POST / HTTP/1.1",
+    "Host: a",
+    "Content-Type: application/json",
+    `Authorization: Bearer ${key}`,
+    "Transfer-Encoding: chunked",
+  ]
+    .concat("", ...lines)
+    .join("\r\n");
+odd.push(
+  ["a long head", post("/", `Authorization: Bearer ${key}`, `Cookie: ${"a".repeat(16_000)}`)],
+  ["an absolute target", post("http://a/", `Authorization: Bearer ${key}`)],
+  ["HTTP/1.0, kept", right.replace("HTTP/1.1", "HTTP/1.0").replace("Host: a", "Connection: keep-alive")],
+  [
+    "extensions of chunks",
+    chunkedBody('9;a=b;c="d e"', call.slice(0, 9), `${(call.length - 9).toString(16)};e`, call.slice(9), "0", "", ""),
+  ],
+  ["trailers", chunkedBody(call.length.toString(16), call, "0", "X-Sum: 1", "X-Other: 2", "", "")],
+  ["a long body in chunks", chunkedBody((600_000).toString(16), call.padEnd(600_000), "0", "", "")],
+);
+/** Requests after which the connection ends, with the answer that they get. */
+const last: readonly (readonly [what: string, request: string])[] = [
+  ["HTTP/1.0", right.replace("HTTP/1.1", "HTTP/1.0")],
+  ["HTTP/1.0 without a host", right.replace("HTTP/1.1", "HTTP/1.0").replace("Host: a\r\n", "")],
+  ["HTTP/1.0 to an absolute target", right.replace("/ HTTP/1.1", "http://a HTTP/1.0")],
+  ["a call after which the client closes", post("/", `Authorization: Bearer ${key}`, "Connection: close")],
+  ["no key, by a client that closes", post("/", "Connection: close")],
+  ["a health check of HTTP/1.0", "GET / HTTP/1.0\r\n\r\n"],
+];
+
+const undated = (text: string) => text.replaceAll(/^Date: .*$/gm, "Date");
+
+describe("a connection on the fast path", () => {
+  let folder: string;
+  let node: FakeNode;
+  let fast: TestGateway;
+  let slow: TestGateway;
+  const taken: string[] = [];
+  /** Told of every request that node:http takes in this process. */
+  const note = (message: unknown) => {
+    const { request } = message as Readonly<{ request: IncomingMessage }>;
+    taken.push(String(request.socket.localPort));
+  };
+  const byNodeHttp = ({ urls }: TestGateway) =>
+    taken.filter((port) => port === new URL(urls["private"] ?? "").port).length;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "gatehouse-odd-"));
+    const keys = [{ name: "ops", sha256: createHash("sha256").update(key).digest("hex"), tier: "paid" }];
+    await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys }));
+    const settings = {
+      tiers: { public: limitlessTier, paid: limitlessTier },
+      private: { enabled: true, port: 0 },
+      callers: { keysPath: join(folder, "keys.json5") },
+      head: { tellAgeAfterMs: 86_400_000 },
+    };
+    node = await startFakeNode();
+    fast = await startTestGateway(node, settings);
+    slow = await startTestGateway(node, { ...settings, listener: { fastPath: false } });
+    subscribe("http.server.request.start", note);
+  });
+  afterAll(async () => {
+    unsubscribe("http.server.request.start", note);
+    await fast[Symbol.asyncDispose]();
+    await slow[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it.each(odd)("stays there over %s, answered as node:http answers it", async (_, request) => {
+    const requests = [right, request, right];
+    const [one, other] = [await exchange(fast, requests), await exchange(slow, requests)];
+    expect(undated(one)).toBe(undated(other));
+    expect(one.match(/"result":"0x0"/g)?.length).toBeGreaterThanOrEqual(2);
+    expect(byNodeHttp(fast)).toBe(0);
+    expect(byNodeHttp(slow)).toBeGreaterThan(0);
+  });
+
+  it.each(last)("ends there with %s, answered as node:http answers it", async (_, request) => {
+    const before = byNodeHttp(fast);
+    const [one, other] = [await exchange(fast, [right, request]), await exchange(slow, [right, request])];
+    expect(undated(one)).toBe(undated(other));
+    expect(one.match(/HTTP\/1\.1 \d/g)).toHaveLength(2);
+    expect(one.match(/Connection: close\r/g)).toHaveLength(1);
+    expect(byNodeHttp(fast)).toBe(before);
+  });
+});

@@ -1,0 +1,166 @@
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const requests = 300;
+const resultBytes = 200_000;
+const body = '{"jsonrpc":"2.0","id":1,"method":"eth_gasPrice"}';
+
+const requestOf = (message: string) =>
+  `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${message.length}\r\n\r\n${message}`;
+
+/** Sends all requests at once and reads nothing. */
+function connectDeafly(url: string, message = body, times = requests): Socket {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.on("error", () => socket.destroy());
+  socket.pause();
+  socket.write(requestOf(message).repeat(times));
+  return socket;
+}
+
+/** Requests that were answered from the cache. */
+async function answered({ metrics }: TestGateway): Promise<number> {
+  const line = /^gatehouse_gateway_call_duration_seconds_count\{.*outcome="cache".*\} (\d+)$/m;
+  return Number(line.exec(await metrics.metrics())?.[1] ?? 0);
+}
+
+/** Bytes that are held for clients. */
+async function held({ metrics }: TestGateway): Promise<number> {
+  return Number(/^gatehouse_gateway_held_bytes (\d+)$/m.exec(await metrics.metrics())?.[1]);
+}
+
+/** Waits until something has been answered and then nothing more for a while. */
+async function untilQuiet(gateway: TestGateway): Promise<number> {
+  let seen = 0;
+  let since = performance.now();
+  await until("no more is answered", async () => {
+    const now = await answered(gateway);
+    if (now !== seen) since = performance.now();
+    seen = now;
+    return seen > 0 && performance.now() - since > 250;
+  });
+  return seen;
+}
+
+describe("a client that sends requests and reads no answers", () => {
+  let node: FakeNode;
+  beforeAll(async () => {
+    node = await startFakeNode();
+    node.answer(() => "z".repeat(resultBytes));
+  });
+  afterAll(() => node[Symbol.asyncDispose]());
+
+  it("is not served further until it reads, and then gets every answer", async () => {
+    await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier } });
+    await post(gateway.url, body);
+    const socket = connectDeafly(gateway.url);
+    expect(await untilQuiet(gateway)).toBeLessThan(requests / 2);
+    let received = 0;
+    socket.on("data", (bytes: Buffer) => (received += bytes.length));
+    socket.resume();
+    await until("the rest is answered", async () => (await answered(gateway)) === requests);
+    await until("the answers are there", () => received > requests * resultBytes);
+    socket.destroy();
+  });
+
+  it.each([true, false])("is let go when it takes nothing for too long (fast path: %s)", async (fastPath) => {
+    await using gateway = await startTestGateway(node, {
+      tiers: { public: limitlessTier },
+      listener: { slowReaderTimeoutMs: 500, connections: 1, fastPath },
+    });
+    const socket = connectDeafly(gateway.url);
+    await until("answers wait for it", async () => (await held(gateway)) > 0);
+    const isServed = () =>
+      post(gateway.url, body)
+        .then(({ status }) => status === 200)
+        .catch(() => false);
+    await until("there is room for another connection", isServed);
+    socket.destroy();
+  });
+
+  it.each([true, false])(
+    "frees the node's connection, and keeps what waits for it within bounds (fast path: %s)",
+    async (fastPath) => {
+      node.answer(({ method }) => (method === "eth_syncing" ? "z".repeat(16_000_000) : "0x1"));
+      await using gateway = await startTestGateway(node, {
+        tiers: { public: limitlessTier },
+        upstream: { connections: 1 },
+        listener: { fastPath, slowReaderTimeoutMs: 2_000 },
+      });
+      const socket = connectDeafly(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}', 1);
+      await until("the answer waits for its reader", async () => (await held(gateway)) > 1_000_000);
+      // The node has one connection, which is free again.
+      expect((await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_hashrate"}')).status).toBe(200);
+      expect(
+        (await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionCount","params":[]}')).text,
+      ).toBe('{"jsonrpc":"2.0","id":1,"result":"0x1"}');
+      await until("it is let go and nothing is held for it", async () => (await held(gateway)) === 0);
+      socket.destroy();
+      node.answer(() => "z".repeat(resultBytes));
+    },
+  );
+
+  it.each([true, false])("gets all of a long answer when it reads after all (fast path: %s)", async (fastPath) => {
+    node.answer(() => "z".repeat(16_000_000));
+    await using gateway = await startTestGateway(node, {
+      tiers: { public: limitlessTier },
+      memory: { connectionBytes: 1_000_000 },
+      listener: { fastPath },
+    });
+    const socket = connectDeafly(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}', 1);
+    const received: Buffer[] = [];
+    socket.on("data", (bytes: Buffer) => received.push(bytes));
+    socket.pause();
+    await until("a part of it waits", async () => (await held(gateway)) > 100_000);
+    socket.resume();
+    const length = () => received.reduce((sum, { length: bytes }) => sum + bytes, 0);
+    await until("all is there", () => length() > 16_000_000);
+    const text = Buffer.concat(received).toString("latin1");
+    expect(JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4))).toEqual({
+      jsonrpc: "2.0",
+      id: 1,
+      result: "z".repeat(16_000_000),
+    });
+    socket.destroy();
+    node.answer(() => "z".repeat(resultBytes));
+  });
+
+  it("gets whole answers, though what it sends beside them may not be held", async () => {
+    await using gateway = await startTestGateway(node, {
+      tiers: { public: limitlessTier },
+      memory: { connectionBytes: 220_000 },
+    });
+    await post(gateway.url, body);
+    const socket = connectDeafly(gateway.url);
+    await untilQuiet(gateway);
+    const received: Buffer[] = [];
+    socket.on("data", (bytes: Buffer) => received.push(bytes));
+    socket.resume();
+    const length = () => received.reduce((sum, { length: bytes }) => sum + bytes, 0);
+    await until("the answers are there", () => socket.closed || length() > requests * resultBytes);
+    const answers = Buffer.concat(received).toString("latin1").split("HTTP/1.1 200 OK\r\n").slice(1);
+    const wrong = answers.filter((answer) => !answer.endsWith(`${"z".repeat(resultBytes)}"}`));
+    expect(wrong.map((answer) => answer.replace(/z+/, "z…"))).toEqual([]);
+    expect(answers).toHaveLength(requests);
+    socket.destroy();
+  });
+
+  it.each([true, false])("is held nothing against once it has read (fast path: %s)", async (fastPath) => {
+    node.answer(() => "z".repeat(70_000));
+    await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath } });
+    await post(gateway.url, body);
+    const socket = connectDeafly(gateway.url);
+    await until("answers wait for it", async () => (await held(gateway)) > 0);
+    let received = 0;
+    socket.on("data", (bytes: Buffer) => (received += bytes.length));
+    socket.resume();
+    await until("all answers are there", () => received > requests * 70_000);
+    await until("nothing is held", async () => (await held(gateway)) === 0);
+    expect(socket.destroyed).toBe(false);
+    socket.destroy();
+    node.answer(() => "z".repeat(resultBytes));
+  });
+});

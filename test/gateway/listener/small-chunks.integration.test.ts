@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { rawExchange } from "#gateway/testing/raw-exchange.ts";
+import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const call = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}';
+const chunked = (sizes: readonly number[], body: string) => {
+  let at = 0;
+  const parts = sizes.map((size) => {
+    at += size;
+    return `${size.toString(16)}\r\n${body.slice(at - size, at)}\r\n`;
+  });
+  return `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${parts.join("")}0\r\n\r\n`;
+};
+
+describe.each([
+  ["the fast path", true],
+  ["node:http", false],
+])("a body in many chunks, on %s", (_, fastPath) => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    node = await startFakeNode();
+    gateway = await startTestGateway(node, { listener: { fastPath } });
+  });
+  afterAll(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+  const answerTo = (request: string) =>
+    rawExchange(gateway.url, [Buffer.from(request, "latin1")], { expected: 1, quietMs: 1_000 });
+
+  it.each([
+    ["byte by byte, as long as that is short", call.padEnd(4_000, " "), 1],
+    ["of a line each, however many", `[${Array.from({ length: 900 }, () => call.padEnd(500)).join(",")}]`, 100],
+  ])("is answered %s", async (_name, body, chunkBytes) => {
+    const whole = Math.floor(body.length / chunkBytes);
+    const sizes = [...Array.from({ length: whole }, () => chunkBytes), body.length % chunkBytes].filter(Boolean);
+    expect(await answerTo(chunked(sizes, body))).toContain('"result":"0x1"');
+  });
+
+  it("is refused when it goes on byte by byte, and the connection is closed", async () => {
+    const answer = await answerTo(
+      chunked(
+        Array.from({ length: 20_000 }, () => 1),
+        call.padEnd(20_000, " "),
+      ),
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(answer).toContain("send larger chunks");
+    expect(answer).not.toContain("0x1");
+  });
+});

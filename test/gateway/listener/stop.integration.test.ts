@@ -1,0 +1,142 @@
+import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
+
+const body = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
+const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+
+/** A connection, and what came over it. */
+function open(url: string) {
+  const { hostname, port } = new URL(url);
+  const socket: Socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  const seen = { text: "", isEnded: false };
+  socket.on("data", (bytes: Buffer) => (seen.text += bytes.toString("latin1")));
+  socket.on("error", () => socket.destroy());
+  socket.on("end", () => (seen.isEnded = true));
+  socket.on("close", () => (seen.isEnded = true));
+  return Object.assign(seen, { socket });
+}
+
+const paths = [
+  ["the fast path", true],
+  ["node:http", false],
+] as const;
+
+describe.each(paths)("a listener that stops, on %s", (_, fastPath) => {
+  let node: FakeNode;
+  beforeAll(async () => {
+    node = await startFakeNode();
+  });
+  afterAll(() => node[Symbol.asyncDispose]());
+  const start = (listener: object = {}) =>
+    startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath, ...listener } });
+
+  it.each([
+    ["nothing yet", ""],
+    ["half of a head", "POST / HTTP/1.1\r\nHost: a\r\nConte"],
+    ["half of a body", `${head}\r\n${body.slice(0, 9)}`],
+    ["half of a request behind one that was answered", `${head}\r\n${body}${head}\r\n${body.slice(0, 9)}`],
+  ])("ends soon though a client has sent %s and leaves its connection open", async (_what, sent) => {
+    const gateway = await start({ requestTimeoutMs: 60_000 });
+    node.answer(() => false);
+    const client = open(gateway.url);
+    client.socket.write(sent);
+    await until("the connection is held", async () =>
+      (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 1'),
+    );
+    if (sent.startsWith(`${head}\r\n${body}P`))
+      await until("the first is answered", () => client.text.includes("false"));
+    await delay(50);
+    const began = performance.now();
+    await gateway[Symbol.asyncDispose]();
+    expect(performance.now() - began).toBeLessThan(4_000);
+    await until("the client is told", () => client.isEnded);
+    if (sent === "") expect(client.text).toBe("");
+    else expect(client.text).toMatch(/HTTP\/1\.1 408 Request Timeout\r\nConnection: close\r\n\r\n$/);
+    client.socket.destroy();
+  });
+
+  it("answers a request that becomes whole after the stop has begun, and closes the connection", async () => {
+    const gateway = await start();
+    node.answer(() => "late");
+    const client = open(gateway.url);
+    client.socket.write(`${head}\r\n${body.slice(0, 9)}`);
+    await until("the connection is held", async () =>
+      (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 1'),
+    );
+    const stopped = gateway[Symbol.asyncDispose]();
+    // After the idle ones are closed, before those that are not whole are.
+    await delay(800);
+    client.socket.write(body.slice(9));
+    await until("the answer is there", () => client.isEnded);
+    expect(client.text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*"result":"late"/);
+    expect(client.text.toLowerCase()).toContain("connection: close");
+    await stopped;
+    client.socket.destroy();
+  });
+
+  it("waits for a call under way beyond that", async () => {
+    const gateway = await start();
+    let finish: (() => void) | undefined;
+    node.answer(({ id }, response) => {
+      finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"finished"}`);
+      return byHand;
+    });
+    const answer = post(gateway.url, body);
+    await until("the call is at the node", () => finish !== undefined);
+    const stopped = gateway[Symbol.asyncDispose]();
+    await delay(2_500);
+    finish?.();
+    expect((await answer).text).toContain("finished");
+    await stopped;
+  });
+});
+
+describe("a connection that waits for its client", () => {
+  it("is kept for as long as its answers tell, and closed soon after", async () => {
+    await using node = await startFakeNode();
+    node.answer(() => false);
+    await using gateway = await startTestGateway(node, { listener: { idleTimeoutMs: 2_000 } });
+    const client = open(gateway.url);
+    client.socket.write(`${head}\r\n${body}`);
+    await until("it is answered", () => client.text.includes("false"));
+    expect(client.text).toContain("Keep-Alive: timeout=2");
+    const answeredAt = performance.now();
+    await until("it is closed", () => client.isEnded);
+    const keptMs = performance.now() - answeredAt;
+    expect(keptMs).toBeGreaterThanOrEqual(2_000);
+    expect(keptMs).toBeLessThan(6_000);
+  });
+
+  it("is told 408 when a request does not become whole within requestTimeoutMs, be that ever so short", async () => {
+    await using node = await startFakeNode();
+    await using gateway = await startTestGateway(node, { listener: { requestTimeoutMs: 200 } });
+    const client = open(gateway.url);
+    const began = performance.now();
+    client.socket.write(`${head}\r\n${body.slice(0, 9)}`);
+    await until("it is closed", () => client.isEnded);
+    expect(client.text).toMatch(/^HTTP\/1\.1 408 /);
+    // A sweep a second, which did not look at this setting, took one second more at least.
+    expect(performance.now() - began).toBeLessThan(900);
+  });
+
+  it("has all of its answer when it takes it later than the idle time", async () => {
+    await using node = await startFakeNode();
+    node.answer(() => "z".repeat(40_000));
+    await using gateway = await startTestGateway(node, {
+      tiers: { public: limitlessTier },
+      listener: { idleTimeoutMs: 500, slowReaderTimeoutMs: 20_000 },
+    });
+    const client = open(gateway.url);
+    client.socket.pause();
+    const answers = 200;
+    client.socket.write(`${head}\r\n${body}`.repeat(answers));
+    await delay(2_500);
+    client.socket.resume();
+    await until("all is there", () => client.text.split('"id":1').length - 1 === answers);
+    client.socket.destroy();
+  });
+});

@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const request = (id: unknown, method: string, params: unknown = []) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method, params });
+
+describe("answers over WebSocket", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  const start = async (given: Record<string, object> = {}) => {
+    gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, ...given });
+    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+  };
+  beforeEach(async () => {
+    node = await startFakeNode();
+  });
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+  const metrics = () => gateway.metrics.metrics();
+
+  it("may be as long as is permitted, and cost a client nothing else", async () => {
+    await start({ limits: { batchResponseBytes: 12_000_000 } });
+    await using client = await connectTestClient(gateway.url);
+    await client.ask(request(1, "eth_subscribe", ["newHeads"]));
+    for (const bytes of [3_000_000, 8_000_000, 11_900_000]) {
+      node.answer(() => "z".repeat(bytes));
+      expect((await client.ask(request(2, "eth_syncing"))).length).toBe(bytes + 36);
+    }
+    node.answer(() => "z".repeat(13_000_000));
+    expect(await client.ask(request("own", "eth_syncing"))).toBe(
+      '{"jsonrpc":"2.0","id":"own","error":{"code":-32008,"message":"response too large"}}',
+    );
+    node.newHead(1_001);
+    await until("the subscription goes on", () => client.texts.at(-1)?.includes('"0x3e9"') === true);
+    expect(client.socket.readyState).toBe(client.socket.OPEN);
+  });
+
+  it("that the node breaks off are errors with the call's id", async () => {
+    await start();
+    await using client = await connectTestClient(gateway.url);
+    node.answer((_, response) => {
+      response.writeHead(200, { "Content-Length": 1_000 });
+      response.write('{"jsonrpc":"2.0"', () => response.destroy());
+      return byHand;
+    });
+    expect(await client.ask(request(7, "eth_syncing"))).toBe(
+      '{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the node does not answer; try again later"}}',
+    );
+    expect(client.socket.readyState).toBe(client.socket.OPEN);
+  });
+
+  it("of a batch that is cut at its bytes come whole, however many of its calls have errors", async () => {
+    await start({ limits: { batchResponseBytes: 3_000 } });
+    await using client = await connectTestClient(gateway.url);
+    node.answer(() => "x".repeat(2_000));
+    const calls = Array.from({ length: 500 }, (_, id) => request(`${"i".repeat(50)}${id}`, "eth_syncing"));
+    const items = JSON.parse(await client.ask(`[${calls.join(",")}]`)) as { error?: { code: number } }[];
+    expect(items).toHaveLength(500);
+    expect(items.at(-1)?.error?.code).toBe(-32008);
+  });
+
+  it("wait for a client that reads slowly, which is not dropped for what it asked for", async () => {
+    await start();
+    const calls = 300;
+    const resultBytes = 200_000;
+    node.answer(() => "z".repeat(resultBytes));
+    await using client = await connectTestClient(gateway.url);
+    await client.ask(request(0, "eth_gasPrice"));
+    client.socket.pause();
+    for (let id = 1; id <= calls; id += 1) client.socket.send(request(id, "eth_gasPrice"));
+    const answered = async () =>
+      Number(/^gatehouse_gateway_reads_total\{.*source="cache".*\} (\d+)$/m.exec(await metrics())?.[1] ?? 0);
+    await until("some are answered", async () => (await answered()) > 0);
+    // All of them could be answered at once, from the cache.
+    expect(await answered()).toBeLessThan(calls / 2);
+    client.socket.resume();
+    await until("all came", () => client.texts.length === calls + 1);
+    expect(client.texts.slice(1).map((text) => (JSON.parse(text) as { id: number }).id)).toEqual(
+      Array.from({ length: calls }, (_, at) => at + 1),
+    );
+    expect(await metrics()).not.toContain('websocket_drops_total{reason="slow"}');
+  });
+
+  it("are under way for no more calls of a client than may be, however many it sends at once", async () => {
+    await start({ webSocket: { callsInFlight: 4 } });
+    const state = { underWay: 0, most: 0 };
+    node.answer(({ id }, response) => {
+      state.underWay += 1;
+      state.most = Math.max(state.most, state.underWay);
+      setImmediate(() => {
+        state.underWay -= 1;
+        response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`);
+      });
+      return byHand;
+    });
+    await using client = await connectTestClient(gateway.url);
+    for (let id = 0; id < 100; id += 1) client.socket.send(request(id, "eth_syncing"));
+    await until("all are answered", () => client.texts.length === 100);
+    expect(state.most).toBeLessThanOrEqual(4);
+  });
+});
+
+describe("a WebSocket client that does not answer pings", () => {
+  it("is dropped, and one that does is not", async () => {
+    await using node = await startFakeNode();
+    await using gateway = await startTestGateway(node, { webSocket: { pingIntervalMs: 200 } });
+    await using silent = await connectTestClient(gateway.url, {}, { autoPong: false });
+    await using good = await connectTestClient(gateway.url);
+    expect((await silent.closed)[0]).toBe(1006);
+    expect(await gateway.metrics.metrics()).toContain('gatehouse_gateway_websocket_drops_total{reason="silent"} 1');
+    expect(await good.ask(request(1, "eth_mining"))).toContain("false");
+  });
+});

@@ -1,0 +1,189 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
+import { startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+type Notification = Readonly<{ params: { subscription: string; result: Record<string, unknown> } }>;
+
+const request = (method: string, params: unknown = []) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+const address = `0x${"ab".repeat(20)}`;
+
+function log(block: number, index: number, fork = "0") {
+  return {
+    address,
+    blockNumber: `0x${block.toString(16)}`,
+    blockHash: hash(block, fork),
+    logIndex: `0x${index.toString(16)}`,
+    removed: false,
+  };
+}
+
+function hash(block: number, fork = "0"): string {
+  return `0x${fork.repeat(8)}${block.toString(16).padStart(56, "0")}`;
+}
+
+async function subscribe(client: TestClient, params: readonly unknown[]): Promise<string> {
+  return (JSON.parse(await client.ask(request("eth_subscribe", params))) as { result: string }).result;
+}
+
+function told({ texts }: TestClient, subscription: string): readonly Record<string, unknown>[] {
+  return texts
+    .filter((text) => text.includes(subscription) && text.includes("eth_subscription"))
+    .map((text) => (JSON.parse(text) as Notification).params.result);
+}
+
+const summary = (logs: readonly Record<string, unknown>[]) =>
+  logs.map(({ blockHash, logIndex, removed }) => [blockHash, logIndex, removed]);
+
+describe("a gap in the node's WebSocket", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeEach(async () => {
+    node = await startFakeNode();
+    gateway = await startTestGateway(node, { webSocket: { reconnectMs: 50, bridgeMs: 5_000, bridgeBlocks: 8 } });
+    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+    node.newHead(1_001, hash(1_001));
+    await until("the head is known", async () => (await gateway.metrics.metrics()).includes("head_block_number 1001"));
+  });
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+  const gaps = async (outcome: string) =>
+    (await gateway.metrics.metrics()).includes(`gatehouse_gateway_link_gaps_total{outcome="${outcome}"} 1`);
+  /** Two clients: one follows heads and the logs of an address, the other equal logs. */
+  const startClients = async () => {
+    const one = await connectTestClient(gateway.url);
+    const other = await connectTestClient(gateway.url);
+    const heads = await subscribe(one, ["newHeads"]);
+    const logs = await subscribe(one, ["logs", { address }]);
+    const equalLogs = await subscribe(other, ["logs", { address: address.toUpperCase().replace("0X", "0x") }]);
+    return { one, other, heads, logs, equalLogs };
+  };
+
+  it("is bridged: heads and logs that were missed come in order, once, and then the live ones", async () => {
+    const { one, other, heads, logs, equalLogs } = await startClients();
+    node.newHead(1_002, hash(1_002));
+    node.newLog(log(1_002, 0));
+    await until("both have what was live", () => told(one, heads).length === 1 && told(other, equalLogs).length === 1);
+    node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_002, 1), log(1_004, 0)] : "0x1"));
+    node.takeLinks(false);
+    node.cutLink();
+    for (const number of [1_003, 1_004]) node.newHead(number, hash(number));
+    node.takeLinks(true);
+    await until("the gap is bridged", () => gaps("bridged"));
+    node.newHead(1_005, hash(1_005));
+    node.newLog(log(1_005, 0));
+    await until("the live ones come", () => told(one, heads).length === 4 && told(other, equalLogs).length === 4);
+    expect(told(one, heads).map(({ hash: own }) => own)).toEqual([1_002, 1_003, 1_004, 1_005].map((at) => hash(at)));
+    const expected = [log(1_002, 0), log(1_002, 1), log(1_004, 0), log(1_005, 0)];
+    for (const [client, id] of [
+      [one, logs],
+      [other, equalLogs],
+    ] as const)
+      expect(told(client, id)).toEqual(expected);
+    const asked = node.requests.filter(({ method }) => method === "eth_getLogs");
+    expect(asked.map(({ params }) => params)).toEqual([[{ fromBlock: "0x3ea", toBlock: "0x3ec", address }]]);
+    expect(node.subscriptions()).toBe(2);
+    for (const client of [one, other]) {
+      expect(client.socket.readyState).toBe(client.socket.OPEN);
+      client.socket.terminate();
+    }
+  });
+
+  it("is bridged over a reorganisation: what does not stand any more is told as removed, the newest first", async () => {
+    const { one, heads, logs, other } = await startClients();
+    node.newHead(1_002, hash(1_002));
+    node.newHead(1_003, hash(1_003));
+    for (const entry of [log(1_002, 0), log(1_003, 0), log(1_003, 1)]) node.newLog(entry);
+    await until("all came", () => told(one, heads).length === 2 && told(one, logs).length === 3);
+    node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_003, 0, "f")] : "0x1"));
+    node.takeLinks(false);
+    node.cutLink();
+    for (const number of [1_003, 1_004]) node.newHead(number, hash(number, "f"));
+    node.takeLinks(true);
+    await until("the gap is bridged", () => gaps("bridged"));
+    await until("all came", () => told(one, heads).length === 4 && told(one, logs).length === 6);
+    expect(
+      told(one, heads)
+        .map(({ hash: own }) => own)
+        .slice(2),
+    ).toEqual([hash(1_003, "f"), hash(1_004, "f")]);
+    expect(summary(told(one, logs)).slice(3)).toEqual([
+      [hash(1_003), "0x1", true],
+      [hash(1_003), "0x0", true],
+      [hash(1_003, "f"), "0x0", false],
+    ]);
+    one.socket.terminate();
+    other.socket.terminate();
+  });
+
+  it("is bridged at the second attempt when the connection is lost again during the first", async () => {
+    const { one, other, heads, logs } = await startClients();
+    node.newHead(1_002, hash(1_002));
+    await until("the live one came", () => told(one, heads).length === 1);
+    let finish: (() => void) | undefined;
+    node.answer(({ id, method }, response) => {
+      if (method !== "eth_getLogs" || finish !== undefined) return method === "eth_getLogs" ? [log(1_003, 0)] : "0x1";
+      finish = () => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":[]}`);
+      return byHand;
+    });
+    node.takeLinks(false);
+    node.cutLink();
+    node.newHead(1_003, hash(1_003));
+    node.takeLinks(true);
+    await until("the first attempt waits for the logs", () => finish !== undefined);
+    node.cutLink();
+    node.newHead(1_004, hash(1_004));
+    await until("the gap is bridged", () => gaps("bridged"));
+    finish?.();
+    node.newHead(1_005, hash(1_005));
+    await until("the live one comes", () => told(one, heads).length === 4);
+    expect(told(one, heads).map(({ hash: own }) => own)).toEqual([1_002, 1_003, 1_004, 1_005].map((at) => hash(at)));
+    expect(told(one, logs)).toEqual([log(1_003, 0)]);
+    one.socket.terminate();
+    other.socket.terminate();
+  });
+
+  it("closes clients when more blocks were missed than may be told, or none is known any more", async () => {
+    const { one, other } = await startClients();
+    node.takeLinks(false);
+    node.cutLink();
+    for (let number = 1_002; number < 1_020; number += 1) node.newHead(number, hash(number));
+    node.takeLinks(true);
+    expect([(await one.closed)[0], (await other.closed)[0]]).toEqual([1012, 1012]);
+    expect(await gaps("closed")).toBe(true);
+    await until("the gateway follows the node again", () => node.subscriptions() === 1);
+    await using again = await connectTestClient(gateway.url);
+    const heads = await subscribe(again, ["newHeads"]);
+    node.newHead(1_020, hash(1_020));
+    await until("heads come", () => told(again, heads).length === 1);
+  });
+
+  it("closes clients when the connection stays away, and refuses subscriptions meanwhile", async () => {
+    await gateway[Symbol.asyncDispose]();
+    gateway = await startTestGateway(node, { webSocket: { reconnectMs: 20, bridgeMs: 400 } });
+    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+    const { one, other } = await startClients();
+    node.takeLinks(false);
+    node.cutLink();
+    await until("subscriptions are gone", () => node.subscriptions() === 0);
+    await using late = await connectTestClient(gateway.url);
+    expect(await late.ask(request("eth_subscribe", ["newHeads"]))).toContain("the node does not answer");
+    expect([(await one.closed)[0], (await other.closed)[0]]).toEqual([1012, 1012]);
+    node.takeLinks(true);
+    await until("the gateway follows the node again", () => node.subscriptions() === 1);
+  });
+
+  it("leaves no subscription behind at the node when its clients go meanwhile", async () => {
+    const { one, other } = await startClients();
+    node.takeLinks(false);
+    node.cutLink();
+    one.socket.terminate();
+    other.socket.terminate();
+    await Promise.all([one.closed, other.closed]);
+    node.takeLinks(true);
+    await until("the gap is bridged", () => gaps("bridged"));
+    await until("only the gateway's own is left", () => node.subscriptions() === 1);
+  });
+});

@@ -1,0 +1,38 @@
+import { connect } from "node:net";
+import { expect, it } from "vitest";
+import { startFakeNode } from "#gateway/testing/fake-node.ts";
+import { startTestGateway, until } from "#gateway/testing/test-gateway.ts";
+
+const handshake = [
+  "GET / HTTP/1.1",
+  "Host: a",
+  "Connection: Upgrade",
+  "Upgrade: websocket",
+  "Sec-WebSocket-Version: 13",
+  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+].join("\r\n");
+
+it("lets a client go soon whose message may not be held, though it sends on and does not answer the close", async () => {
+  await using node = await startFakeNode();
+  await using gateway = await startTestGateway(node, { memory: { connectionBytes: 20_000 } });
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  const received: Buffer[] = [];
+  socket.on("data", (bytes: Buffer) => received.push(bytes));
+  socket.on("error", () => socket.destroy());
+  socket.write(`${handshake}\r\n\r\n`);
+  await until("it is a WebSocket", () => Buffer.concat(received).includes("101 Switching Protocols"));
+  // A masked text frame of a mebibyte, of which a part comes.
+  const head = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0]);
+  socket.write(Buffer.concat([head, Buffer.alloc(60_000, " ")]));
+  const sending = setInterval(() => socket.write(" "), 100);
+  const tryAgainLater = Buffer.from([0x03, 0xf5]);
+  await until("it is told why", () => Buffer.concat(received).includes(tryAgainLater));
+  const toldAt = performance.now();
+  await until("it is gone", async () =>
+    (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 0'),
+  );
+  clearInterval(sending);
+  socket.destroy();
+  expect(performance.now() - toldAt).toBeLessThan(6_000);
+});

@@ -1,0 +1,42 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { isOneFrame, textFrames, writeTextFrame } from "#gateway/listener/websocket/text-frame.ts";
+
+const textOf = (length: number) => `${"x".repeat(length)}é`;
+
+it("messages of every length are read as they were meant, between those that the WebSocket writes itself", async () => {
+  const server = createServer();
+  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
+  const lengths = [0, 1, 115, 116, 117, 16_383, 16_384, 64_987, 64_988, 64_989, 65_526, 129_987, 130_000, 1_000_000];
+  const start = Buffer.from('{"start":"');
+  server.on("upgrade", (request, connection, head) =>
+    sockets.handleUpgrade(request, connection, head, (socket) => {
+      for (const length of lengths) {
+        const tail = Buffer.from(textOf(length));
+        if (isOneFrame(start.length + tail.length)) writeTextFrame(connection, start, tail);
+        for (const frame of textFrames(Buffer.concat([start, tail]))) {
+          connection.write(frame);
+          socket.ping();
+        }
+        socket.send(`own ${length}`);
+      }
+    }),
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const texts: string[] = [];
+  client.on("message", (data: Buffer, isBinary) => texts.push(isBinary ? "binary" : data.toString()));
+  const short = lengths.filter((length) => isOneFrame(length + 12)).length;
+  const expected = lengths.flatMap((length) => {
+    const told = `{"start":"${textOf(length)}`;
+    return isOneFrame(length + 12) ? [told, told, `own ${length}`] : [told, `own ${length}`];
+  });
+  while (texts.length < 2 * lengths.length + short) await once(client, "message");
+  expect(texts).toEqual(expected);
+  client.terminate();
+  await new Promise((resolve) => server.close(resolve));
+});

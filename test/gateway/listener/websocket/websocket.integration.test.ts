@@ -1,0 +1,172 @@
+import { connect } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const request = (id: unknown, method: string, params: unknown = []) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method, params });
+
+/** A ping, masked by zeros. */
+const ping = (text: string) => Buffer.concat([Buffer.from([0x89, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)]);
+
+const closedWith = (code: number) => (received: Buffer) => received[0] === 0x88 && received.readUInt16BE(2) === code;
+
+describe("WebSocket", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeEach(async () => {
+    node = await startFakeNode();
+    gateway = await startTestGateway(node);
+    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+  });
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+
+  it("answers calls, batches and bad messages as HTTP does", async () => {
+    await using client = await connectTestClient(gateway.url);
+    node.answer(() => "0x2a");
+    expect(await client.ask(request(null, "eth_syncing"))).toBe('{"jsonrpc":"2.0","id":null,"result":"0x2a"}');
+    expect(await client.ask("{")).toBe('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}');
+    expect(await client.ask(`[${request(1, "eth_mining")},${request(2, "eth_nothing")}]`)).toBe(
+      '[{"jsonrpc":"2.0","id":1,"result":false},{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"the method eth_nothing does not exist/is not available"}}]',
+    );
+  });
+
+  it("answers of many pings that come at once the last, and takes no message of more than 1,024 frames or 1 MiB", async () => {
+    const { hostname, port } = new URL(gateway.url);
+    const upgrade = `GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\n\r\n`;
+    /** What the gateway sends after the upgrade, until `done`. */
+    const exchange = async (frames: Buffer, done: (received: Buffer) => boolean) => {
+      const socket = connect(Number(port), hostname);
+      let received = Buffer.alloc(0);
+      socket.on("data", (bytes: Buffer) => (received = Buffer.concat([received, bytes])));
+      socket.on("error", () => socket.destroy());
+      socket.write(upgrade);
+      await until("the upgrade is answered", () => received.includes("\r\n\r\n"));
+      const headBytes = received.indexOf("\r\n\r\n") + 4;
+      socket.write(frames);
+      await until("the answer is there", () => done(received.subarray(headBytes)));
+      socket.destroy();
+      return received.subarray(headBytes);
+    };
+    // Frames are masked by zeros: a text's first frame, one that goes on.
+    const pings = Buffer.concat(Array.from({ length: 1_000 }, (_, at) => ping(String(at).padStart(4, "0"))));
+    const pongs = await exchange(pings, (received) => received.includes("0999"));
+    expect(pongs.length / 6).toBeLessThan(50);
+    const more = Buffer.from([0x00, 0x81, 0, 0, 0, 0, 0x20]);
+    const first = Buffer.from([0x01, 0x81, 0, 0, 0, 0, 0x20]);
+    await exchange(Buffer.concat([first, ...Array.from({ length: 1_100 }, () => more)]), closedWith(1_008));
+    const long = Buffer.alloc(14);
+    long.set([0x81, 0xff]);
+    long.writeBigUInt64BE(BigInt(1_048_577), 2);
+    await exchange(long, closedWith(1_009));
+  });
+
+  it("lets equal subscriptions of many clients share one at the node", async () => {
+    await using first = await connectTestClient(gateway.url);
+    await using second = await connectTestClient(gateway.url);
+    const ids: string[] = [];
+    for (const client of [first, second, second]) {
+      const reply = JSON.parse(await client.ask(request(1, "eth_subscribe", ["newHeads"]))) as { result: string };
+      expect(reply.result).toMatch(/^0x[0-9a-f]{32}$/);
+      ids.push(reply.result);
+    }
+    await second.ask(request(1, "eth_subscribe", ["logs", { address: `0x${"AB".repeat(20)}` }]));
+    await first.ask(request(1, "eth_subscribe", ["logs", { topics: null, address: `0x${"ab".repeat(20)}` }]));
+    expect(node.subscriptions()).toBe(2);
+    node.newHead(1_001);
+    await until("both have their notifications", () => first.texts.length === 3 && second.texts.length === 5);
+    const notification = JSON.parse(first.texts.at(-1) ?? "") as object;
+    expect(notification).toMatchObject({
+      jsonrpc: "2.0",
+      method: "eth_subscription",
+      params: { subscription: ids[0], result: { number: "0x3e9" } },
+    });
+    expect(await first.ask(request(2, "eth_unsubscribe", [ids[0]]))).toBe('{"jsonrpc":"2.0","id":2,"result":true}');
+    expect(await first.ask(request(3, "eth_unsubscribe", [ids[0]]))).toContain(
+      '"code":-32000,"message":"subscription not found"',
+    );
+  });
+
+  it("sends notifications only after the subscription's reply, in a batch too", async () => {
+    await using client = await connectTestClient(gateway.url);
+    node.answer(({ method }, response) => {
+      node.newHead(1_001);
+      node.newHead(1_002);
+      response.setHeader("X-Test", method);
+      return "0x1";
+    });
+    const reply = await client.ask(`[${request(1, "eth_subscribe", ["newHeads"])},${request(2, "eth_syncing")}]`);
+    await until("a notification comes", () => client.texts.length >= 2);
+    expect(client.texts[0]).toBe(reply);
+  });
+
+  it("refuses subscriptions that there are none of", async () => {
+    await using client = await connectTestClient(gateway.url);
+    expect(await client.ask(request(1, "eth_subscribe", ["newPendingTransactions"]))).toContain(
+      '"code":-32601,"message":"no \\"newPendingTransactions\\" subscription in eth namespace"',
+    );
+    expect(await client.ask(request(1, "eth_subscribe", ["logs", { topics: "x" }]))).toContain('"code":-32602');
+  });
+
+  it("closes subscribed clients when the node's connection is lost and is not to be bridged", async () => {
+    await gateway[Symbol.asyncDispose]();
+    gateway = await startTestGateway(node, { webSocket: { bridgeMs: 0 } });
+    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+    await using client = await connectTestClient(gateway.url);
+    await client.ask(request(1, "eth_subscribe", ["newHeads"]));
+    node.cutLink();
+    expect((await client.closed)[0]).toBe(1012);
+    expect(await gateway.metrics.metrics()).toContain('gatehouse_gateway_websocket_drops_total{reason="lost"} 1');
+    await until("the gateway is subscribed again", () => node.subscriptions() === 1);
+  });
+
+  it("closes clients with 1001 when it stops", async () => {
+    await using client = await connectTestClient(gateway.url);
+    await gateway[Symbol.asyncDispose]();
+    expect((await client.closed)[0]).toBe(1001);
+    gateway = await startTestGateway(node);
+  });
+
+  it("answers the calls of a client that are under way before it closes it, and takes no more", async () => {
+    await using client = await connectTestClient(gateway.url);
+    const finish: (() => void)[] = [];
+    node.answer(({ id }, response) => {
+      finish.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"late"}`));
+      return byHand;
+    });
+    const first = client.ask(request(1, "eth_syncing"));
+    client.socket.send(request(2, "eth_syncing"));
+    await until("both are at the node", () => finish.length === 2);
+    const stopped = gateway[Symbol.asyncDispose]();
+    client.socket.send(request(3, "eth_syncing"));
+    finish[0]?.();
+    expect(await first).toContain("late");
+    expect(client.socket.readyState).toBe(client.socket.OPEN);
+    finish[1]?.();
+    expect((await client.closed)[0]).toBe(1001);
+    expect(client.texts).toHaveLength(2);
+    await stopped;
+    gateway = await startTestGateway(node);
+  });
+
+  it("drops a client that takes nothing, and the others have every notification", async () => {
+    await using slow = await connectTestClient(gateway.url);
+    await using good = await connectTestClient(gateway.url);
+    for (const client of [slow, good]) await client.ask(request(1, "eth_subscribe", ["logs", {}]));
+    slow.socket.pause();
+    const notifications = 200;
+    for (let sent = 1; sent <= notifications; sent += 1) {
+      node.newLog({ data: `0x${"ab".repeat(100_000)}` });
+      await until("the good client has it", () => good.texts.length === sent + 1);
+    }
+    const drops = 'gatehouse_gateway_websocket_drops_total{reason="slow"} 1';
+    await until("the slow one is dropped", async () => (await gateway.metrics.metrics()).includes(drops));
+    await until("its subscription is gone", async () =>
+      (await gateway.metrics.metrics()).includes("gatehouse_gateway_subscriptions 1"),
+    );
+  });
+});

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLog } from "#daemon/log.ts";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { call, post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const body = (method: string, params: unknown = []) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+const tier = {
+  requestsPerSecond: 1e6,
+  requestBurst: 1e6,
+  computeUnitsPerSecond: 1e9,
+  computeUnitBurst: 1e9,
+  concurrency: 100,
+};
+
+/** The value of one line of a gateway's metrics; undefined when there is none. */
+async function valueOf({ metrics }: TestGateway, name: string, labels: Record<string, string> = {}) {
+  const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+  const lines = (await metrics.metrics()).split("\n");
+  const found = lines.find(
+    (line) => /^\w+/.exec(line)?.[0] === name && wanted.every((label) => line.includes(label)) && !line.startsWith("#"),
+  );
+  return found === undefined ? undefined : Number(found.split(" ").at(-1));
+}
+
+describe("the metrics of the gateway", () => {
+  let node: FakeNode;
+  beforeAll(async () => {
+    node = await startFakeNode();
+  });
+  afterAll(() => node[Symbol.asyncDispose]());
+
+  it("tell where reads came from, by method", async () => {
+    await using gateway = await startTestGateway(node, { tiers: { public: tier } });
+    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+    let finish: (() => void) | undefined;
+    node.answer(({ id }, response) => {
+      finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x1"}`);
+      return byHand;
+    });
+    const together = [call(gateway.url, "eth_gasPrice"), call(gateway.url, "eth_gasPrice")];
+    await until("both wait", async () => (await valueOf(gateway, "gatehouse_gateway_calls_in_flight")) === 2);
+    await until("the node was asked", () => finish !== undefined);
+    finish?.();
+    await Promise.all(together);
+    await call(gateway.url, "eth_gasPrice");
+    for (const source of ["node", "coalesced", "cache"]) {
+      expect(await valueOf(gateway, "gatehouse_gateway_reads_total", { method: "eth_gasPrice", source })).toBe(1);
+    }
+    // What the node was asked, and nothing that it was not.
+    expect(await valueOf(gateway, "gatehouse_gateway_node_duration_seconds_count", { method: "eth_gasPrice" })).toBe(1);
+  });
+
+  it("tell the node's part of a call's time apart from the whole", async () => {
+    await using gateway = await startTestGateway(node, {
+      tiers: { public: { ...tier, splitBlocks: 1_000 } },
+      limits: { batchParallel: 1 },
+      upstream: { batchItems: 1 },
+    });
+    const waitMs = 60;
+    node.answer(({ id }, response) => {
+      setTimeout(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x1"}`), waitMs);
+      return byHand;
+    });
+    // One after another: the third has waited for two others before the node is asked.
+    await post(gateway.url, `[${["a", "b", "c"].map((one) => body("eth_syncing", [one])).join(",")}]`);
+    const whole = await valueOf(gateway, "gatehouse_gateway_call_duration_seconds_sum", { method: "eth_syncing" });
+    const node_ = await valueOf(gateway, "gatehouse_gateway_node_duration_seconds_sum", { method: "eth_syncing" });
+    expect(node_).toBeGreaterThan((3 * (waitMs - 5)) / 1_000);
+    expect(whole! - node_!).toBeGreaterThan((2 * (waitMs - 5)) / 1_000);
+  });
+
+  it("count what each limit refused, by tier", async () => {
+    const small = { ...tier, concurrency: 1, webSockets: 1, subscriptions: 1 };
+    await using gateway = await startTestGateway(node, {
+      tiers: { public: small, starved: { ...small, requestsPerSecond: 0.001, requestBurst: 1 } },
+      internal: { enabled: true, tier: "starved" },
+      limits: { batchItems: 2 },
+      overload: { heavyParallel: 1, heavyCostUnits: 1_000 },
+      methods: { eth_syncing: { costUnits: 2_000 } },
+    });
+    const limited = (limit: string, of = "public") =>
+      valueOf(gateway, "gatehouse_gateway_limited_total", { limit, tier: of });
+    node.answer(() => "0x1");
+    await call(gateway.url, "eth_getLogs", [{ fromBlock: "0x0", toBlock: "0xffff" }]);
+    await call(gateway.url, "debug_traceTransaction", [`0x${"1".repeat(64)}`, { tracer: "{step: function() {}}" }]);
+    await post(gateway.url, "[1,2,3]");
+    for (let asked = 0; asked < 2; asked += 1) await call(gateway.urls["internal"]!, "eth_coinbase");
+    node.answer(() => byHand);
+    const stuck = new AbortController();
+    const waiting = fetch(gateway.url, {
+      method: "POST",
+      body: body("eth_gasPrice"),
+      headers: { "Content-Type": "application/json" },
+      signal: stuck.signal,
+    });
+    await until("a call is under way", async () => (await valueOf(gateway, "gatehouse_gateway_calls_in_flight")) === 1);
+    expect((await post(gateway.url, body("eth_maxPriorityFeePerGas"))).status).toBe(429);
+    stuck.abort();
+    await waiting.catch(() => undefined);
+    await until("it is let go", async () => (await valueOf(gateway, "gatehouse_gateway_calls_in_flight")) === 0);
+    await using client = await connectTestClient(gateway.url);
+    await expect(connectTestClient(gateway.url)).rejects.toThrow("429");
+    await client.ask(body("eth_subscribe", ["newHeads"]));
+    await client.ask(body("eth_subscribe", ["newHeads"]));
+    for (const limit of ["blockRange", "tracer", "batch", "concurrency", "webSockets", "subscriptions"]) {
+      expect([limit, await limited(limit)]).toEqual([limit, 1]);
+    }
+    expect(await limited("rate", "starved")).toBe(1);
+  });
+
+  it("have every line that the README lists, and the README lists every line", async () => {
+    const { readFileSync } = await import("node:fs");
+    await using gateway = await startTestGateway(node);
+    const shown = [...(await gateway.metrics.metrics()).matchAll(/^# TYPE (gatehouse_gateway_\w+)/gm)];
+    const listed = [...readFileSync("gateway/README.md", "utf8").matchAll(/^\| `(gatehouse_gateway_\w+)`/gm)];
+    expect(listed.map(([, name]) => name).sort()).toEqual(shown.map(([, name]) => name).sort());
+  });
+});
+
+/** A gateway whose log is kept. */
+async function withLog(settings: Record<string, object>) {
+  const lines: string[] = [];
+  const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
+  const node = await startFakeNode();
+  const gateway = await startTestGateway(node, settings, log);
+  const entries = (message: string) =>
+    lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === message);
+  return {
+    node,
+    gateway,
+    lines,
+    entries,
+    [Symbol.asyncDispose]: async () => {
+      await gateway[Symbol.asyncDispose]();
+      await node[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("the log of the gateway", () => {
+  it("shows calls with their request's id and without parameters", async () => {
+    await using running = await withLog({ accessLog: { sampleRatio: 1 } });
+    const { url } = running.gateway;
+    await post(url, body("eth_getBalance", ["0xsecret-address", "latest"]), { "X-Request-Id": "client-7" });
+    await post(url, body("eth_secretName"), { "X-Request-Id": 'bad id"}' });
+    expect(running.entries("call")).toMatchObject([
+      { level: "info", method: "eth_getBalance", tier: "public", outcome: "node", requestId: "client-7" },
+      { method: "unknown", outcome: "refused", requestId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string },
+    ]);
+    expect(running.lines.join("")).not.toMatch(/secret|bad id/);
+  });
+
+  it("shows only a share of the calls, and none unless it is asked to", async () => {
+    await using some = await withLog({ accessLog: { sampleRatio: 0.5 }, rateLimit: { enabled: false } });
+    await using none = await withLog({ rateLimit: { enabled: false } });
+    const batch = `[${Array.from({ length: 1_000 }, () => body("eth_coinbase")).join(",")}]`;
+    for (const { gateway } of [some, none]) await post(gateway.url, batch);
+    expect(some.entries("call").length).toBeGreaterThan(350);
+    expect(some.entries("call").length).toBeLessThan(650);
+    expect(none.entries("call")).toEqual([]);
+  });
+
+  it("shows slow calls, whatever share of the calls is logged", async () => {
+    await using running = await withLog({ accessLog: { slowMs: 50 } });
+    running.node.answer(({ id }, response) => {
+      setTimeout(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x1"}`), 100);
+      return byHand;
+    });
+    await call(running.gateway.url, "eth_call", [{ data: "0xsecret" }, "latest"]);
+    await call(running.gateway.url, "eth_coinbase");
+    expect(running.entries("slow call")).toMatchObject([{ level: "warn", method: "eth_call", outcome: "node" }]);
+    expect(running.lines.join("")).not.toContain("secret");
+  });
+
+  it("shows some of thousands of slow calls, so that nobody fills the disk with them", async () => {
+    await using running = await withLog({ accessLog: { slowMs: 1 }, rateLimit: { enabled: false } });
+    running.node.answer(({ id }, response) => {
+      setTimeout(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x1"}`), 20);
+      return byHand;
+    });
+    const batch = `[${Array.from({ length: 500 }, () => body("eth_gasPrice")).join(",")}]`;
+    await Promise.all(Array.from({ length: 4 }, () => post(running.gateway.url, batch)));
+    expect(running.entries("slow call")).toHaveLength(20);
+  });
+});

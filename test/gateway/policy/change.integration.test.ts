@@ -1,0 +1,159 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { byHand, startFakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { call, post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
+
+it("a change of settings fails none of the 1,000 calls under way, and holds for those that come after it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-policy-"));
+  const path = join(folder, "policy.json5");
+  await writeFile(path, JSON.stringify({ tiers: { public: limitlessTier } }));
+  await using node = await startFakeNode();
+  await using gateway = await startTestGateway(node, { policyPath: path });
+  const finish: (() => void)[] = [];
+  node.answer(({ id }, response) => {
+    finish.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"late"}`));
+    return byHand;
+  });
+  const underWay = Array.from({ length: 1_000 }, () => call(gateway.url, "eth_syncing"));
+  await until("1,000 calls are under way", async () =>
+    (await gateway.metrics.metrics()).includes("gatehouse_gateway_calls_in_flight 1000"),
+  );
+  const strict = { ...limitlessTier, concurrency: 1, methods: ["eth_coinbase"] };
+  await writeFile(path, JSON.stringify({ tiers: { public: strict }, overload: { callsInFlight: 1 } }));
+  await until("the change holds", async () => (await call(gateway.url, "eth_mining")).error?.code === -32601);
+  const pump = setInterval(() => finish.splice(0).forEach((end) => end()), 1);
+  const answers = await Promise.all(underWay);
+  clearInterval(pump);
+  expect(answers.filter(({ result }) => result !== "late")).toEqual([]);
+  expect(await gateway.metrics.metrics()).toContain("gatehouse_gateway_calls_in_flight 0");
+  await rm(folder, { recursive: true });
+});
+
+const body = (method: string, params: readonly unknown[] = []) =>
+  JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+
+/** Each limit: what the file says of it, and whether it holds then. None of it held before. */
+type Change = Readonly<{ content: object; holds: (url: string) => Promise<boolean> }>;
+
+const textOf = async (url: string, text: string) => (await post(url, text)).text;
+const refused = (text: string, limit: string) => text.includes(limit);
+
+const changes: Readonly<Record<string, Change>> = {
+  "requests a second": {
+    content: { tiers: { public: { ...limitlessTier, requestsPerSecond: 0.001, requestBurst: 1 } } },
+    holds: async (url) => (await post(url, body("eth_coinbase"))).status === 429,
+  },
+  "compute units a second": {
+    content: { tiers: { public: { ...limitlessTier, computeUnitsPerSecond: 0.001, computeUnitBurst: 1 } } },
+    holds: async (url) => (await post(url, body("eth_coinbase"))).status === 429,
+  },
+  "a method's cost": {
+    content: {
+      tiers: { public: { ...limitlessTier, computeUnitsPerSecond: 1, computeUnitBurst: 1_000 } },
+      methods: { eth_coinbase: { costUnits: 900 } },
+    },
+    holds: async (url) => (await post(url, body("eth_coinbase"))).status === 429,
+  },
+  "a method's time": {
+    content: { methods: { eth_getProof: { timeoutMs: 50 } } },
+    holds: async (url) => refused(await textOf(url, body("eth_getProof")), "request timed out"),
+  },
+  "a method's cache": {
+    content: { methods: { eth_chainId: { cache: false } } },
+    holds: async (url) => (await post(url, body("eth_chainId"))).headers.get("x-gatehouse-source") === "node",
+  },
+  "the body's bytes": {
+    content: { limits: { bodyBytes: 100 } },
+    holds: async (url) => (await post(url, body("eth_coinbase", ["x".repeat(100)]))).status === 413,
+  },
+  "a batch's items": {
+    content: { limits: { batchItems: 1 } },
+    holds: async (url) => refused(await textOf(url, "[1,2]"), "batch too large"),
+  },
+  "a batch's answers": {
+    content: { limits: { batchResponseBytes: 100 } },
+    holds: async (url) => refused(await textOf(url, `[${body("eth_getCode", ["long"])}]`), "response too large"),
+  },
+  "an answer's bytes": {
+    content: { limits: { responseBytes: 100 } },
+    holds: async (url) => refused(await textOf(url, body("eth_syncing", ["long"])), "response too large"),
+  },
+  "a message's nesting": {
+    content: { limits: { depth: 3 } },
+    holds: async (url) => refused(await textOf(url, body("eth_coinbase", [[[[[]]]]])), "parse error"),
+  },
+  "the range of logs": {
+    content: { ranges: { logsBlocks: 3, errorCode: -32_005 } },
+    holds: async (url) => {
+      const { error } = await call(url, "eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x5" }]);
+      return error?.code === -32_005 && error.message.includes("limited to 3 blocks");
+    },
+  },
+  "the range of a tier's logs": {
+    content: { tiers: { public: { ...limitlessTier, logsBlocks: 4 } } },
+    holds: async (url) =>
+      refused(await textOf(url, body("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x5" }])), "limited to 4 blocks"),
+  },
+  "the range of traces": {
+    content: { ranges: { traceBlocks: 2 } },
+    holds: async (url) =>
+      refused(await textOf(url, body("trace_filter", [{ fromBlock: "0x1", toBlock: "0x5" }])), "limited to 2 blocks"),
+  },
+  "heavy calls": {
+    content: { overload: { heavyCostUnits: 1, heavyCallsInFlight: 1, heavyParallel: 1, callsInFlight: 1 } },
+    holds: async (url) => {
+      const stuck = post(url, body("eth_getProof"));
+      const { status } = await post(url, body("debug_traceTransaction", [`0x${randomBytes(32).toString("hex")}`]));
+      await stuck;
+      return status === 429;
+    },
+  },
+  "WebSockets of a client": {
+    content: { tiers: { public: { ...limitlessTier, webSockets: 0 } } },
+    holds: (url) => connectTestClient(url).then(closed, (error: Error) => error.message.includes("429")),
+  },
+  "subscriptions of a client": {
+    content: { tiers: { public: { ...limitlessTier, subscriptions: 0 } } },
+    holds: async (url) => {
+      await using client = await connectTestClient(url);
+      return refused(await client.ask(body("eth_subscribe", ["newHeads"])), "-32005");
+    },
+  },
+  "a message's bytes": {
+    content: { tiers: { public: { ...limitlessTier, messageBytes: 100 } } },
+    holds: async (url) => {
+      await using client = await connectTestClient(url);
+      client.socket.send(body("eth_coinbase", ["x".repeat(200)]));
+      await until("it is answered or closed", () => client.texts.length > 0 || client.socket.readyState === 3);
+      return client.texts.length === 0 && (await client.closed)[0] === 1009;
+    },
+  },
+};
+
+async function closed(client: AsyncDisposable): Promise<false> {
+  await client[Symbol.asyncDispose]();
+  return false;
+}
+
+describe("a change of settings holds at once for", () => {
+  it.each(Object.keys(changes))("%s", async (name) => {
+    const { content, holds } = changes[name]!;
+    const folder = await mkdtemp(join(tmpdir(), "gatehouse-policy-"));
+    const path = join(folder, "policy.json5");
+    const others = { tiers: { public: limitlessTier }, methods: { eth_getProof: { timeoutMs: 500 } } };
+    await writeFile(path, JSON.stringify(others));
+    await using node = await startFakeNode();
+    node.answer(({ method }) => (method === "eth_getProof" ? byHand : "z".repeat(200)));
+    await using gateway = await startTestGateway(node, { policyPath: path });
+    await call(gateway.url, "eth_chainId");
+    expect(await holds(gateway.url)).toBe(name === "a method's time");
+    await writeFile(path, JSON.stringify({ ...others, ...content }));
+    await until("it holds", () => holds(gateway.url));
+    await rm(folder, { recursive: true });
+  });
+});

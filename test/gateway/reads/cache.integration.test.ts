@@ -1,0 +1,180 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const body = (id: unknown, method: string, params: unknown = []) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method, params });
+
+describe("saved reads", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeEach(async () => {
+    node = await startFakeNode();
+    gateway = await startTestGateway(node);
+    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+  });
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+  const batchSource = async (calls: readonly string[]) =>
+    (await post(gateway.url, `[${calls.join(",")}]`)).headers.get("x-gatehouse-source");
+  const read = async (id: unknown, method: string, params?: unknown) => {
+    const { text, headers } = await post(gateway.url, body(id, method, params));
+    return { source: headers.get("x-gatehouse-source"), text };
+  };
+
+  it("come from the cache until the head changes, also to a block that was the head before", async () => {
+    let price = 1;
+    node.answer(() => `0x${price++}`);
+    expect(await read(1, "eth_gasPrice")).toMatchObject({ source: "node" });
+    expect(await read("b", "eth_gasPrice")).toEqual({
+      source: "cache",
+      text: '{"jsonrpc":"2.0","id":"b","result":"0x1"}',
+    });
+    for (const [number, result] of [
+      [1_001, "0x2"],
+      [1_000, "0x3"],
+    ] as const) {
+      node.newHead(number);
+      await until("the new head counts", async () => (await read(1, "eth_gasPrice")).text.includes(result));
+    }
+  });
+
+  it("never are errors, nothing, or what is pending", async () => {
+    for (const [result, method, params] of [
+      [null, "eth_getTransactionReceipt", [`0x${"1".repeat(64)}`]],
+      [[], "eth_getBlockReceipts", ["latest"]],
+      ["0x", "eth_getCode", [`0x${"1".repeat(40)}`, "latest"]],
+      ["0x5", "eth_getTransactionCount", [`0x${"1".repeat(40)}`, "pending"]],
+    ] as const) {
+      node.answer(() => result);
+      const before = node.requests.length;
+      await read(1, method, params);
+      expect((await read(1, method, params)).source).toBe("node");
+      expect(node.requests.length).toBe(before + 2);
+    }
+  });
+
+  it("are asked for again after an error, of the node's or for want of it", async () => {
+    node.answer(({ id }, response) => {
+      response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":-32000,"message":"header not found"}}`);
+      return byHand;
+    });
+    for (const method of ["eth_gasPrice", "eth_chainId"]) {
+      const before = node.requests.length;
+      for (let asked = 0; asked < 2; asked += 1) expect((await read(1, method)).text).toContain("header not found");
+      expect(node.requests.length).toBe(before + 2);
+      node.answer((_, response) => {
+        response.statusCode = 503;
+        response.end("busy");
+        return byHand;
+      });
+      expect((await read(1, method)).text).toContain("the node does not answer");
+      node.answer(() => "0x5");
+      expect(await read(1, method)).toMatchObject({ source: "node", text: expect.stringContaining("0x5") as string });
+      node.answer(({ id }, response) => {
+        response.end(
+          `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":-32000,"message":"header not found"}}`,
+        );
+        return byHand;
+      });
+    }
+  });
+
+  it("are told of in the header of a batch, which names the one place that they all came from, or that they did not", async () => {
+    node.answer(() => "0x1");
+    const chainId = body(1, "eth_chainId");
+    const price = body(2, "eth_gasPrice");
+    const coinbase = body(3, "eth_coinbase");
+    for (const [calls, source] of [
+      [[chainId, price], "node"],
+      [[chainId, price, chainId], "cache"],
+      [[chainId, body(4, "eth_syncing")], "mixed"],
+      [[coinbase, "7"], "gateway"],
+      [['{"jsonrpc":"2.0","method":"eth_syncing"}'], "gateway"],
+    ] as const)
+      expect([calls, await batchSource(calls)]).toEqual([calls, source]);
+    node.answer(() => "z".repeat(50_000));
+    const long = body(5, "eth_getCode", [`0x${"1".repeat(40)}`, "latest"]);
+    expect(await batchSource([long])).toBe("node");
+    // Its first part goes before all is there.
+    expect(await batchSource(Array.from({ length: 5 }, () => long))).toBe("mixed");
+  });
+
+  it("are one call to the node while equal ones are in flight, each with its own id", async () => {
+    let finish: (() => void) | undefined;
+    node.answer((request, response) => {
+      finish = () => {
+        const text = `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":"0xaa"}`;
+        response.writeHead(200, { "Content-Length": text.length }).end(text);
+      };
+      return byHand;
+    });
+    const before = node.requests.length;
+    const reads = Array.from({ length: 20 }, (_, id) => read(`r${id}`, "eth_call", [{ to: null }, "latest"]));
+    await until("the call is at the node", () => node.requests.length > before);
+    await until("all are waiting", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 20"));
+    finish?.();
+    const answers = await Promise.all(reads);
+    expect(node.requests.length).toBe(before + 1);
+    answers.forEach(({ text }, id) => expect(text).toBe(`{"jsonrpc":"2.0","id":"r${id}","result":"0xaa"}`));
+    expect(answers.filter(({ source }) => source === "coalesced")).toHaveLength(19);
+    expect(await gateway.metrics.metrics()).toContain("calls_in_flight 0");
+  });
+
+  it("reach every reader whole when they are too large to be shared", async () => {
+    const size = 12_000_000;
+    let finish: (() => void) | undefined;
+    node.answer(({ id }, response) => {
+      const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"${"z".repeat(size)}"}`;
+      const send = () => response.writeHead(200, { "Content-Length": text.length }).end(text);
+      if (finish === undefined) finish = send;
+      else send();
+      return byHand;
+    });
+    const reads = Array.from({ length: 3 }, (_, id) => read(id, "eth_call", [{ to: null }, "latest"]));
+    await until("all are waiting", async () => (await gateway.metrics.metrics()).includes("calls_in_flight 3"));
+    await until("the call is at the node", () => finish !== undefined);
+    finish?.();
+    for (const { text } of await Promise.all(reads)) expect(text.length).toBeGreaterThan(size);
+    expect(await gateway.metrics.metrics()).toContain("calls_in_flight 0");
+  });
+
+  it("are not kept over the loss of the node", async () => {
+    node.answer(() => "0x1");
+    await read(1, "eth_chainId");
+    expect((await read(1, "eth_chainId")).source).toBe("cache");
+    node.cutLink();
+    await until("the cache is empty", async () => (await gateway.metrics.metrics()).includes("cache_entries 0"));
+    expect((await read(1, "eth_chainId")).source).toBe("node");
+  });
+
+  it("are not kept when the node was lost while they were under way", async () => {
+    let finish: (() => void) | undefined;
+    node.answer(({ id }, response) => {
+      finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x1"}`);
+      return byHand;
+    });
+    const early = read(1, "eth_chainId");
+    await until("the call is at the node", () => finish !== undefined);
+    node.cutLink();
+    await until("the link is lost", () => node.subscriptions() === 0);
+    await until("the link is back", () => node.subscriptions() === 1);
+    finish?.();
+    expect((await early).text).toContain("0x1");
+    node.answer(() => "0x2");
+    expect((await read(2, "eth_chainId")).text).toContain("0x2");
+  });
+
+  it("still answer what can't change while the node is away, and the rest gets an error at once", async () => {
+    node.answer(() => "0x688");
+    await read(1, "eth_chainId");
+    await node[Symbol.asyncDispose]();
+    expect(await read(1, "eth_chainId")).toMatchObject({ source: "cache" });
+    expect((await read(1, "eth_gasPrice")).text).toBe(
+      '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the node does not answer; try again later"}}',
+    );
+    expect(gateway.readiness()).toMatchObject({ ok: false });
+  });
+});

@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { call, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+describe("a node that closes a kept-alive connection as a call comes", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeEach(async () => {
+    node = await startFakeNode();
+    gateway = await startTestGateway(node, {
+      methods: { my_method: { audience: "public" } },
+      upstream: { connections: 1 },
+    });
+    await call(gateway.url, "eth_syncing");
+    node.answer((_, response) => {
+      node.answer(() => "again");
+      response.socket?.destroy();
+      return byHand;
+    });
+  });
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+  const asked = (method: string) => node.requests.filter((request) => request.method === method).length;
+
+  it.each(["eth_gasPrice", "eth_syncing", "eth_estimateGas"])("is asked %s again, on another one", async (method) => {
+    const before = asked(method);
+    expect((await call(gateway.url, method)).result).toBe("again");
+    expect(asked(method) - before).toBe(2);
+  });
+
+  it.each(["eth_sendRawTransaction", "my_method"])("never gets %s twice", async (method) => {
+    expect((await call(gateway.url, method)).error).toMatchObject({ code: -32603 });
+    expect(asked(method)).toBe(1);
+  });
+
+  it("is asked again, also while other calls wait for its connections", async () => {
+    let close: (() => void) | undefined;
+    node.answer((_, response) => {
+      node.answer(() => "again");
+      close = () => response.socket?.destroy();
+      return byHand;
+    });
+    const first = call(gateway.url, "eth_gasPrice");
+    await until("the call is at the node", () => close !== undefined);
+    const second = call(gateway.url, "eth_syncing");
+    await until("another one waits", async () => /calls_waiting [1-9]/.test(await gateway.metrics.metrics()));
+    close?.();
+    expect([(await first).result, (await second).result]).toEqual(["again", "again"]);
+  });
+});

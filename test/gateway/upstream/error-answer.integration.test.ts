@@ -1,0 +1,107 @@
+import type { ServerResponse } from "node:http";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const reverted = '{"code":3,"message":"execution reverted: \\u00e9","data":"0x08c379a0"}';
+const request = (id: string, method = "eth_estimateGas", params = "[{}]") =>
+  `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
+const answer = (id: string, error = reverted) => `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
+const badAnswer = '{"code":-32603,"message":"the node\'s answer is no JSON-RPC; try again later"}';
+const unavailable = '{"code":-32603,"message":"the node does not answer; try again later"}';
+
+/** Ways in which a body reaches the gateway. */
+const deliveries: Readonly<Record<string, (response: ServerResponse, status: number, body: string) => void>> = {
+  "with a length": (response, status, body) =>
+    response.writeHead(status, { "Content-Length": Buffer.byteLength(body) }).end(body),
+  "in chunks": (response, status, body) => {
+    response.writeHead(status).write(body.slice(0, 20));
+    response.end(body.slice(20));
+  },
+  "up to the connection's end": (response, status, body) => {
+    response.socket?.end(`HTTP/1.1 ${status} Oops\r\nConnection: close\r\n\r\n${body}`);
+  },
+};
+
+describe.each([
+  ["the fast path", true],
+  ["node:http", false],
+])("a node's response outside HTTP 200, over %s", (_, fastPath) => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeEach(async () => {
+    node = await startFakeNode();
+    gateway = await startTestGateway(node, { listener: { fastPath } });
+  });
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+  const respond = (status: number, body: string, deliver = deliveries["with a length"]) =>
+    node.answer((_call, response) => {
+      deliver?.(response, status, body);
+      return byHand;
+    });
+
+  it.each(Object.keys(deliveries).flatMap((way) => [400, 404, 429, 500, 503].map((status) => [status, way] as const)))(
+    "of %i %s gives the client its JSON-RPC error",
+    async (status, way) => {
+      respond(status, answer("1"), deliveries[way]);
+      const got = await post(gateway.url, request("1"));
+      expect([got.status, got.text]).toEqual([200, answer("1")]);
+      expect(got.headers.get("x-gatehouse-source")).toBe("node");
+      // Nothing is left over on the connection for the next call.
+      node.answer(() => "0x5");
+      expect((await post(gateway.url, request("2", "eth_syncing", "[]"))).text).toContain('"result":"0x5"');
+    },
+  );
+
+  it("carries the client's id, whatever the node made of it", async () => {
+    respond(400, `{"error":${reverted},"id":null,"jsonrpc":"2.0"}\n`);
+    for (const id of ["7", '"a<b"', "9007199254740993", "null"]) {
+      for (const [method, params] of [
+        ["eth_syncing", "[]"],
+        ["eth_call", '[{},"latest"]'],
+      ] as const) {
+        expect((await post(gateway.url, request(id, method, params))).text).toBe(answer(id));
+      }
+    }
+  });
+
+  it("is told to each call of a batch, to equal calls at a time, and over WebSocket", async () => {
+    respond(500, answer("1"));
+    const batch = `[${request("1")},${request("2")},${request('"x"', "eth_syncing", "[]")}]`;
+    const all = `[${answer("1")},${answer("2")},${answer('"x"')}]`;
+    expect((await post(gateway.url, batch)).text).toBe(all);
+    const ids = ["11", "12", "13", "14"];
+    expect(await Promise.all(ids.map(async (id) => (await post(gateway.url, request(id))).text))).toEqual(
+      ids.map((id) => answer(id)),
+    );
+    await using client = await connectTestClient(gateway.url);
+    expect(await client.ask(request("5"))).toBe(answer("5"));
+    expect(await client.ask(batch)).toBe(all);
+  });
+
+  it.each([
+    [500, "<h1>Internal Server Error</h1>", badAnswer],
+    [403, '{"error":"forbidden"}', badAnswer],
+    [403, '{"error":{"message":"no code"}}', badAnswer],
+    [404, '{"jsonrpc":"2.0","id":1,"result":"0x1"}', badAnswer],
+    [400, answer("1").slice(0, -1), badAnswer],
+    [400, "", badAnswer],
+    [502, "<h1>Bad Gateway</h1>", unavailable],
+    [503, "", unavailable],
+  ])("of %i that holds no JSON-RPC error (%s) is a failure of the node", async (status, body, error) => {
+    respond(status, body);
+    for (const method of ["eth_syncing", "eth_estimateGas"]) {
+      expect((await post(gateway.url, request("1", method))).text).toBe(answer("1", error));
+    }
+  });
+
+  it.each(Object.keys(deliveries))("is not read without end when it comes %s", async (way) => {
+    const body = answer("1", `{"code":3,"message":"${"x".repeat(2_000_000)}"}`);
+    respond(400, body, deliveries[way]);
+    expect((await post(gateway.url, request("1"))).text).toBe(answer("1", badAnswer));
+  });
+});

@@ -1,0 +1,57 @@
+import { once } from "node:events";
+import type { AddressInfo, Socket } from "node:net";
+import { createServer } from "node:net";
+import { expect, it } from "vitest";
+import { WebSocketServer } from "ws";
+import { createLog } from "#daemon/log.ts";
+import { until } from "#gateway/testing/test-gateway.ts";
+import { startNodeLink } from "#gateway/upstream/node-link.ts";
+
+const timeoutMs = 200;
+
+function linkTo(port: number) {
+  const lines: string[] = [];
+  const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
+  const events = { opened: () => undefined, lost: () => undefined, notified: () => undefined };
+  const options = { url: `ws://127.0.0.1:${port}`, reconnectMs: 10, reconnectMaxMs: 20, timeoutMs };
+  return { lines, link: startNodeLink(options, { events, log, random: () => 0.5 }) };
+}
+
+it("a link whose process stands still in the handshake takes the answer that came meanwhile", async () => {
+  await using server = new AsyncDisposableStack();
+  const sockets = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  server.defer(() => sockets.close());
+  await once(sockets, "listening");
+  let connections = 0;
+  sockets.on("connection", () => {
+    connections += 1;
+  });
+  const { link, lines } = linkTo((sockets.address() as AddressInfo).port);
+  using _ = link;
+  const end = performance.now() + 2 * timeoutMs;
+  while (performance.now() < end);
+  await until("it is open", link.isOpen);
+  expect([connections, lines.filter((line) => line.includes("can't be reached"))]).toEqual([1, []]);
+});
+
+it("a link gives up a handshake that nobody answers, says so once, and tries again", async () => {
+  await using resources = new AsyncDisposableStack();
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => {
+    socket.on("error", () => socket.destroy());
+    socket.resume();
+    sockets.push(socket);
+  });
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  resources.defer(() => {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+  const { link, lines } = linkTo((silent.address() as AddressInfo).port);
+  using _ = link;
+  await until("it tried three times", () => sockets.length === 3);
+  const told = lines.filter((line) => line.includes("can't be reached"));
+  expect(told).toHaveLength(1);
+  expect(told[0]).toContain("no answer to the handshake within 200 ms");
+});

@@ -1,0 +1,268 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type BatchHabit, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { post, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+type Answer = Readonly<{ id: unknown; result?: unknown; error?: Readonly<{ code: number; message: string }> }>;
+
+const addressOf = (at: number) => `0x${at.toString(16).padStart(40, "0")}`;
+const balance = (at: number, id: string | number = at) =>
+  `{"jsonrpc":"2.0","id":${id},"method":"eth_getBalance","params":["${addressOf(at)}","latest"]}`;
+const balances = (count: number, from = 1) => Array.from({ length: count }, (_, place) => balance(from + place));
+const resultsOf = (count: number, from = 1) =>
+  Array.from({ length: count }, (_, place) => ({
+    jsonrpc: "2.0",
+    id: from + place,
+    result: addressOf(from + place),
+  }));
+const reverted = (entry: string, at: number) =>
+  at % 2 === 0 ? entry : entry.replace(/"result":.*/, '"error":{"code":3,"message":"execution reverted: no batch"}}');
+const send = (id: number) => `{"jsonrpc":"2.0","id":${id},"method":"eth_sendRawTransaction","params":["0x0${id}"]}`;
+const trace = (id: number) =>
+  `{"jsonrpc":"2.0","id":${id},"method":"debug_traceTransaction","params":["0x${String(id).padStart(64, "0")}"]}`;
+const foreign = (entry: string) => entry.replace(/"id":\d+/, '"id":999');
+
+describe("a client's batch at the node", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  const start = async (settings: Record<string, object> = {}, limits: Parameters<typeof startFakeNode>[0] = {}) => {
+    node = await startFakeNode(limits);
+    node.answer(({ params }) => params[0]);
+    gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, ...settings });
+  };
+  const ask = async (calls: readonly string[], headers: Record<string, string> = {}) =>
+    JSON.parse((await post(gateway.url, `[${calls.join(",")}]`, headers)).text) as Answer[];
+  beforeEach(() => start());
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+  const restart = async (...args: Parameters<typeof start>) => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+    await start(...args);
+  };
+
+  it("is one batch, of what the cache does not have and no call of it twice", async () => {
+    expect(await ask(balances(40))).toEqual(resultsOf(40));
+    expect(node.batches).toEqual([40]);
+    expect(await ask([...balances(50), balance(45, '"again"')])).toEqual([
+      ...resultsOf(50),
+      { jsonrpc: "2.0", id: "again", result: addressOf(45) },
+    ]);
+    expect(node.batches).toEqual([40, 10]);
+    expect(await ask(balances(50))).toEqual(resultsOf(50));
+    expect(node.requests).toHaveLength(50);
+  });
+
+  it("comes in pieces of the setting's size, and alone where the setting says so", async () => {
+    await restart({ upstream: { batchItems: 3 } });
+    expect(await ask(balances(32))).toEqual(resultsOf(32));
+    expect(Math.max(...node.batches)).toBe(3);
+    expect(node.batches.length).toBeGreaterThanOrEqual(10);
+    await restart({ upstream: { batchItems: 1 } });
+    expect(await ask(balances(32))).toEqual(resultsOf(32));
+    expect(node.batches).toEqual([]);
+  });
+
+  it("keeps ids that stand in it twice, and those that a node might write another way", async () => {
+    const ids = ["7", "7", '"<a>"', '"\\u0061"', "null", "1e2", "12345678901234567890"];
+    const { text } = await post(gateway.url, `[${ids.map((id, at) => balance(at, id)).join(",")}]`);
+    const answers = ids.map((id, at) => `{"jsonrpc":"2.0","id":${id},"result":"${addressOf(at)}"}`);
+    expect(text).toBe(`[${answers.join(",")}]`);
+  });
+
+  it("gives each call the node's error for it, and goes on as a batch", async () => {
+    node.answerBatches((entries) => `[${entries.map(reverted).join(",")}]`);
+    for (const from of [1, 11]) {
+      const answers = await ask(balances(10, from));
+      expect(answers.map(({ error }) => error?.code)).toEqual(Array.from({ length: 5 }, () => [undefined, 3]).flat());
+    }
+    expect(node.batches).toEqual([10, 10]);
+  });
+
+  const wellMeant: Readonly<Record<string, BatchHabit>> = {
+    "in another order": (entries) => `[${entries.toReversed().join(",")}]`,
+    "with white space": (entries) => ` [\n ${entries.join(" ,\n")} ]\n`,
+    "with its ids last": (entries) =>
+      `[${entries.map((entry) => entry.replace(/"id":(\d+),(.*)\}$/, '$2,"id":$1}')).join(",")}]`,
+  };
+  it.each(Object.keys(wellMeant))("is answered right when the node answers %s", async (name) => {
+    node.answerBatches(wellMeant[name]);
+    for (const from of [1, 21]) expect(await ask(balances(20, from))).toEqual(resultsOf(20, from));
+    expect(node.batches).toEqual([20, 20]);
+    expect(node.requests).toHaveLength(40);
+  });
+
+  const odd: Readonly<Record<string, BatchHabit>> = {
+    "one error for all": () =>
+      '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Batch requests are disabled"}}',
+    "an error in an array": () => '[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch too large"}}]',
+    "an empty array": () => "[]",
+    "an error about the batch to each": (entries) =>
+      `[${entries.map((entry) => entry.replace(/"result":.*/, '"error":{"code":-32005,"message":"batch limit 10 exceeded"}}')).join(",")}]`,
+    "all but some": (entries) => `[${entries.filter((_, at) => at % 3 > 0).join(",")}]`,
+    "ids that nobody asked for": (entries) => `[${entries.map(foreign).join(",")}]`,
+    "an id twice": ([first, , ...rest]) => `[${[first, first, ...rest].join(",")}]`,
+    "half of it": (entries) => `[${entries.join(",")}]`.slice(0, 400),
+    "no JSON": () => "<h1>It works!</h1>",
+    nothing: () => "",
+    "a string": () => '"0x1"',
+    "entries that are no objects": (entries) => `[${entries.map(() => "1").join(",")}]`,
+  };
+  it.each(Object.keys(odd))(
+    "is asked call by call when the node answers it with %s, and the next one, too",
+    async (name) => {
+      node.answerBatches(odd[name]);
+      expect(await ask(balances(20))).toEqual(resultsOf(20));
+      expect(node.batches).toEqual([20]);
+      expect(await ask(balances(20, 21))).toEqual(resultsOf(20, 21));
+      // One that is not answered call by call is known for a while; the cache has only what came right.
+      expect(node.batches).toEqual(name.startsWith("an error about") ? [20, 20] : [20]);
+      const before = node.requests.length;
+      expect(await ask(balances(40))).toEqual(resultsOf(40));
+      expect(node.requests).toHaveLength(before);
+    },
+  );
+
+  it.each([400, 405, 413, 415, 429, 500])(
+    "is asked call by call when the node answers it with HTTP %i",
+    async (status) => {
+      node.answerBatches(() => status);
+      expect(await ask(balances(20))).toEqual(resultsOf(20));
+      expect(await ask(balances(20, 21))).toEqual(resultsOf(20, 21));
+      expect(node.batches).toEqual([20]);
+    },
+  );
+
+  it("is served whole by a node with geth's limits, whichever of them it meets", async () => {
+    await restart({}, { batchItems: 10 });
+    expect(await ask(balances(40))).toEqual(resultsOf(40));
+    await restart({}, { batchResponseBytes: 500 });
+    expect(await ask(balances(40))).toEqual(resultsOf(40));
+    await restart({}, { bodyBytes: 1_000 });
+    expect(await ask(balances(40))).toEqual(resultsOf(40));
+  });
+
+  it("is read up to a bound; the calls whose answers are beyond it are asked alone, and the next pieces are smaller", async () => {
+    await restart({ upstream: { batchResponseBytes: 1_000_000 } });
+    const long = "x".repeat(300_000);
+    node.answer(({ params }) => `${String(params[0])}${long}`);
+    const expected = (from: number) => resultsOf(10, from).map((one) => ({ ...one, result: `${one.result}${long}` }));
+    expect(await ask(balances(10))).toEqual(expected(1));
+    expect(node.batches).toEqual([10]);
+    expect(await ask(balances(10, 11))).toEqual(expected(11));
+    expect(Math.max(...node.batches.slice(1))).toBeLessThanOrEqual(3);
+  });
+
+  it("is no smaller for others because one caller's connection may not hold its answer", async () => {
+    await restart({ memory: { connectionBytes: 300_000 } });
+    const long = "x".repeat(100_000);
+    node.answer(({ params }) => `${String(params[0])}${long}`);
+    expect(await ask(balances(10))).toHaveLength(10);
+    const before = node.batches.length;
+    node.answer(({ params }) => params[0]);
+    expect(await ask(balances(10, 11))).toEqual(resultsOf(10, 11));
+    // Three answers of that length may be held.
+    expect(Math.max(...node.batches.slice(before))).toBeGreaterThan(3);
+  });
+
+  const spoiling: Readonly<Record<string, () => void>> = {
+    "a long answer": () => node.answer(() => "x".repeat(300_000)),
+    "a slow call": () => node.answer(() => byHand),
+    "a call that the node can't read": () =>
+      node.answerBatches(() => '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'),
+  };
+  it.each(Object.keys(spoiling))("is no smaller for others because one caller asks for %s", async (name) => {
+    await restart({
+      upstream: { batchResponseBytes: 1_000_000 },
+      methods: { eth_getBalance: { timeoutMs: 500 } },
+      callers: { trustedProxies: ["127.0.0.1"] },
+    });
+    spoiling[name]?.();
+    await ask(balances(10), { "X-Forwarded-For": "10.0.0.1" });
+    node.answer(({ params }) => params[0]);
+    node.answerBatches(undefined);
+    const before = node.batches.length;
+    expect(await ask(balances(20, 21), { "X-Forwarded-For": "10.0.0.2" })).toEqual(resultsOf(20, 21));
+    expect(node.batches.slice(before)).toEqual([20]);
+    expect(await ask(balances(20, 41), { "X-Forwarded-For": "10.0.0.1" })).toEqual(resultsOf(20, 41));
+    expect(Math.max(0, ...node.batches.slice(before + 1))).toBeLessThanOrEqual(3);
+  });
+
+  it("fails call by call when the node is silent, and is asked alone for a while then", async () => {
+    await restart({ methods: { eth_getBalance: { timeoutMs: 200 } } });
+    node.answer(() => byHand);
+    const answers = await ask(balances(5));
+    expect(answers.map(({ error }) => error?.message)).toEqual(Array.from({ length: 5 }, () => "request timed out"));
+    node.answer(({ params }) => params[0]);
+    expect(await ask(balances(5, 11))).toEqual(resultsOf(5, 11));
+    expect(node.batches).toEqual([5]);
+  });
+
+  it("is asked again when the node had closed the kept-alive connection", async () => {
+    await restart({ upstream: { connections: 1 } });
+    await ask([balance(100)]);
+    node.answer((_, response) => {
+      node.answer(({ params }) => params[0]);
+      response.socket?.destroy();
+      return byHand;
+    });
+    expect(await ask(balances(5))).toEqual(resultsOf(5));
+    expect(node.batches).toEqual([5, 5]);
+  });
+
+  it("sends transactions alone, each when the one before it is answered, and reads in their order around them", async () => {
+    const order: string[] = [];
+    node.answer(({ id, method }, response) => {
+      order.push(`${method} ${String(id)} asked`);
+      setTimeout(() => {
+        order.push(`${method} ${String(id)} answered`);
+        response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`);
+      }, 20);
+      return byHand;
+    });
+    const answers = await ask([balance(1), send(2), send(3), balance(4)]);
+    expect(answers.map(({ id, result }) => [id, result])).toEqual([1, 2, 3, 4].map((id) => [id, "0x1"]));
+    const methods = ["eth_getBalance 1", "eth_sendRawTransaction 2", "eth_sendRawTransaction 3", "eth_getBalance 4"];
+    expect(order).toEqual(methods.flatMap((one) => [`${one} asked`, `${one} answered`]));
+    expect(node.batches).toEqual([]);
+  });
+
+  it("sends heavy calls alone", async () => {
+    await ask([trace(1), balance(2), trace(3), balance(4)]);
+    expect(node.batches).toEqual([2]);
+  });
+
+  it("takes no more of its caller's places than before", async () => {
+    await restart({ tiers: { public: { ...limitlessTier, concurrency: 4 } } });
+    expect(await ask(balances(300))).toEqual(resultsOf(300));
+    expect(await ask(balances(300, 301))).toEqual(resultsOf(300, 301));
+  });
+
+  it("is no batch of the node's when its client went, and leaves no call under way", async () => {
+    node.answer(() => byHand);
+    const gone = new AbortController();
+    const asked = fetch(gateway.url, {
+      method: "POST",
+      body: `[${balances(20).join(",")}]`,
+      headers: { "Content-Type": "application/json" },
+      signal: gone.signal,
+    });
+    await until("the batch is at the node", () => node.batches.length === 1);
+    gone.abort();
+    await expect(asked).rejects.toThrow("aborted");
+    const inFlight = async () => {
+      const { values } = await gateway.metrics.getSingleMetric("gatehouse_gateway_calls_in_flight")!.get();
+      return values[0]?.value;
+    };
+    await until("no call is under way", async () => (await inFlight()) === 0);
+  });
+
+  it("is the same over WebSocket", async () => {
+    await using client = await connectTestClient(gateway.url);
+    expect(JSON.parse(await client.ask(`[${balances(20).join(",")}]`))).toEqual(resultsOf(20));
+    expect(node.batches).toEqual([20]);
+  });
+});

@@ -1,0 +1,123 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { call, post, startTestGateway, until } from "#gateway/testing/test-gateway.ts";
+import type { NodeFitness } from "#gateway/chain/node-fitness.ts";
+
+const behind = { code: -32603, message: "the node is behind the chain's head; try again later" };
+const down = { code: -32603, message: "the node does not answer; try again later" };
+const anotherChain = { code: -32603, message: "the node is on another chain than this endpoint; try again later" };
+const request = (id: number, method: string, params: readonly unknown[] = []) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method, params });
+const hash = `0x${"ab".repeat(32)}`;
+
+describe.each([
+  ["the fast path", true],
+  ["node:http", false],
+])("a node that is not fit, over %s", (_, fastPath) => {
+  let node: FakeNode;
+  let fitness: NodeFitness;
+  beforeEach(async () => {
+    node = await startFakeNode();
+    node.answer(({ method }) => method);
+    fitness = "fit";
+  });
+  afterEach(() => node[Symbol.asyncDispose]());
+  const start = (given: Record<string, object | string> = {}) =>
+    startTestGateway({ ...node, fitness: () => fitness }, { listener: { fastPath }, ...given });
+
+  it("is not read from while it is behind; what can't change still comes from the cache", async () => {
+    await using gateway = await start();
+    for (const method of ["eth_chainId", "eth_blockNumber"]) await call(gateway.url, method);
+    await call(gateway.url, "eth_getBlockByHash", [hash, false]);
+    fitness = "behind";
+    const before = node.requests.length;
+    expect((await call(gateway.url, "eth_chainId")).result).toBe("eth_chainId");
+    expect((await call(gateway.url, "eth_getBlockByHash", [hash, false])).result).toBe("eth_getBlockByHash");
+    expect((await call(gateway.url, "eth_coinbase")).result).toBe("0x0");
+    expect(node.requests.length).toBe(before);
+    for (const [method, params] of [
+      ["eth_blockNumber", []],
+      ["eth_call", [{ to: null }, "latest"]],
+      ["eth_getLogs", [{}]],
+    ] as const) {
+      const answer = await post(gateway.url, request(1, method, params));
+      expect([answer.status, answer.text]).toEqual([200, JSON.stringify({ jsonrpc: "2.0", id: 1, error: behind })]);
+      expect(answer.headers.get("x-gatehouse-source")).toBe("gateway");
+    }
+    expect(node.requests.length).toBe(before);
+    fitness = "fit";
+    expect((await call(gateway.url, "eth_blockNumber")).result).toBe("eth_blockNumber");
+    expect(await gateway.metrics.metrics()).toContain(
+      'gatehouse_gateway_call_duration_seconds_count{method="eth_call",tier="public",outcome="failed"} 1',
+    );
+  });
+
+  it("tells of itself and takes transactions while it is behind", async () => {
+    await using gateway = await start();
+    fitness = "behind";
+    for (const method of ["eth_syncing", "eth_chainId", "net_version", "web3_clientVersion"]) {
+      expect((await call(gateway.url, method)).result).toBe(method);
+    }
+    expect((await call(gateway.url, "eth_sendRawTransaction", ["0x02"])).result).toBe("eth_sendRawTransaction");
+  });
+
+  it("is told of over WebSocket and in each call of a batch, too", async () => {
+    await using gateway = await start();
+    await using client = await connectTestClient(gateway.url);
+    fitness = "behind";
+    expect(JSON.parse(await client.ask(request(1, "eth_gasPrice")))).toEqual({ jsonrpc: "2.0", id: 1, error: behind });
+    const batch = `[${request(1, "eth_gasPrice")},${request(2, "eth_syncing")}]`;
+    const expected = [
+      { jsonrpc: "2.0", id: 1, error: behind },
+      { jsonrpc: "2.0", id: 2, result: "eth_syncing" },
+    ];
+    expect(JSON.parse(await client.ask(batch))).toEqual(expected);
+    expect(JSON.parse((await post(gateway.url, batch)).text)).toEqual(expected);
+  });
+
+  it("is asked nothing while it is down, although it takes connections and would keep its callers waiting", async () => {
+    await using gateway = await start();
+    await call(gateway.url, "eth_chainId");
+    fitness = "down";
+    const before = node.requests.length;
+    for (const method of ["eth_blockNumber", "eth_syncing", "eth_sendRawTransaction"]) {
+      expect((await call(gateway.url, method)).error).toEqual(down);
+    }
+    expect((await call(gateway.url, "eth_chainId")).result).toBe("eth_chainId");
+    expect(node.requests.length).toBe(before);
+  });
+
+  it("is asked nothing while it is on another chain, and nothing is said for it: no transaction lands there", async () => {
+    await using gateway = await start();
+    await using client = await connectTestClient(gateway.url);
+    await call(gateway.url, "eth_chainId");
+    fitness = "anotherChain";
+    const before = node.requests.length;
+    for (const method of ["eth_blockNumber", "eth_chainId", "eth_syncing", "eth_sendRawTransaction"]) {
+      expect((await call(gateway.url, method)).error).toEqual(anotherChain);
+    }
+    const subscribe = await client.ask(request(1, "eth_subscribe", ["newHeads"]));
+    expect(JSON.parse(subscribe)).toEqual({ jsonrpc: "2.0", id: 1, error: anotherChain });
+    expect(node.requests.length).toBe(before);
+    fitness = "fit";
+    expect((await call(gateway.url, "eth_chainId")).result).toBe("eth_chainId");
+  });
+
+  it("is read from while it is behind when settings say so, from the moment they do", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "gatehouse-policy-"));
+    const path = join(folder, "policy.json5");
+    await writeFile(path, "{}");
+    await using gateway = await start({ policyPath: path });
+    fitness = "behind";
+    expect((await call(gateway.url, "eth_gasPrice")).error).toEqual(behind);
+    await writeFile(path, '{ behind: { reads: "serve" } }');
+    await until("reads are served", async () => (await call(gateway.url, "eth_gasPrice")).result === "eth_gasPrice");
+    fitness = "down";
+    expect((await call(gateway.url, "eth_blockNumber")).error).toEqual(down);
+    await rm(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,112 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createLog } from "#daemon/log.ts";
+import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
+import { call, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const firstMs = 20;
+const mostMs = 160;
+const subscribe = '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}';
+
+/** A place where the node's WebSocket ought to be and where attempts to reach it are refused and noted, until the node is there. */
+async function startPlace(node: FakeNode) {
+  const state = { attempts: [] as number[], isThere: false };
+  const target = new URL(node.webSocketUrl);
+  const server: Server = createServer();
+  server.on("upgrade", (request, socket, head) => {
+    state.attempts.push(performance.now());
+    socket.on("error", () => socket.destroy());
+    if (!state.isThere) return socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n");
+    // The fake node takes the connection over as if it had come to its own port.
+    node.takeUpgrade(request, socket, head);
+    return undefined;
+  });
+  server.listen(0, target.hostname);
+  await once(server, "listening");
+  return {
+    state,
+    url: `ws://${target.hostname}:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+describe("the link to a node whose WebSocket is missing", () => {
+  let node: FakeNode;
+  let place: Awaited<ReturnType<typeof startPlace>>;
+  let gateway: TestGateway;
+  let lines: string[];
+  beforeEach(async () => {
+    node = await startFakeNode();
+    place = await startPlace(node);
+    lines = [];
+    const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
+    gateway = await startTestGateway(
+      { httpUrl: node.httpUrl, webSocketUrl: place.url },
+      { webSocket: { reconnectMs: firstMs, reconnectMaxMs: mostMs, bridgeMs: 0 }, head: { pollIntervalMs: 20 } },
+      log,
+    );
+  });
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    node.cutLink();
+    await place[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+  const told = (text: string) => lines.filter((line) => line.includes(text)).length;
+  const isLinked = async () => (await gateway.metrics.metrics()).includes("gatehouse_gateway_link_open 1");
+
+  it("is tried for ever more slowly, says so once, and is there soon after the node's is", async () => {
+    const { attempts } = place.state;
+    await until("it was tried often", () => attempts.length >= 8);
+    attempts.slice(1).forEach((at, before) => {
+      const leastMs = Math.min(firstMs * 2 ** before, mostMs) / 2;
+      expect(at - (attempts[before] ?? 0)).toBeGreaterThanOrEqual(leastMs - 1);
+    });
+    expect(told("the node's WebSocket can't be reached")).toBe(1);
+    expect(await isLinked()).toBe(false);
+    expect((await call(gateway.url, "eth_syncing")).result).toBe("0x1");
+    place.state.isThere = true;
+    await until("it is there", isLinked);
+    expect([told("connected to the node's WebSocket"), told("can't be reached")]).toEqual([1, 1]);
+    await using client = await connectTestClient(gateway.url);
+    expect(await client.ask(subscribe)).toContain('"result":"0x');
+  });
+
+  it("begins with short waits again when it was there, and tells of each loss once", async () => {
+    const { attempts } = place.state;
+    await until("it was tried often", () => attempts.length >= 6);
+    place.state.isThere = true;
+    await until("the gateway follows the node's heads", () => node.subscriptions() === 1);
+    place.state.isThere = false;
+    attempts.length = 0;
+    node.cutLink();
+    await until("it was tried again", () => attempts.length >= 6);
+    expect([told("lost the node's WebSocket"), told("can't be reached"), told("connected to")]).toEqual([1, 2, 1]);
+    place.state.isThere = true;
+    await until("it is there", isLinked);
+    expect(told("connected to the node's WebSocket")).toBe(2);
+  });
+
+  it("is tried at once when the node answers again after it did not, however long the wait is", async () => {
+    await gateway[Symbol.asyncDispose]();
+    const longMs = 3_600_000;
+    gateway = await startTestGateway(
+      { httpUrl: node.httpUrl, webSocketUrl: place.url },
+      { webSocket: { reconnectMs: longMs, reconnectMaxMs: longMs }, head: { pollIntervalMs: 20, staleAfterMs: 200 } },
+    );
+    const before = place.state.attempts.length;
+    node.takeCalls(false);
+    await until("the head is not known", () => !gateway.readiness().ok);
+    expect(place.state.attempts.length).toBe(before);
+    place.state.isThere = true;
+    node.takeCalls(true);
+    await until("it is there", isLinked);
+  });
+});

@@ -1,0 +1,159 @@
+import { connect } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { post, startTestGateway, testSettings, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
+
+const trusted = { callers: { trustedProxies: ["127.0.0.1"] } };
+const from = (address: string) => ({ "X-Forwarded-For": address });
+const storage = (at: number) =>
+  JSON.stringify({
+    jsonrpc: "2.0",
+    id: at,
+    method: "eth_getStorageAt",
+    params: [`0x${"ab".repeat(20)}`, `0x${at.toString(16)}`, "latest"],
+  });
+
+describe("calls that wait for the node", () => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  beforeEach(async () => {
+    node = await startFakeNode();
+  });
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await node[Symbol.asyncDispose]();
+  });
+
+  it("are served by turns: one caller's thousand delay another's by one", async () => {
+    const answers: (() => void)[] = [];
+    node.answer(({ id }, response) => {
+      answers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
+      return byHand;
+    });
+    gateway = await startTestGateway(node, {
+      tiers: { public: limitlessTier },
+      upstream: { connections: 2, queuedCallsPerCaller: 4_096, batchItems: 1 },
+      ...trusted,
+    });
+    const waiting = async () => Number(/calls_waiting (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
+    const flood = (batch: number) =>
+      post(
+        gateway.url,
+        `[${Array.from({ length: 16 }, (_, at) => storage(batch * 16 + at)).join(",")}]`,
+        from("9.9.9.1"),
+      );
+    const many = Array.from({ length: 64 }, (_, batch) => flood(batch));
+    const all = 64 * 16 - 2;
+    await until("all of them wait but those that the node has", async () => (await waiting()) === all);
+    const other = post(gateway.url, storage(5_000), from("9.9.9.2"));
+    await until("the other's call waits with them", async () => (await waiting()) === all + 1);
+    // What is at the node ends, and then one of the first caller's at most.
+    for (let ended = 0; ended < 3; ended += 1) {
+      await until("a call is at the node", () => answers.length > ended);
+      answers[ended]?.();
+    }
+    await until("the other's call is at the node", () => node.requests.some(({ id }) => id === 5_000));
+    node.answer(() => "0x1");
+    for (const end of answers.slice(3)) end();
+    expect((await other).text).toBe('{"jsonrpc":"2.0","id":5000,"result":"0x1"}');
+    expect((await Promise.all(many)).every(({ status }) => status === 200)).toBe(true);
+  });
+
+  it.each([1, 100])(
+    "have the turns of all who wait for the same answer (batches to the node: %i)",
+    async (batchItems) => {
+      const answers: (() => void)[] = [];
+      node.answer(({ id }, response) => {
+        answers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
+        return byHand;
+      });
+      gateway = await startTestGateway(node, {
+        tiers: { public: limitlessTier },
+        upstream: { connections: 1, queuedCallsPerCaller: 4_096, batchItems },
+        ...trusted,
+      });
+      const shown = async (line: string) => (await gateway.metrics.metrics()).includes(`${line}\n`);
+      const first = post(gateway.url, storage(5_000), from("9.9.9.1"));
+      await until("the first is at the node", () => answers.length === 1);
+      const popular = 900;
+      const many: Promise<unknown>[] = [];
+      for (let at = 0; at < 20; at += 1) {
+        // The popular read is asked last, in a batch with another.
+        const calls = [storage(2 * at), storage(at === 19 ? popular : 2 * at + 1)];
+        many.push(post(gateway.url, `[${calls.join(",")}]`, from("9.9.9.1")));
+        const waiting = (at + 1) * (batchItems === 1 ? 2 : 1);
+        await until("the batch waits", () => shown(`calls_waiting ${waiting}`));
+      }
+      const other = post(gateway.url, storage(popular), from("9.9.9.2"));
+      await until("the other's call is under way", () => shown("calls_in_flight 42"));
+      node.answer(() => "0x1");
+      answers[0]?.();
+      expect((await other).text).toBe(`{"jsonrpc":"2.0","id":${popular},"result":"0x1"}`);
+      await Promise.all([first, ...many]);
+      const order = node.requests.map(({ id }) => id);
+      expect(order).toHaveLength(41);
+      // What is at the node ends, and then one of the first caller's at most, with what goes together with it.
+      expect(order.indexOf(popular)).toBeLessThanOrEqual(batchItems === 1 ? 2 : 4);
+    },
+  );
+
+  it("are bounded by caller: more are refused, and another's are taken", async () => {
+    node.answer(() => byHand);
+    gateway = await startTestGateway(node, {
+      tiers: { public: limitlessTier },
+      upstream: { connections: 1, queuedCallsPerCaller: 3 },
+      ...trusted,
+    });
+    const abort = new AbortController();
+    const send = (at: number, address: string) =>
+      fetch(gateway.url, {
+        method: "POST",
+        body: storage(at),
+        headers: { "Content-Type": "application/json", ...from(address) },
+        signal: abort.signal,
+      });
+    const under = Array.from({ length: 4 }, (_, at) => send(at, "9.9.9.1"));
+    await until("three wait", async () => (await gateway.metrics.metrics()).includes("calls_waiting 3"));
+    expect((await post(gateway.url, storage(9), from("9.9.9.1"))).text).toBe(
+      '{"jsonrpc":"2.0","id":9,"error":{"code":-32005,"message":"too many calls wait for the node; try again later"}}',
+    );
+    under.push(send(10, "9.9.9.2"));
+    await until("the other's waits, too", async () => (await gateway.metrics.metrics()).includes("calls_waiting 4"));
+    abort.abort();
+    await Promise.allSettled(under);
+  });
+
+  it("come, by default, from no anonymous or paying caller in such a number that they take all connections", () => {
+    const { tiers, upstream } = testSettings();
+    for (const tier of ["public", "paid"]) expect(tiers[tier]?.concurrency).toBeLessThan(upstream.connections);
+  });
+
+  it("are not kept from the node by clients that take nothing of their answers", async () => {
+    const large = "z".repeat(24_000_000);
+    node.answer(({ method }) => (method === "eth_getStorageAt" ? large : "0x1"));
+    gateway = await startTestGateway(node, {
+      tiers: { public: limitlessTier },
+      upstream: { connections: 4, heldConnections: 2 },
+    });
+    const { hostname, port } = new URL(gateway.url);
+    const deaf = Array.from({ length: 4 }, (_, at) => {
+      const body = storage(at);
+      const socket = connect(Number(port), hostname);
+      socket.on("error", () => socket.destroy());
+      socket.pause();
+      socket.write(
+        `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      );
+      return socket;
+    });
+    await until("all four are at the node", () => node.requests.length >= 4);
+    const startedAt = performance.now();
+    for (let at = 0; at < 20; at += 1) {
+      const { text } = await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
+      expect(text).toBe('{"jsonrpc":"2.0","id":1,"result":"0x1"}');
+    }
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    for (const socket of deaf) socket.destroy();
+  });
+});

@@ -1,0 +1,73 @@
+import { mkdtemp, rm, statfs } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { expect, onTestFinished, test } from "vitest";
+import { createConditionBoard } from "#status/condition-board.ts";
+import { until } from "#sidecar/testing/until.ts";
+import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
+import { watchDisk } from "#health/disk-watch.ts";
+
+const log = pino({ level: "silent" });
+const hourMs = 3_600_000;
+
+/** One look of a sidecar at a path, at a time of the wall clock, with the state that it shares with those before and after it. */
+async function lookOnce(stateDirectory: string, path: string, wallMs: number) {
+  using state = openUpkeepState(stateDirectory);
+  const stopping = new AbortController();
+  const metrics = new Registry();
+  const clock = { wallMs: () => wallMs, monotonicMs: () => 0 };
+  const board = createConditionBoard({ log, metrics, clock, events: { add: () => undefined, list: () => [] } });
+  const watching = watchDisk(
+    {
+      freeRatio: 0,
+      fullWithinSeconds: 86_400,
+      forecastAfterSeconds: 10_800,
+      fileTimeoutMs: 5_000,
+      signal: stopping.signal,
+    },
+    { dataPath: () => path, history: state.diskHistory, board, metrics, clock, log },
+  );
+  const condition = await until(
+    () => board.get("DiskSpaceLeft"),
+    (found) => found !== undefined,
+  );
+  stopping.abort();
+  await watching;
+  return { condition, text: await metrics.metrics() };
+}
+
+async function directory(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), "gatehouse-disk-"));
+  onTestFinished(() => rm(made, { recursive: true }));
+  return made;
+}
+
+const forecast = /^gatehouse_node_disk_full_in_seconds (\S+)$/m;
+
+test("a forecast comes of what was seen before the sidecar was restarted; until then there is no series", async () => {
+  const [stateDirectory, path] = [await directory(), await directory()];
+  const first = await lookOnce(stateDirectory, path, 0);
+  expect(first.text).toMatch(/^gatehouse_node_disk_used_bytes \d+$/m);
+  expect(first.text).not.toMatch(forecast);
+  expect(first.condition).toMatchObject({ status: "True", reason: "Enough" });
+  // The disk of this machine does not fill while a test runs, so what was seen first is made smaller.
+  const { blocks, bfree, bsize } = await statfs(path);
+  const usedBytes = (blocks - bfree) * bsize;
+  {
+    using state = openUpkeepState(stateDirectory);
+    state.diskHistory.set({ path, uses: [{ atMs: 0, usedBytes: usedBytes / 2 }] });
+  }
+  const early = await lookOnce(stateDirectory, path, 2 * hourMs);
+  expect(early.text).not.toMatch(forecast);
+  const late = await lookOnce(stateDirectory, path, 4 * hourMs);
+  expect(Number(forecast.exec(late.text)?.[1])).toBeGreaterThan(0);
+  expect(late.condition?.message).toMatch(/At the slope of the last 4\.0 hours it is full in /);
+});
+
+test("a disk that can't be looked at is not known, and has no series", async () => {
+  const { condition, text } = await lookOnce(await directory(), "/nowhere", 0);
+  expect(condition).toMatchObject({ status: "Unknown", reason: "NotReadable" });
+  expect(text).not.toMatch(/^gatehouse_node_disk_/m);
+});

@@ -1,0 +1,40 @@
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import { expect, test } from "vitest";
+import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+/** The status of an answer to a request that names this host. */
+async function statusBy(host: string, url: string): Promise<number | undefined> {
+  const [response] = (await once(get(url, { headers: { Host: host } }), "response")) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
+
+test("the sidecar tells how the node is: probes from state, status as JSON, a page for a person", async () => {
+  await using node = await createFakeNode();
+  await using running = await runSidecar(node.workspace, { GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl });
+  const { urls } = running;
+  const at = (path: string) => fetch(`${urls["sidecar"]}${path}`);
+  await until(
+    async () => (await at("/startupz")).status,
+    (status) => status === 200,
+  );
+  expect((await at("/livez")).status).toBe(200);
+  // The node was never started, so it is not fit for traffic.
+  expect((await at("/readyz")).status).toBe(503);
+  const status = (await (await at("/status")).json()) as { right: boolean; conditions: { type: string }[] };
+  expect(status.right).toBe(false);
+  expect(status.conditions.map(({ type }) => type)).toEqual(expect.arrayContaining(["ConfigCurrent", "RpcAnswering"]));
+  const page = await at("/");
+  expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+  expect(await page.text()).toContain('<html lang="en">');
+  expect((await at("/page/page.js")).headers.get("content-type")).toContain("text/javascript");
+  expect(await (await at("/metrics")).text()).toContain('gatehouse_condition{type="ConfigCurrent"} 1');
+  // A page whose name was made to resolve to this machine reads nothing.
+  for (const path of ["/status", "/metrics", "/"]) {
+    expect(await statusBy("evil.example", `${urls["sidecar"]}${path}`)).toBe(403);
+    expect(await statusBy("localhost", `${urls["sidecar"]}${path}`)).toBe(200);
+  }
+});

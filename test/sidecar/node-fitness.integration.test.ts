@@ -1,0 +1,126 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+/** A reference endpoint whose height a test decides. */
+async function startReference() {
+  const state = { height: 0 };
+  const server = createServer((_request, response) => {
+    response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: `0x${state.height.toString(16)}` }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    setHeight: (height: number) => {
+      state.height = height;
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** The sidecar of a node in this process, with the word that its gateway's callers get. */
+async function startSidecar(node: FakeNode, environment: Readonly<Record<string, string>>) {
+  const running = await runSidecar(node.workspace, {
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+    GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
+    ...environment,
+  });
+  const answer = async (method: string) => {
+    const response = await fetch(running.urls["gateway"]!, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: [] }),
+    });
+    const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } };
+    return error?.message ?? result;
+  };
+  return { answer, url: running.urls["sidecar"]!, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
+}
+
+const isBehind = "the node is behind the chain's head; try again later";
+const isDown = "the node does not answer; try again later";
+const isElsewhere = "the node is on another chain than this endpoint; try again later";
+const height = /^0x[0-9a-f]+$/;
+
+test("callers of a node that stalls beside its references are told at once, and so are those of one that is gone", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using reference = await startReference();
+  await using running = await startSidecar(node, {
+    GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "500",
+    GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
+    GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "50",
+    // A few blocks are no lag; that the node gets none of them is a stall.
+    GATEHOUSE_SIDECAR_LAG_MAX_BLOCKS: "1000000000",
+  });
+  expect(await running.answer("eth_blockNumber")).toMatch(height);
+  await node.stall();
+  reference.setHeight(1_000_000_000);
+  await until(
+    () => running.answer("eth_blockNumber"),
+    (word) => word === isBehind,
+  );
+  expect(await running.answer("eth_syncing")).toBe(false);
+  expect(await running.answer("eth_chainId")).toBe("0x688");
+  await node[Symbol.asyncDispose]();
+  await until(
+    () => running.answer("eth_syncing"),
+    (word) => word === isDown,
+  );
+});
+
+test("callers of a node whose chain makes no block are served as long as no reference has one", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using running = await startSidecar(node, { GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "300" });
+  const state = async (path: string) => {
+    const response = await fetch(`${running.url}${path}`);
+    return { status: response.status, text: await response.text() };
+  };
+  await node.stall();
+  await until(
+    async () => (await state("/status")).text,
+    (text) => /"HeightAdvancing","title":"[^"]*","status":"(Unknown|False)","reason":"(Quiet|NoNewBlock)"/.test(text),
+  );
+  expect(await running.answer("eth_blockNumber")).toMatch(height);
+  expect((await state("/readyz")).text).toMatch(/"HeightAdvancing":\{"ok":true,"message":"[^"]*since \d{4}-\d\d-\d\dT/);
+  expect((await state("/metrics")).text).toMatch(/gatehouse_node_height_unchanged_seconds [\d.]+/);
+});
+
+test("callers of a node that is behind its references are told until it has caught up", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using reference = await startReference();
+  await using running = await startSidecar(node, {
+    GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
+    GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "50",
+  });
+  expect(await running.answer("eth_blockNumber")).toMatch(height);
+  reference.setHeight(2_000_000_000);
+  await until(
+    () => running.answer("eth_blockNumber"),
+    (word) => word === isBehind,
+  );
+  reference.setHeight(0);
+  await until(
+    () => running.answer("eth_blockNumber"),
+    (word) => height.test(String(word)),
+  );
+});
+
+test("callers of a node on another chain than the expected one are refused", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using running = await startSidecar(node, { GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "4242" });
+  await until(
+    () => running.answer("eth_chainId"),
+    (answer) => answer === isElsewhere,
+  );
+  expect(await running.answer("eth_sendRawTransaction")).toBe(isElsewhere);
+});

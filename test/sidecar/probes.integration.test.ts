@@ -1,0 +1,59 @@
+import { chmod, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+/** A port that takes every question, over HTTP and WebSocket, and never answers. */
+async function hangingNode() {
+  let asked = 0;
+  const count = () => {
+    asked += 1;
+  };
+  const sockets = new Set<Socket>();
+  const server = createServer(count).on("upgrade", count);
+  server.on("connection", (socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const close = async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { port: (server.address() as AddressInfo).port, asked: () => asked, [Symbol.asyncDispose]: close };
+}
+
+test("with a node, a node_cli and a Pushgateway that hang, every probe answers, and none of them asks the node", async () => {
+  await using files = await createFakeNode();
+  await using node = await hangingNode();
+  await writeFile(join(files.binDirectory, "node_cli"), "#!/bin/sh\nexec sleep 600\n");
+  await chmod(join(files.binDirectory, "node_cli"), 0o755);
+  await using running = await runSidecar(files.workspace, {
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: `http://127.0.0.1:${node.port}`,
+    GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: `ws://127.0.0.1:${node.port}`,
+    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
+    GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: `http://127.0.0.1:${node.port}`,
+    GATEHOUSE_SIDECAR_PUSHGATEWAY_TIMEOUT_MS: "600000",
+    GATEHOUSE_SIDECAR_NODE_CLI_TIMEOUT_MS: "600000",
+    // The first question hangs for all of the test, so that any other one would be a probe's.
+    GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "600000",
+  });
+  const { urls } = running;
+  const status = async (path: string) => {
+    const answer = await fetch(`${urls["sidecar"]}${path}`);
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  await until(
+    () => status("/startupz"),
+    (code) => code === 200,
+  );
+  const paths = ["/livez", "/readyz", "/startupz", "/status", "/"];
+  const ask = () => Promise.all(paths.map(status));
+  const before = node.asked();
+  for (let round = 0; round < 100; round += 1) expect(await ask()).toEqual([200, 503, 200, 200, 200]);
+  // 500 probes; the few questions of this time are those of the gateway, which looks for the node again and again.
+  expect(node.asked() - before).toBeLessThan(100);
+});

@@ -1,0 +1,247 @@
+import { spawn } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { create } from "tar";
+import { expect, test } from "vitest";
+
+const program = join(import.meta.dirname, "../../../cli/gatehouse.js");
+const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+/** Chain data of a few files; one of them does not pack well, so that a download takes its time. */
+async function snapshot(directory: string, change?: (source: string) => Promise<unknown>): Promise<Buffer> {
+  const source = join(directory, "source");
+  await mkdir(join(source, "meta"), { recursive: true });
+  await writeFile(join(source, "meta/height"), "7\n");
+  await writeFile(join(source, "blocks"), randomBytes(2_000_000));
+  await change?.(source);
+  const file = join(directory, "snapshot.tar");
+  await create({ cwd: source, file }, await readdir(source));
+  return readFile(file);
+}
+
+/** A server of one archive that can be told to send slowly, to break off, or to forget what ranges are. */
+async function archiveServer(archive: Buffer) {
+  const seen: (string | undefined)[] = [];
+  const manner = {
+    breakAfter: Number.POSITIVE_INFINITY,
+    chunkBytes: archive.length,
+    pauseMs: 0,
+    ranges: true,
+    etag: '"1"',
+  };
+  const server = createServer((request, response) => {
+    const { range, "if-range": ifRange } = request.headers;
+    seen.push(range);
+    const heeds = manner.ranges && range !== undefined && (ifRange === undefined || ifRange === manner.etag);
+    const from = heeds ? Number(/\d+/.exec(range)?.[0]) : 0;
+    if (from >= archive.length) return void response.writeHead(416).end();
+    const length = archive.length - from;
+    const headers = { "content-length": length, etag: manner.etag };
+    const total = `bytes ${from}-${archive.length - 1}/${archive.length}`;
+    response.writeHead(heeds ? 206 : 200, heeds ? { ...headers, "content-range": total } : headers);
+    return void send(response, from);
+  });
+  const send = async (response: ServerResponse, from: number) => {
+    let sent = 0;
+    for (let at = from; at < archive.length && !response.destroyed; at += manner.chunkBytes) {
+      if (sent >= manner.breakAfter) return void response.destroy();
+      const chunk = archive.subarray(at, at + manner.chunkBytes);
+      sent += chunk.length;
+      response.write(chunk);
+      if (manner.pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, manner.pauseMs));
+    }
+    response.end();
+  };
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/snapshot.tar?signature=hush`,
+    seen,
+    manner,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** A directory, a server of the archive, and the command as an init container runs it. */
+async function place(archive: Buffer, directory: string) {
+  const server = await archiveServer(archive);
+  const dataPath = join(directory, "workspace/data");
+  const start = (settings: Readonly<Record<string, string>> = {}) =>
+    spawn(process.execPath, [program, "restore"], {
+      env: {
+        PATH: process.env["PATH"],
+        GATEHOUSE_RESTORE_ARCHIVE_URL: server.url,
+        GATEHOUSE_RESTORE_ARCHIVE_SHA256: hashOf(archive),
+        GATEHOUSE_RESTORE_DATA_PATH: dataPath,
+        GATEHOUSE_RESTORE_RETRY_MS: "1",
+        ...settings,
+      },
+    });
+  const run = async (settings: Readonly<Record<string, string>> = {}) => {
+    const child = start(settings);
+    let said = "";
+    child.stdout.on("data", (text: Buffer) => (said += text.toString()));
+    child.stderr.on("data", (text: Buffer) => (said += text.toString()));
+    const [status] = (await once(child, "close")) as [number | null];
+    return { status, said };
+  };
+  const part = join(directory, "workspace/.gatehouse-restore/archive.part");
+  return { server, dataPath, part, start, run, [Symbol.asyncDispose]: server.close };
+}
+
+async function scratch() {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-restore-"));
+  return { directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+}
+
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (!(await isTrue())) {
+    if (Date.now() > deadline) throw new Error("not within 20 s");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const pack = { plain: (bytes: Buffer) => bytes, gzip: (bytes: Buffer) => gzipSync(bytes), zstd: zstdCompressSync };
+
+test.each(["plain", "gzip", "zstd"] as const)("fills an empty data directory from a %s archive, once", async (kind) => {
+  await using own = await scratch();
+  const tar = await snapshot(own.directory);
+  await using here = await place(Buffer.from(pack[kind](tar)), own.directory);
+  const first = await here.run();
+  expect(first.status, first.said).toBe(0);
+  expect(await readFile(join(here.dataPath, "meta/height"), "utf8")).toBe("7\n");
+  expect((await stat(join(here.dataPath, "blocks"))).size).toBe(2_000_000);
+  expect(existsSync(here.part)).toBe(false);
+  expect(first.said).not.toContain("hush");
+  const second = await here.run();
+  expect(second).toMatchObject({ status: 0, said: expect.stringContaining("was restored at") });
+  expect(here.server.seen).toHaveLength(1);
+});
+
+test("a run that is killed while it downloads is gone on with where it ended", async () => {
+  await using own = await scratch();
+  await using here = await place(await snapshot(own.directory), own.directory);
+  Object.assign(here.server.manner, { chunkBytes: 50_000, pauseMs: 20 });
+  for (const reached of [200_000, 600_000]) {
+    const child = here.start();
+    await until(async () => existsSync(here.part) && (await stat(here.part)).size >= reached);
+    child.kill("SIGKILL");
+    await once(child, "close");
+    expect(existsSync(here.dataPath)).toBe(false);
+  }
+  here.server.manner.pauseMs = 0;
+  const last = await here.run();
+  expect(last.status, last.said).toBe(0);
+  const [, second, third] = here.server.seen;
+  expect(Number(/\d+/.exec(second ?? "")?.[0])).toBeGreaterThanOrEqual(200_000);
+  expect(Number(/\d+/.exec(third ?? "")?.[0])).toBeGreaterThanOrEqual(600_000);
+});
+
+test("a run that is killed at any instant leaves nothing by half, and the next one ends it", async () => {
+  await using own = await scratch();
+  const tar = await snapshot(own.directory, async (source) => {
+    for (let number = 0; number < 1_000; number += 1) await writeFile(join(source, `meta/${number}`), "x");
+  });
+  await using here = await place(tar, own.directory);
+  for (let killed = 0; killed < 4; killed += 1) {
+    const child = here.start();
+    const tree = join(own.directory, "workspace/.gatehouse-restore/tree/meta");
+    await until(() => child.exitCode !== null || existsSync(join(tree, String(killed * 250))));
+    child.kill("SIGKILL");
+    if (child.exitCode === null && child.signalCode === null) await once(child, "close");
+    if (existsSync(here.dataPath)) expect(await readdir(join(here.dataPath, "meta"))).toHaveLength(1_001);
+  }
+  const last = await here.run();
+  expect(last.status, last.said).toBe(0);
+  expect(await readdir(join(here.dataPath, "meta"))).toHaveLength(1_001);
+  expect(existsSync(here.part)).toBe(false);
+});
+
+test("a connection that breaks off is gone on with, and a server without ranges is begun anew", async () => {
+  await using own = await scratch();
+  await using here = await place(await snapshot(own.directory), own.directory);
+  Object.assign(here.server.manner, { chunkBytes: 100_000, breakAfter: 900_000, pauseMs: 1 });
+  const broken = await here.run();
+  expect(broken.status, broken.said).toBe(0);
+  expect(here.server.seen.length).toBeGreaterThan(2);
+  await rm(join(own.directory, "workspace"), { recursive: true });
+  Object.assign(here.server.manner, { ranges: false });
+  const vain = await here.run({ GATEHOUSE_RESTORE_ATTEMPTS: "3" });
+  expect(vain).toMatchObject({ status: 1, said: expect.stringMatching(/3 times in a row; look at the server/) });
+});
+
+test("a part of an archive that has changed meanwhile is not gone on with", async () => {
+  await using own = await scratch();
+  await using here = await place(await snapshot(own.directory), own.directory);
+  Object.assign(here.server.manner, { chunkBytes: 50_000, pauseMs: 20 });
+  const child = here.start();
+  await until(async () => existsSync(here.part) && (await stat(here.part)).size >= 200_000);
+  child.kill("SIGKILL");
+  await once(child, "close");
+  Object.assign(here.server.manner, { etag: '"2"', pauseMs: 0 });
+  expect(await here.run()).toMatchObject({ status: 0 });
+});
+
+test("a stalled download is given up and gone on with", async () => {
+  await using own = await scratch();
+  await using here = await place(await snapshot(own.directory), own.directory);
+  Object.assign(here.server.manner, { chunkBytes: 1_000_000, pauseMs: 2_000 });
+  const found = await here.run({ GATEHOUSE_RESTORE_STALL_MS: "300" });
+  expect(found.status, found.said).toBe(0);
+  expect(found.said).toContain("no byte for 300 ms");
+});
+
+test("another checksum unpacks nothing, and says what was found", async () => {
+  await using own = await scratch();
+  const tar = await snapshot(own.directory);
+  await using here = await place(tar, own.directory);
+  const found = await here.run({ GATEHOUSE_RESTORE_ARCHIVE_SHA256: "0".repeat(64) });
+  expect(found.status).toBe(1);
+  expect(found.said).toContain(`has the SHA-256 ${hashOf(tar)}, expected ${"0".repeat(64)}; nothing was unpacked.`);
+  expect(existsSync(here.dataPath)).toBe(false);
+});
+
+test("a data directory that holds anything is never touched", async () => {
+  await using own = await scratch();
+  await using here = await place(await snapshot(own.directory), own.directory);
+  await mkdir(here.dataPath, { recursive: true });
+  await writeFile(join(here.dataPath, "mine"), "1");
+  expect(await here.run()).toMatchObject({ status: 0, said: expect.stringContaining("is not empty; left as it is") });
+  expect(await readdir(here.dataPath)).toEqual(["mine"]);
+  expect(here.server.seen).toEqual([]);
+});
+
+test("links, an archive that is too large and one that is none are refused, in words", async () => {
+  await using own = await scratch();
+  const linked = await snapshot(own.directory, (source) => symlink("/etc", join(source, "meta/out")));
+  await using here = await place(linked, own.directory);
+  expect((await here.run()).said).toMatch(/holds meta\/out, a SymbolicLink; chain data is files and directories alone/);
+  const limit = { GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES: "1000" };
+  expect((await here.run(limit)).said).toMatch(/more than 1000 bytes \(GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES/);
+  await using none = await place(randomBytes(5_000), join(own.directory, "none"));
+  expect((await none.run()).said).toMatch(/the archive can't be unpacked .*name a tar archive/);
+  expect(existsSync(here.dataPath) || existsSync(none.dataPath)).toBe(false);
+});
+
+test("wrong settings are told all at once", async () => {
+  await using own = await scratch();
+  await using here = await place(Buffer.alloc(0), own.directory);
+  const { status, said } = await here.run({
+    GATEHOUSE_RESTORE_ARCHIVE_URL: "ftp://x",
+    GATEHOUSE_RESTORE_ATTEMPTS: "0",
+  });
+  expect(status).toBe(1);
+  expect(said).toMatch(/ARCHIVE_URL[^]*ATTEMPTS/);
+});

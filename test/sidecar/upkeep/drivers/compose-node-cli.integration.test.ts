@@ -1,0 +1,113 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { sidecarSettings } from "#sidecar/settings.ts";
+import { until } from "#sidecar/testing/until.ts";
+import { resolveNodeLayout } from "#node/layout.ts";
+import { composeNodeCli } from "#sidecar/upkeep/drivers/compose-node-cli.ts";
+import { selectNodeCli } from "#sidecar/upkeep/drivers/select-driver.ts";
+
+const signal = new AbortController().signal;
+const query = ["prune", "--c", "./node.conf", "--get"];
+
+/** A directory with a `compose` that does what a test wants, and a runner of the tool through it. */
+async function composeThat(does: string, timeoutMs = 5_000) {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-compose-"));
+  const compose = join(directory, "compose");
+  await writeFile(compose, `#!/bin/sh\n${does}\n`);
+  await chmod(compose, 0o755);
+  const options = { exec: [compose, "exec"], service: "node", command: "node_cli", timeoutMs, outputLimitBytes: 1_000 };
+  const run = composeNodeCli(options, { directory: () => directory, binDirectory: () => "/data/bin" });
+  const remove = () => rm(directory, { recursive: true });
+  return { run, directory, [Symbol.asyncDispose]: remove };
+}
+
+test("it is run in the container's bin directory, from the directory of the compose file, as an argument array", async () => {
+  await using compose = await composeThat(`printf '[%s]' "$@"; pwd`);
+  expect(await compose.run([...query, "$(id) *"], signal)).toEqual({
+    ok: true,
+    output:
+      "[exec][-T][--workdir][/data/bin][node][./node_cli][prune][--c][./node.conf][--get][$(id) *]" +
+      `${compose.directory}\n`,
+  });
+});
+
+test.each([
+  [
+    "a tool that is not there",
+    `echo 'OCI runtime exec failed: exec: "./node_cli": stat ./node_cli: no such file or directory' >&2; exit 127`,
+    "NotFound",
+    /^\.\/node_cli in service node is not there \(.*\); set nodeCli\.command, or nodeCli\.containerBinDirectory\.$/,
+  ],
+  [
+    "a tool that can't be executed",
+    "echo 'permission denied' >&2; exit 126",
+    "NotExecutable",
+    /^\.\/node_cli in service node can't be executed/,
+  ],
+  [
+    "a service that does not run",
+    `echo 'service "node" is not running' >&2; exit 1`,
+    "Failed",
+    /exited with status 1: service "node" is not running \(compose\.exec .*, compose\.service node, in compose\.directory .*\)$/,
+  ],
+  ["too much output", "head -c 100000 /dev/zero", "TooMuchOutput", /printed more than 1000 bytes and was ended/],
+])("%s is said in words", async (_, does, reason, words) => {
+  await using compose = await composeThat(does);
+  const result = await compose.run(query, signal);
+  expect(result).toMatchObject({ ok: false, reason, message: expect.stringMatching(words) });
+});
+
+test("one that hangs is given up after its time, and no other is begun before it has ended", async () => {
+  await using compose = await composeThat(
+    "echo begun >>begun; while [ -e begun ] && [ ! -e end ]; do sleep 0.05; done",
+    300,
+  );
+  const words = async () => {
+    const result = await compose.run(query, signal);
+    return result.ok ? "ok" : result.message;
+  };
+  expect(await words()).toBe(
+    "./node_cli in service node did not finish within 300 ms and was no longer waited for; run it by hand to see why.",
+  );
+  expect(await words()).toBe(
+    "./node_cli in service node still runs since an earlier call; end it, or restart the container.",
+  );
+  expect(await readFile(join(compose.directory, "begun"), "utf8")).toBe("begun\n");
+  await writeFile(join(compose.directory, "end"), "");
+  await until(words, (said) => said === "ok");
+});
+
+test("one that hangs ends with the sidecar", async () => {
+  await using compose = await composeThat("exec sleep 60", 200);
+  const stopping = new AbortController();
+  await compose.run(query, stopping.signal);
+  stopping.abort();
+  await until(
+    () => compose.run(["--version"], AbortSignal.timeout(100)),
+    (result) => !result.ok && !result.message.includes("still runs"),
+  );
+});
+
+/** The start's words about a compose deployment's tool; empty when it starts. */
+function startWords(environment: Readonly<Record<string, string>>): string {
+  const settings = readSettings(sidecarSettings, {
+    env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/node", GATEHOUSE_SIDECAR_RESTART_DRIVER: "compose", ...environment },
+  });
+  try {
+    selectNodeCli(settings, () => resolveNodeLayout(settings.node), new AsyncDisposableStack());
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+test("a compose deployment needs the name of the node's service, unless the tool runs elsewhere", () => {
+  expect(startWords({})).toBe(
+    "compose.service is missing: node_cli runs inside the node's container. Set GATEHOUSE_SIDECAR_COMPOSE_SERVICE to the node's service in the compose file, or nodeCli.runner to local where node_cli runs on this machine.",
+  );
+  expect(startWords({ GATEHOUSE_SIDECAR_COMPOSE_SERVICE: "node" })).toBe("");
+  expect(startWords({ GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "local" })).toBe("");
+});

@@ -1,0 +1,111 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { dockerDriver } from "#sidecar/upkeep/drivers/docker-driver.ts";
+import { dockerEngine, type DockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
+import { dockerNodeCli } from "#sidecar/upkeep/drivers/docker-node-cli.ts";
+
+type Answer = Readonly<{ status: number; body?: string | Uint8Array }>;
+
+let directory: string;
+let requests: string[];
+let answers: Map<string, Answer>;
+let engine: DockerEngine;
+let stop: () => Promise<void>;
+const signal = new AbortController().signal;
+
+/** An engine's socket that checks nothing but records every request, and answers from a table. */
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gatehouse-engine-"));
+  requests = [];
+  answers = new Map();
+  const server = createServer((request, response) => void answer(request, response));
+  const socketPath = join(directory, "engine.sock");
+  await new Promise<void>((resolve) => server.listen(socketPath, resolve));
+  engine = dockerEngine({ engine: `unix://${socketPath}`, timeoutMs: 2_000 });
+  stop = async () => {
+    await engine[Symbol.asyncDispose]();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(directory, { recursive: true });
+  };
+});
+
+afterEach(() => stop());
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  let body = "";
+  for await (const chunk of request) body += String(chunk);
+  requests.push(`${request.method} ${request.url} ${body}`.trim());
+  const found = answers.get(`${request.method} ${request.url}`) ?? {
+    status: 404,
+    body: '{"message":"no such container"}',
+  };
+  response.writeHead(found.status).end(found.body);
+}
+
+/** A frame of the engine's multiplexed stream. */
+function frame(stream: 1 | 2, text: string): Uint8Array {
+  const header = Buffer.alloc(8);
+  header[0] = stream;
+  header.writeUInt32BE(Buffer.byteLength(text), 4);
+  return Buffer.concat([header, Buffer.from(text)]);
+}
+
+test("a restart is one request, with the time that the node has to stop", async () => {
+  answers.set("POST /v1.41/containers/node/restart?t=300", { status: 204 });
+  await dockerDriver({ container: "node", stopTimeoutSeconds: 300 }, engine).restart(signal);
+  expect(requests).toEqual(["POST /v1.41/containers/node/restart?t=300"]);
+});
+
+test("a container that is not there is named in the engine's words", async () => {
+  const driver = dockerDriver({ container: "gone", stopTimeoutSeconds: 1 }, engine);
+  await expect(driver.restart(signal)).rejects.toThrow("container gone was not restarted: 404: no such container");
+});
+
+function inspected(running: boolean): string {
+  return JSON.stringify({ State: { Running: running, StartedAt: "2026-05-01T12:00:00.123456789Z" } });
+}
+
+test("when the node started is read from the inspection", async () => {
+  answers.set("GET /v1.41/containers/node/json", { status: 200, body: inspected(true) });
+  const driver = dockerDriver({ container: "node", stopTimeoutSeconds: 1 }, engine);
+  expect(await driver.startedAt?.(signal)).toBe(Date.parse("2026-05-01T12:00:00.123Z"));
+  answers.set("GET /v1.41/containers/node/json", { status: 200, body: inspected(false) });
+  expect(await driver.startedAt?.(signal)).toBe("not-running");
+});
+
+/** Runs `node_cli` in a container whose tool prints and ends as given. */
+async function exec(stream: Uint8Array, exitCode: number) {
+  answers.set("POST /v1.41/containers/node/exec", { status: 201, body: '{"Id":"e1"}' });
+  answers.set("POST /v1.41/exec/e1/start", { status: 200, body: stream });
+  const state = JSON.stringify({ Running: false, ExitCode: exitCode });
+  answers.set("GET /v1.41/exec/e1/json", { status: 200, body: state });
+  const options = { container: "node", command: "node_cli", timeoutMs: 2_000, outputLimitBytes: 1_000 };
+  return dockerNodeCli(options, () => "/data/bin", engine)(["prune", "--get"], signal);
+}
+
+test("node_cli runs in the container's bin directory, as an argument array", async () => {
+  const stream = Buffer.concat([frame(2, "log\n"), frame(1, "enable_auto_"), frame(1, "prune: 1\n")]);
+  expect(await exec(stream, 0)).toEqual({ ok: true, output: "enable_auto_prune: 1\n", complaint: "log" });
+  expect(requests[0]).toBe(
+    'POST /v1.41/containers/node/exec {"AttachStdout":true,"AttachStderr":true,"Tty":false,"Cmd":["./node_cli","prune","--get"],"WorkingDir":"/data/bin"}',
+  );
+});
+
+test("node_cli that fails, is missing, or prints too much is said in words", async () => {
+  expect(await exec(frame(2, "no config\n"), 3)).toMatchObject({
+    message: "./node_cli in container node exited with status 3: no config",
+  });
+  expect(await exec(frame(1, "exec failed"), 127)).toMatchObject({ reason: "NotFound" });
+  expect(await exec(frame(1, "x".repeat(5_000)), 0)).toMatchObject({ reason: "TooMuchOutput" });
+});
+
+test("an engine that is not there is named with its setting", async () => {
+  await using gone = dockerEngine({ engine: "unix:///nowhere/engine.sock", timeoutMs: 500 });
+  const driver = dockerDriver({ container: "node", stopTimeoutSeconds: 1 }, gone);
+  await expect(driver.restart(signal)).rejects.toThrow(
+    "the Docker engine at unix:///nowhere/engine.sock can't be asked (ENOENT); set docker.engine.",
+  );
+});

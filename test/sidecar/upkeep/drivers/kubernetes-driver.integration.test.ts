@@ -1,0 +1,127 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { sidecarSettings } from "#sidecar/settings.ts";
+import { podServer } from "#sidecar/testing/pod-server.ts";
+import { resolveNodeLayout } from "#node/layout.ts";
+import { kubernetesDriver } from "#sidecar/upkeep/drivers/kubernetes-driver.ts";
+import { selectNodeCli } from "#sidecar/upkeep/drivers/select-driver.ts";
+
+const signal = new AbortController().signal;
+
+test("the pod is deleted, and the new one waited for until its container runs", async () => {
+  await using server = await podServer();
+  const driver = kubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 5_000 }, server.api);
+  await driver.restart(signal);
+  const pod = "/api/v1/namespaces/chain/pods/node-0";
+  expect(server.requests.slice(0, 2)).toEqual([`GET ${pod}`, `DELETE ${pod}`]);
+  expect(new Set(server.requests)).toEqual(new Set([`GET ${pod}`, `DELETE ${pod}`]));
+  expect(await driver.startedAt?.(signal)).toBe(Date.parse("2026-05-01T12:00:00Z"));
+});
+
+test("a sidecar in the pod that it has deleted does not wait for the next one when it is told to stop", async () => {
+  await using server = await podServer();
+  const driver = kubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 60_000 }, server.api);
+  const before = await driver.incarnation?.(signal);
+  await driver.restart(signal, AbortSignal.abort());
+  expect(server.requests.at(-1)).toMatch(/^DELETE /);
+  expect(await driver.incarnation?.(signal)).not.toBe(before);
+});
+
+test("a refusal is named in the API server's words, with the right that is missing", async () => {
+  await using server = await podServer();
+  await writeFile(join(server.directory, "token"), "another");
+  const driver = kubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 500 }, server.api);
+  await expect(driver.restart(signal)).rejects.toThrow(
+    'pod node-0 can\'t be looked at: 403: pods "node-0" is forbidden; grant get on it.',
+  );
+});
+
+const prunedOutput = [
+  "enable_auto_prune: 1",
+  "auto_prune_reserved_window: 2",
+  "prune_reserved_version: 3",
+  "flushed_version: 4",
+  "real_prune_reserved_version: 5",
+].join("\n");
+
+/** How the API server answers an exec: with the channels' messages, or with no stream at all. */
+type ExecAnswer = Readonly<{ output?: string; errors?: string; status: string }> | Readonly<{ refusal: string }>;
+
+/** Runs node_cli in the pod as a sidecar of these settings would. */
+async function pruneInfo(answer: ExecAnswer, settings: Readonly<Record<string, string>> = {}) {
+  await using server = await podServer();
+  const commands: (readonly string[])[] = [];
+  if ("refusal" in answer) server.sockets.options.verifyClient = (_info, done) => done(false, 500, answer.refusal);
+  server.sockets.on("connection", (socket, request) => {
+    commands.push(new URL(request.url ?? "", "http://x").searchParams.getAll("command"));
+    if ("refusal" in answer) return;
+    socket.send(Buffer.from(`\u0001${answer.output ?? ""}`));
+    socket.send(Buffer.from(`\u0002${answer.errors ?? ""}`));
+    socket.send(Buffer.from(`\u0003${answer.status}`));
+    socket.close();
+  });
+  await using resources = new AsyncDisposableStack();
+  const env = {
+    GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: "/data/bin/node.conf",
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "kubernetes",
+    GATEHOUSE_SIDECAR_KUBERNETES_POD: "node-0",
+    GATEHOUSE_SIDECAR_KUBERNETES_API_URL: server.apiUrl,
+    GATEHOUSE_SIDECAR_KUBERNETES_SERVICE_ACCOUNT_DIRECTORY: server.directory,
+    ...settings,
+  };
+  const parsed = readSettings(sidecarSettings, { env, file: undefined });
+  const cli = selectNodeCli(parsed, () => resolveNodeLayout(parsed.node), resources);
+  return { commands, result: await cli?.pruneInfo(signal) };
+}
+
+test("node_cli runs in the pod, and its output and status are read from their channels", async () => {
+  const { commands, result } = await pruneInfo({
+    output: prunedOutput,
+    errors: "a warning\n",
+    status: '{"metadata":{},"status":"Success"}',
+  });
+  expect(result).toMatchObject({ ok: true, value: { autoPrune: true } });
+  // A pod's exec has no working directory to choose: every path is a whole one.
+  expect(commands).toEqual([["/data/bin/node_cli", "prune", "--c", "/data/bin/node.conf", "--get"]]);
+});
+
+test.each([
+  [
+    "a status that is not 0",
+    {
+      errors: "no config\n",
+      status: '{"status":"Failure","details":{"causes":[{"reason":"ExitCode","message":"3"}]}}',
+    },
+    { reason: "Failed", message: "node_cli in pod node-0 exited with status 3: no config" },
+  ],
+  [
+    "a tool that is not there",
+    {
+      status: JSON.stringify({
+        status: "Failure",
+        message: 'OCI runtime exec failed: exec failed: exec: "/data/bin/node_cli": stat: no such file or directory',
+      }),
+    },
+    { reason: "NotFound", message: expect.stringContaining("set nodeCli.command, or nodeCli.containerBinDirectory.") },
+  ],
+  [
+    "no status at all",
+    { status: "" },
+    { reason: "Failed", message: expect.stringContaining("ended without a status") },
+  ],
+  [
+    "no stream, which the API server explains",
+    { refusal: '{"kind":"Status","message":"container not found (\\"node\\")"}' },
+    { reason: "Failed", message: 'node_cli in pod node-0 can\'t be run: 500: container not found ("node")' },
+  ],
+])("node_cli in the pod fails with %s", async (_what, answer, expected) => {
+  expect((await pruneInfo(answer)).result).toEqual({ ok: false, ...expected });
+});
+
+test("node_cli in the pod is read no further than its limit", async () => {
+  const answer = { output: "x".repeat(70_000), status: '{"status":"Success"}' };
+  const { result } = await pruneInfo(answer, { GATEHOUSE_SIDECAR_NODE_CLI_OUTPUT_LIMIT_BYTES: "65536" });
+  expect(result).toMatchObject({ reason: "TooMuchOutput", message: expect.stringContaining("more than 65536 bytes") });
+});

@@ -1,0 +1,96 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { systemClock } from "#daemon/clock.ts";
+import { askHttp } from "#daemon/http/request.ts";
+import { createConditionBoard } from "#status/condition-board.ts";
+import { until } from "#sidecar/testing/until.ts";
+import { watchPushes } from "#sidecar/upkeep/pushgateway/push-watch.ts";
+
+const log = pino({ level: "silent" });
+
+/** A Pushgateway's `/metrics`, as the real one prints it; one that says undefined hangs. */
+async function pushgateway(metrics: () => string | undefined) {
+  const server = createServer((_, response) => {
+    const text = metrics();
+    if (text !== undefined) response.end(text);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { url: `http://127.0.0.1:${port}`, close, [Symbol.asyncDispose]: close };
+}
+
+const identity = () => ({ job: 'node "7"', intervalSeconds: 0.05 });
+
+function watch(url: string, staleAfterMs = 60_000) {
+  const events = { add: () => undefined, list: () => [] };
+  const clock = systemClock;
+  const metrics = new Registry();
+  const board = createConditionBoard({ log, metrics, clock, events });
+  const stopping = new AbortController();
+  const options = { url, timeoutMs: 1_000, responseLimitBytes: 100_000, staleAfterMs, signal: stopping.signal };
+  const pushes = watchPushes(options, { identity, board, clock, ask: askHttp, log });
+  const words = async (reason: string) => {
+    const found = await until(
+      () => board.get("MetricsArriving"),
+      (condition) => condition?.reason === reason,
+    );
+    return found?.message.replace(/127\.0\.0\.1:\d+/, "gateway");
+  };
+  const stop = async () => {
+    stopping.abort();
+    await pushes.done;
+  };
+  return { words, metrics, [Symbol.asyncDispose]: stop };
+}
+
+const line = (seconds: number) =>
+  `# TYPE push_time_seconds gauge\npush_time_seconds{instance="",job="node \\"7\\""} ${seconds}\npush_time_seconds{instance="",job="other"} 1\n`;
+
+test("metrics that arrive, are missing, and stop coming", async () => {
+  let text = line(Date.now() / 1_000);
+  await using gateway = await pushgateway(() => text);
+  await using pushes = watch(gateway.url, 400);
+  expect(await pushes.words("Fresh")).toBe('Job "node "7"" was pushed 0 s ago.');
+  expect(await pushes.words("Stale")).toMatch(/^The last push of job "node "7"" is \d+ s old/);
+  text = "";
+  expect(await pushes.words("Missing")).toContain("or its monitor_config has keys of another version.");
+});
+
+test("two nodes under one job are named", async () => {
+  const began = Date.now() / 1_000;
+  // Every 25 ms where one node pushes every 50 ms; whole steps, so that a late look still sees distinct times.
+  await using gateway = await pushgateway(() => line(began + Math.floor((Date.now() / 1_000 - began) / 0.01) * 0.01));
+  await using pushes = watch(gateway.url);
+  expect(await pushes.words("JobShared")).toBe(
+    'More than one node pushes job "node "7"", and they overwrite each other; give each its own monitor.jobName.',
+  );
+});
+
+test("a Pushgateway that is down is said to be down, not the node", async () => {
+  const gateway = await pushgateway(() => "");
+  await gateway.close();
+  await using pushes = watch(gateway.url);
+  expect(await pushes.words("PushgatewayUnreachable")).toBe(
+    "http://gateway/metrics can't be read (ECONNREFUSED); is the Pushgateway running?",
+  );
+});
+
+test("a Pushgateway that hangs is wrong, not unknown: the alert on 0 has to ring", async () => {
+  await using gateway = await pushgateway(() => undefined);
+  await using pushes = watch(gateway.url);
+  expect(await pushes.words("PushgatewayUnreachable")).toContain("http://gateway/metrics can't be read");
+  expect(await pushes.metrics.metrics()).toContain('gatehouse_condition{type="MetricsArriving"} 0');
+});
+
+test("credentials in the URL of a Pushgateway are sent and never shown", async () => {
+  await using gateway = await pushgateway(() => line(Date.now() / 1_000));
+  await using pushes = watch(gateway.url.replace("//", "//user:secret@"));
+  expect(await pushes.words("Fresh")).not.toContain("secret");
+});

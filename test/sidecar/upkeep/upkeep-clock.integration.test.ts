@@ -1,0 +1,67 @@
+import { writeFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { driftedConfig, startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+const hourMs = 3_600_000;
+
+/** A clock whose wall time a test turns, as a wrong time server would. */
+function turnableClock(startMs: number) {
+  let offsetMs = startMs - Date.now();
+  const turnTo = (wallMs: number) => {
+    offsetMs = wallMs - Date.now();
+  };
+  return { wallMs: () => Date.now() + offsetMs, monotonicMs: () => performance.now(), turnTo };
+}
+
+/** Drifts the file and waits until the node runs with the corrected one. */
+async function corrects(node: FakeNode, upkeep: RunningUpkeep, job: string): Promise<void> {
+  await writeFile(node.configPath, driftedConfig.replace("node-7", job));
+  await until(node.running, (text) => text.includes(`"storage_cetina_job_name": "${job}"`));
+  await upkeep.reason("RestartSettled", "Idle");
+}
+
+test("a clock that jumps an hour forward, and an hour back, changes nothing about the upkeep", async () => {
+  await using node = await startFakeNode();
+  const clock = turnableClock(Date.now());
+  await using upkeep = await runUpkeep(node, {}, { clock });
+  await corrects(node, upkeep, "before");
+  const restarts = async () =>
+    Number(/^gatehouse_node_restarts_in_last_hour (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const before = await restarts();
+  for (const [job, jumpMs] of [
+    ["forward", hourMs],
+    ["back", -hourMs],
+    ["further-back", -hourMs],
+  ] as const) {
+    clock.turnTo(clock.wallMs() + jumpMs);
+    await corrects(node, upkeep, job);
+  }
+  // None is forgiven because an hour seems to have passed, and none counts twice.
+  expect(await restarts()).toBe(before + 3);
+  expect(upkeep.board.list().filter(({ status }) => status === "False")).toEqual([]);
+  expect(upkeep.state.hold.get()).toBeUndefined();
+  // Newest first by what happened, not by what the clock said.
+  const writes = upkeep.events.list().filter(({ kind }) => kind === "restart");
+  expect(writes[0]?.message).toMatch(/^The node is back and advances after/);
+  expect(Date.parse(writes[0]!.at)).toBeLessThan(Date.parse(writes.at(-1)!.at));
+});
+
+test("outside a maintenance window node.conf is corrected and the restart waits; inside it is made by itself", async () => {
+  await using node = await startFakeNode();
+  const clock = turnableClock(Date.parse("2026-05-01T01:30:00Z"));
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_CRON: "0 3 * * *" }, { clock });
+  const { message } = await upkeep.reason("RestartSettled", "WaitingForWindow");
+  expect(message).toMatch(
+    /^A restart is due \(.*\); it waits for the maintenance window at 2026-05-01T03:00:00\.000Z\.$/,
+  );
+  expect(await node.config()).toContain('"storage_cetina_job_name": "node-7"');
+  expect(await node.running()).toContain('"pamir_cetina_job_name": "node-7"');
+  clock.turnTo(Date.parse("2026-05-01T02:59:58.500Z"));
+  upkeep.upkeep.wake();
+  await until(node.starts, (starts) => starts === 2);
+  expect(clock.wallMs()).toBeGreaterThanOrEqual(Date.parse("2026-05-01T03:00:00Z"));
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(await node.running()).toContain('"storage_cetina_job_name": "node-7"');
+});

@@ -1,0 +1,125 @@
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createFakeNode, startFakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { mayMount, mountHangingDisk } from "#sidecar/testing/small-disk.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+const isPossible = await mayMount();
+const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
+
+const metric = async ({ metrics }: RunningUpkeep, name: string) =>
+  Number(new RegExp(`^${name} (\\S+)`, "m").exec(await metrics.metrics())?.[1]);
+
+async function temporary() {
+  const path = await mkdtemp(join(tmpdir(), "gatehouse-copies-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+test("a copy of what is right that can't be kept is told, and a node that an earlier sidecar left down is started all the same", async () => {
+  await using node = await startFakeNode();
+  await using directory = await temporary();
+  {
+    await using before = await runUpkeep(node, {}, { stateDirectory: directory.path });
+    await until(node.starts, (starts) => starts === 2);
+    await before.reason("RestartSettled", "Idle");
+    await before.reason("ConfigCurrent", "AsDesired");
+    // As a sidecar leaves it that is killed between the stop and the start.
+    const reason = "node.conf was changed";
+    before.state.restartInFlight.set({ reason, beganMs: Date.now(), phase: "commanded", isFinishing: false });
+  }
+  await node.stop();
+  const copy = join(directory.path, "last-good.conf");
+  await rm(copy);
+  await mkdir(join(copy, "in-the-way"), { recursive: true });
+  await using upkeep = await runUpkeep(
+    node,
+    { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2", GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" },
+    { stateDirectory: directory.path },
+  );
+  await upkeep.reason("RpcAnswering", "Answering");
+  await upkeep.reason("RestartSettled", "Idle");
+  const { message } = await upkeep.reason("StateKept", "NotWritten");
+  expect(message).toContain(`can't be kept in ${copy} (E`);
+  expect(message).toContain(`Make ${directory.path} writable, and free some space there (df, df -i).`);
+  await rm(copy, { recursive: true });
+  await upkeep.reason("StateKept", "Kept");
+});
+
+test("a look that fails after node.conf was judged is no look that was made", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" });
+  await until(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  const versions = join(upkeep.stateDirectory, "versions");
+  await rm(versions, { recursive: true });
+  await writeFile(versions, "in the way");
+  await rm(join(upkeep.stateDirectory, "healthy.conf"));
+  await mkdir(join(upkeep.stateDirectory, "healthy.conf"));
+  await writeFile(node.configPath, (await node.config()).replace("12345678901234567890", "7"));
+  await upkeep.reason("UpkeepCurrent", "Failing");
+  const made = await metric(upkeep, "gatehouse_upkeep_passes_total");
+  const failed = await metric(upkeep, "gatehouse_upkeep_pass_failures_total");
+  await until(
+    () => metric(upkeep, "gatehouse_upkeep_pass_failures_total"),
+    (now) => now >= failed + 3,
+  );
+  expect(await metric(upkeep, "gatehouse_upkeep_passes_total")).toBe(made);
+});
+
+test.skipIf(!isPossible)(
+  `node.conf's file system hangs while the node is restarted: the restart ends all the same${why}`,
+  async () => {
+    await using node = await createFakeNode();
+    await node.start();
+    const own = join(node.workspace, "conf");
+    await mkdir(own);
+    await rename(node.configPath, join(own, "node.conf"));
+    const hanging = new DisposableStack();
+    let restarts = 0;
+    const engine = createServer((request, response) => {
+      request.resume();
+      if (request.method === "POST") {
+        restarts += 1;
+        // The second one comes when the file can be read again: nobody knows what the node has read meanwhile.
+        if (restarts === 1) hanging.use(mountHangingDisk(own));
+        return response.writeHead(204).end();
+      }
+      return response.end(JSON.stringify({ State: { Running: true, StartedAt: new Date(0).toISOString() } }));
+    });
+    await new Promise<void>((resolve) => engine.listen(0, "127.0.0.1", resolve));
+    try {
+      await using upkeep = await runUpkeep(node, {
+        GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker",
+        GATEHOUSE_SIDECAR_DOCKER_ENGINE: `http://127.0.0.1:${(engine.address() as AddressInfo).port}`,
+        GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "node",
+        GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: join(own, "node.conf"),
+        GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+        GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+        GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "500",
+      });
+      await until(
+        () => upkeep.events.list().map(({ message }) => message),
+        (messages) => messages.some((message) => message.startsWith("The node is back and advances")),
+      );
+      expect(upkeep.board.get("ConfigValid")?.reason).toBe("Hanging");
+      expect(upkeep.state.startedWith.get()).toBeUndefined();
+      expect(upkeep.state.hold.get()).toBeUndefined();
+      hanging.dispose();
+      await upkeep.reason("UpkeepCurrent", "Current");
+      await until(
+        () => restarts,
+        (count) => count === 2,
+      );
+      await upkeep.reason("RestartSettled", "Idle");
+    } finally {
+      hanging.dispose();
+      await new Promise((resolve) => engine.close(resolve));
+    }
+  },
+);

@@ -1,0 +1,141 @@
+import { lookup } from "node:dns/promises";
+import { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { driftedConfig, startFakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { mayMount, mountHangingDisk, mountSmallDisk } from "#sidecar/testing/small-disk.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+const isPossible = await mayMount();
+const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
+const mounting = test.skipIf(!isPossible);
+
+const quick = {
+  GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+  GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
+  GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "500",
+};
+
+const metric = async ({ metrics }: RunningUpkeep, name: string) =>
+  Number(new RegExp(`^${name} (\\S+)`, "m").exec(await metrics.metrics())?.[1]);
+
+/** Waits until some more passes were made. */
+async function passesGoOn(upkeep: RunningUpkeep): Promise<void> {
+  const made = () => metric(upkeep, "gatehouse_upkeep_passes_total");
+  const before = await made();
+  await until(made, (now) => now >= before + 5);
+}
+
+mounting(
+  `the state's disk is full: it is named, all else is told, nothing is changed, and all is made good once there is room${why}`,
+  async () => {
+    await using disk = await mountSmallDisk(2_048);
+    await using node = await startFakeNode();
+    await using upkeep = await runUpkeep(node, quick, { stateDirectory: disk.path });
+    await upkeep.reason("ConfigCurrent", "AsDesired");
+    const right = await node.config();
+    await disk.fill();
+    // The database's own files may have room left for small things.
+    const uses = Array.from({ length: 20_000 }, (_, atMs) => ({ atMs, usedBytes: 1 }));
+    upkeep.state.diskHistory.set({ path: disk.path, uses });
+    await node.save(driftedConfig);
+    expect((await upkeep.reason("StateKept", "DiskFull")).message).toContain(
+      `${join(disk.path, "upkeep.sqlite")} can't be written (database or disk is full); free some space on its disk`,
+    );
+    // What little is left in the database's own files may still take a fact, but no copy of node.conf.
+    const current = await until(
+      () => upkeep.board.get("ConfigCurrent"),
+      (condition) => condition?.status === "False",
+    );
+    expect(current?.message).toMatch(
+      /the sidecar can't keep its state \(StateKept says why\): |no copy of it can be kept in the state directory \(ENOSPC/,
+    );
+    await passesGoOn(upkeep);
+    expect(await node.config()).toBe(driftedConfig);
+    expect(await metric(upkeep, "gatehouse_upkeep_pass_failures_total")).toBe(0);
+    // What changes is told from memory, and nobody is accused.
+    await node.save("");
+    await upkeep.reason("ConfigValid", "Empty");
+    expect(upkeep.board.get("SoleWriter")?.reason).toBe("OnlyWriter");
+    const told = upkeep.events.list().find(({ message }) => message.startsWith("ConfigValid"));
+    expect(told?.message).toMatch(/^ConfigValid is False \(Empty\)/);
+    await node.save(driftedConfig);
+    await disk.empty();
+    await upkeep.reason("StateKept", "Kept");
+    await until(node.config, (text) => text === right);
+    const { database } = upkeep.state.store;
+    expect(
+      database.prepare("SELECT count(*) AS n FROM event WHERE message LIKE 'ConfigValid is False%'").get(),
+    ).toEqual({
+      n: 1,
+    });
+  },
+);
+
+mounting(
+  `a state on a read-only file system is named, and so is one that another program has locked${why}`,
+  async () => {
+    await using disk = await mountSmallDisk(2_048);
+    await using node = await startFakeNode();
+    await using upkeep = await runUpkeep(node, quick, { stateDirectory: disk.path });
+    await upkeep.reason("ConfigCurrent", "AsDesired");
+    using other = new DatabaseSync(join(disk.path, "upkeep.sqlite"));
+    other.exec("BEGIN IMMEDIATE");
+    upkeep.state.diskHistory.set(undefined);
+    expect((await upkeep.reason("StateKept", "InUse")).message).toContain("can't be written (database is locked)");
+    other.exec("ROLLBACK");
+    await upkeep.reason("StateKept", "Kept");
+  },
+);
+
+mounting(`corrections that could not be written accuse nobody of writing node.conf${why}`, async () => {
+  await using disk = await mountSmallDisk(64);
+  const configPath = join(disk.path, "node.conf");
+  await writeFile(configPath, driftedConfig);
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, { ...quick, GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: configPath });
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await disk.fill();
+  await writeFile(configPath, driftedConfig);
+  expect((await upkeep.reason("ConfigCurrent", "NotWritten")).message).toContain("ENOSPC: the disk is full");
+  await passesGoOn(upkeep);
+  expect(upkeep.board.get("SoleWriter")?.reason).toBe("OnlyWriter");
+  expect(await upkeep.corrections()).toBe(1);
+  await disk.empty();
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+});
+
+mounting(
+  `a file system that hangs under node.conf is named, costs no more than its own threads, and ends neither passes nor the stop${why}`,
+  async () => {
+    await using node = await startFakeNode();
+    const resources = new AsyncDisposableStack();
+    const upkeep = resources.use(await runUpkeep(node, quick));
+    await upkeep.reason("ConfigCurrent", "AsDesired");
+    using hanging = mountHangingDisk(node.binDirectory);
+    const { message } = await upkeep.reason("ConfigValid", "Hanging");
+    expect(message.replaceAll(node.configPath, "node.conf")).toMatch(
+      /^node\.conf can't be read: (looking at|reading) \S+ has not come back since \S+Z \(allowed: 500 ms, upkeep\.fileTimeoutMs\): its file system hangs\./,
+    );
+    expect((await upkeep.reason("UpkeepCurrent", "Failing")).message).toMatch(
+      /can't be looked at, because its file system hangs/,
+    );
+    const failures = () => metric(upkeep, "gatehouse_upkeep_pass_failures_total");
+    const before = await failures();
+    await until(failures, (count) => count >= before + 3);
+    // Names and other files still find a thread.
+    expect((await lookup("localhost")).address).toMatch(/127|::1/);
+    await writeFile(join(node.workspace, "other"), "");
+    hanging[Symbol.dispose]();
+    await upkeep.reason("UpkeepCurrent", "Current");
+    await upkeep.reason("ConfigValid", "Valid");
+    using again = mountHangingDisk(node.binDirectory);
+    await upkeep.reason("ConfigValid", "Hanging");
+    const beganMs = performance.now();
+    await resources.disposeAsync();
+    expect(performance.now() - beganMs).toBeLessThan(4_000);
+    again[Symbol.dispose]();
+  },
+);

@@ -1,0 +1,177 @@
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { driftedConfig, startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+/** Nothing is restarted here: these tests are about the file. */
+const noRestart = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" };
+
+const isCorrected = (text: string) => text.includes("storage_cetina_job_name") && !text.includes("pamir");
+
+async function corrected(node: FakeNode, upkeep: RunningUpkeep): Promise<string> {
+  const text = await until(node.config, isCorrected);
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  return text;
+}
+
+test("a file that an editor saves by renaming is corrected, its mode stays", async () => {
+  await using node = await startFakeNode();
+  await chmod(node.configPath, 0o640);
+  await using upkeep = await runUpkeep(node, noRestart);
+  await corrected(node, upkeep);
+  await writeFile(`${node.configPath}.swp`, driftedConfig.replace("node-7", "node-8"), { mode: 0o640 });
+  await rename(`${node.configPath}.swp`, node.configPath);
+  expect(await until(node.config, isCorrected)).toContain('"storage_cetina_job_name": "node-8"');
+  expect((await stat(node.configPath)).mode & 0o777).toBe(0o640);
+});
+
+test("a file behind links, swapped as a ConfigMap is: the file behind is corrected, the links stay", async () => {
+  await using node = await startFakeNode();
+  const version = async (name: string, config: string) => {
+    await mkdir(join(node.binDirectory, name));
+    await writeFile(join(node.binDirectory, name, "node.conf"), config);
+    await symlink(name, join(node.binDirectory, "..next"));
+    await rename(join(node.binDirectory, "..next"), join(node.binDirectory, "..data"));
+  };
+  await rm(node.configPath);
+  await version("..1", driftedConfig);
+  await symlink(join("..data", "node.conf"), node.configPath);
+  await using upkeep = await runUpkeep(node, noRestart);
+  await corrected(node, upkeep);
+  await version("..2", driftedConfig.replace("node-7", "node-9"));
+  const text = await until(node.config, isCorrected);
+  expect(text).toContain("node-9");
+  expect(await readFile(join(node.binDirectory, "..2", "node.conf"), "utf8")).toBe(text);
+});
+
+test("a folder that is deleted and made again gets its configuration back, and is watched again", async () => {
+  await using node = await startFakeNode();
+  const quick = {
+    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
+    GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "200",
+  };
+  await using upkeep = await runUpkeep(node, {
+    ...noRestart,
+    ...quick,
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+  });
+  const good = await corrected(node, upkeep);
+  await rm(node.binDirectory, { recursive: true });
+  const gone = await upkeep.reason("ConfigValid", "Vanished");
+  expect(gone.message).toContain("node.conf is not there; write it again, or set node.configPath to where it is.");
+  await mkdir(node.binDirectory);
+  await upkeep.reason("ConfigValid", "Valid");
+  expect(await node.config()).toBe(good);
+  await writeFile(node.configPath, driftedConfig);
+  await corrected(node, upkeep);
+});
+
+test("in observe mode nothing changes and everything is said", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" });
+  const condition = await upkeep.reason("ConfigCurrent", "Drift");
+  expect(condition.message).toContain(
+    "node.conf is not as desired, and upkeep.mode is observe: enable_pamir_cetina renamed",
+  );
+  await upkeep.reason("AutoPruneOn", "Off");
+  expect(await node.config()).toBe(driftedConfig);
+  expect(upkeep.upkeep.configured().ok).toBe(true);
+});
+
+test("the last five versions are kept, readable by the owner only", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, noRestart);
+  await corrected(node, upkeep);
+  for (let index = 0; index < 7; index += 1) {
+    await writeFile(node.configPath, driftedConfig.replace("node-7", `node-${index}`));
+    await until(node.config, (text) => isCorrected(text) && text.includes(`"node-${index}"`));
+  }
+  const versions = join(upkeep.stateDirectory, "versions");
+  const names = (await readdir(versions)).sort();
+  expect(names).toHaveLength(5);
+  expect(await readFile(join(versions, names.at(-1)!), "utf8")).toContain('"pamir_cetina_job_name": "node-6"');
+  expect((await stat(join(versions, names[0]!))).mode & 0o777).toBe(0o600);
+});
+
+test("two sidecars for one file: the second one does not write, and says who does", async () => {
+  await using node = await startFakeNode();
+  await using first = await runUpkeep(node, noRestart);
+  await corrected(node, first);
+  await using second = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "another" });
+  const condition = await second.reason("SoleWriter", "Locked");
+  expect(condition.message).toMatch(/^Another process looks after .*node\.conf .*only one may write the file\.$/);
+  // The cause is named once.
+  expect((await second.reason("ConfigCurrent", "Locked")).message).toMatch(
+    /^node\.conf is not as desired, and this sidecar may not write it \(SoleWriter\): .*another/,
+  );
+  expect(await node.config()).toContain("node-7");
+});
+
+test("a second writer that disagrees ends in a condition, and in no restart", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
+  await until(node.config, (text) => text.includes('"ours"'));
+  const ours = await node.config();
+  await upkeep.reason("RestartSettled", "Idle");
+  const restarts = await node.starts();
+  for (let index = 0; index < 80; index += 1) {
+    await writeFile(node.configPath, ours.replace('"ours"', `"theirs-${index}"`));
+    await until(node.config, (text) => text.includes('"ours"'));
+  }
+  const condition = await upkeep.reason("SoleWriter", "Contested");
+  expect(condition.message).toMatch(
+    /^node\.conf was corrected \d+ times within a minute: another program keeps writing it\. Stop that program/,
+  );
+  expect((await upkeep.reason("RestartSettled", "Contested")).message).toMatch(
+    /another program keeps writing node\.conf, so it waits until \S+Z, or until `npx gatehouse resume --state-directory \S+` is run\./,
+  );
+  expect((await node.starts()) - restarts).toBeLessThanOrEqual(6);
+});
+
+test("a program that writes the same drift now and then is told from a person, and the node not restarted each time", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
+  await until(node.starts, (starts) => starts === 2);
+  const ours = await node.config();
+  for (const [starts, settled] of [
+    [3, "Idle"],
+    [4, "Idle"],
+    [4, "Contested"],
+    [4, "Contested"],
+  ] as const) {
+    const before = await upkeep.corrections();
+    await writeFile(node.configPath, ours.replace('"ours"', '"theirs"'));
+    await until(upkeep.corrections, (count) => count === before + 1);
+    await until(node.starts, (count) => count === starts);
+    await until(
+      () => upkeep.state.restartInFlight.get(),
+      (restart) => restart === undefined,
+    );
+    await upkeep.reason("RestartSettled", settled);
+  }
+  const condition = await upkeep.reason("SoleWriter", "Contested");
+  expect(condition.message).toContain("of the very same change again and again within six hours: another program");
+  expect(await node.running()).toBe(ours);
+  await writeFile(node.configPath, ours.replace('"18100"', '"18101"'));
+  await until(node.starts, (starts) => starts === 5);
+});
+
+test("a file that is larger than the limit is never replaced", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, {
+    ...noRestart,
+    GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "100",
+    GATEHOUSE_SIDECAR_UPKEEP_CONFIG_LIMIT_BYTES: "10000",
+    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
+  });
+  const large = `${await corrected(node, upkeep)}//${"x".repeat(10_000)}\n`;
+  await writeFile(node.configPath, large);
+  await upkeep.reason("ConfigValid", "TooLarge");
+  const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const before = await passes();
+  await until(passes, (count) => count > before + 5);
+  expect(await node.config()).toBe(large);
+});

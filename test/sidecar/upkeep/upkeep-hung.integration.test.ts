@@ -1,0 +1,87 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { podServer } from "#sidecar/testing/pod-server.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+/** Nothing in it is to be corrected, so that no restart but that of a hanging node is due. */
+const rightConfig = driftedConfig
+  .replace("enable_pamir_cetina", "storage_enable_cetina")
+  .replaceAll("pamir_cetina", "storage_cetina");
+const hungAfterMs = 600;
+const longAgo = "2026-05-01T12:00:00Z";
+const later = "2100-01-01T00:00:00Z";
+
+/** A sidecar of a pod whose node answers; `startedAt` is when the cluster says that the node's container started. */
+async function watched(node: FakeNode, startedAt: string, hungAfter = hungAfterMs) {
+  await node.start();
+  const server = await podServer(startedAt, later);
+  const upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "kubernetes",
+    GATEHOUSE_SIDECAR_RESTART_HUNG_AFTER_MS: String(hungAfter),
+    GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "100",
+    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
+    GATEHOUSE_SIDECAR_KUBERNETES_POD: "node-0",
+    GATEHOUSE_SIDECAR_KUBERNETES_API_URL: server.apiUrl,
+    GATEHOUSE_SIDECAR_KUBERNETES_SERVICE_ACCOUNT_DIRECTORY: server.directory,
+  });
+  await upkeep.reason("RpcAnswering", "Answering");
+  await upkeep.reason("RestartSettled", "Idle");
+  const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  return {
+    upkeep,
+    deletions: () => server.requests.filter((request) => request.startsWith("DELETE")).length,
+    /** Stops the node's process where it is: it keeps its port open and answers nothing. */
+    hang: async () => process.kill(Number(await readFile(join(node.workspace, "node.pid"), "utf8")), "SIGSTOP"),
+    /** Waits for passes that were made a good while after the time from which a node counts as hung. */
+    wellAfter: async () => {
+      const silentAt = Date.now();
+      await until(
+        () => Date.now() - silentAt,
+        (ms) => ms > 3 * hungAfterMs,
+      );
+      const before = await passes();
+      await until(passes, (now) => now >= before + 3);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await upkeep[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test("a node that answered and then hangs with its port open is restarted, once, and the reason is told", async () => {
+  await using node = await createFakeNode(rightConfig);
+  await using pod = await watched(node, longAgo);
+  await pod.hang();
+  await until(pod.deletions, (count) => count === 1);
+  expect(pod.upkeep.events.list().map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(
+      /^Restarting the node \(kubernetes\): the node hangs: it runs since 2026-05-01T12:00:00\.000Z and has not answered for \d+ s/,
+    ),
+  );
+  await pod.wellAfter();
+  expect(pod.deletions()).toBe(1);
+});
+
+test("a node that has not answered since its start replays its log, and is left to it", async () => {
+  await using node = await createFakeNode(rightConfig);
+  await using pod = await watched(node, later);
+  await pod.hang();
+  await pod.upkeep.reason("RpcAnswering", "TimedOut");
+  await pod.wellAfter();
+  expect(pod.deletions()).toBe(0);
+});
+
+test("a node that hangs is only told about where nothing says that it is to be restarted", async () => {
+  await using node = await createFakeNode(rightConfig);
+  await using pod = await watched(node, longAgo, 0);
+  await pod.hang();
+  await pod.upkeep.reason("RpcAnswering", "TimedOut");
+  await pod.wellAfter();
+  expect(pod.deletions()).toBe(0);
+});

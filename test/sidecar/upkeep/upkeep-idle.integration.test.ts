@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
+import { until } from "#sidecar/testing/until.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+
+/** A node.conf with drift, of a node whose chain makes no block. */
+const idleConfig = driftedConfig.replace("node-7", "frozen-7");
+
+const watchedForMs = 500;
+
+test("a chain that makes no block does not keep a restart from being proven, once that is known of it", async () => {
+  await using node = await createFakeNode(idleConfig);
+  await node.start();
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: String(watchedForMs),
+    // The chain has to be known before the restart.
+    GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: String(4 * watchedForMs),
+  });
+  await upkeep.reason("HeightAdvancing", "Quiet");
+  await until(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle", 20_000);
+  expect(await node.starts()).toBe(2);
+  expect(upkeep.state.hold.get()).toBeUndefined();
+  expect(await node.running()).toContain("storage_enable_cetina");
+});
+
+test("a chain that was at rest before anybody watched it has all of the time to make a block, and then its head is proof", async () => {
+  await using node = await createFakeNode(idleConfig);
+  await node.start();
+  await using upkeep = await runUpkeep(node);
+  await until(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle", 20_000);
+  expect(await node.starts()).toBe(2);
+  expect(upkeep.state.hold.get()).toBeUndefined();
+});

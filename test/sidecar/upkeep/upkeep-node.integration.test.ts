@@ -1,0 +1,193 @@
+import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createFakeNode, startFakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+import { resumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
+
+/** Puts another node_cli in place and returns what a person reads about it. */
+async function wordsAbout(text: string | undefined, reason: string, mode = 0o755): Promise<string> {
+  await using node = await createFakeNode();
+  const path = join(node.binDirectory, "node_cli");
+  await rm(path);
+  if (text !== undefined) await writeFile(path, text);
+  if (text !== undefined) await chmod(path, mode);
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_NODE_CLI_TIMEOUT_MS: "500",
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+  });
+  const { message } = await upkeep.reason("NodeCliWorking", reason);
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  return message.replace(`${node.binDirectory}/`, "");
+}
+
+test.each<[string, string | undefined, string, string, number?]>([
+  ["missing", undefined, "NotFound", "node_cli is not there; set the program's name or put it there."],
+  ["not executable", "#!/bin/sh\n", "NotExecutable", "node_cli can't be executed (EACCES); run chmod +x on it.", 0o644],
+  [
+    "hanging",
+    "#!/bin/sh\nexec sleep 60\n",
+    "TimedOut",
+    "node_cli did not finish within 500 ms and was ended; run it by hand to see why.",
+  ],
+  [
+    "printing garbage",
+    "#!/bin/sh\necho '<html>'\n",
+    "Garbage",
+    'node_cli prune --get printed no enable_auto_prune that is 0 or 1; found "<html>\\n".',
+  ],
+  [
+    "that ends with status 0 and an error",
+    "#!/bin/sh\necho 'error: no node runs' >&2\n",
+    "Garbage",
+    'node_cli prune --get printed no enable_auto_prune that is 0 or 1; found "". It said: error: no node runs',
+  ],
+  [
+    "printing 1 GB",
+    "#!/bin/sh\nhead -c 1000000000 /dev/zero\n",
+    "TooMuchOutput",
+    "node_cli printed more than 65536 bytes and was ended; is it the right program?",
+  ],
+])("node_cli %s: said in words, and the configuration is still corrected", async (_, text, reason, words, mode) => {
+  expect(await wordsAbout(text, reason, mode)).toBe(words);
+});
+
+test("a start by hand that comes before the sidecar's own is no failure", async () => {
+  await using node = await startFakeNode();
+  const ops = join(node.binDirectory, "ops");
+  await rename(ops, `${ops}-by-hand`);
+  // The person's start is the one that works; the sidecar's own finds the node running.
+  const words = "the node runs already";
+  const raced = `#!/bin/sh\n./ops-by-hand "$@" || exit 1\nif [ "$1" = start ]; then echo "${words}" >&2; exit 1; fi\n`;
+  await writeFile(ops, raced, { mode: 0o755 });
+  await using upkeep = await runUpkeep(node);
+  await until(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(upkeep.state.hold.get()).toBeUndefined();
+  expect(await node.running()).toBe(await node.config());
+  const said = upkeep.events.list().filter(({ kind }) => kind === "restart" || kind === "roll-back");
+  expect(said.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^The node is back and advances after/),
+    expect.stringMatching(
+      new RegExp(`^The node runs although it was not started by the sidecar \\(.*${words}.*\\): somebody`),
+    ),
+    expect.stringMatching(/^Restarting the node \(ops\)/),
+  ]);
+});
+
+test("a restart that a killed sidecar left half done is ended by the next one", async () => {
+  await using node = await startFakeNode();
+  const stateDirectory = join(node.workspace, "state");
+  {
+    await using upkeep = await runUpkeep(node, {}, { stateDirectory });
+    await until(node.starts, (starts) => starts === 2);
+    await upkeep.reason("RestartSettled", "Idle");
+    // As a kill between `ops stop` and `ops start` leaves it.
+    upkeep.state.restartInFlight.set({ reason: "a test", beganMs: Date.now(), phase: "commanded", isFinishing: false });
+  }
+  await node.stop();
+  await using upkeep = await runUpkeep(node, {}, { stateDirectory });
+  await until(node.starts, (starts) => starts === 3);
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(upkeep.events.list().map(({ message }) => message)).toContain(
+    "Restarting the node (ops): a restart was interrupted: a test.",
+  );
+  expect(upkeep.state.restartInFlight.get()).toBeUndefined();
+});
+
+test("a node that answers but stays at its height is rolled back; gatehouse resume lifts the hold", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1000" });
+  await until(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle");
+  const healthy = await node.config();
+  await writeFile(node.configPath, healthy.replace("12345678901234567890", '"frozen"'));
+  await upkeep.reason("Unheld", "Held", 20_000);
+  const message = await until(
+    () => upkeep.board.get("Unheld")?.message ?? "",
+    (text) => text.includes("After one more restart it is back."),
+  );
+  expect(message).toContain("its height stayed 5 within 1000 ms after its first answer");
+  const printed: string[] = [];
+  const output = {
+    out: (text: string) => printed.push(text),
+    error: (text: string) => printed.push(text),
+    isColored: false,
+  };
+  expect(message).toContain(`run \`npx gatehouse resume --state-directory ${upkeep.stateDirectory}\` when`);
+  expect(await resumeCommand({ kind: "socket", stateDirectories: [upkeep.stateDirectory] }, output)).toBe(0);
+  expect(printed[0]).toMatch(/^The hold since .* is lifted\. It was: The node did not come back/);
+  expect(printed[0]).toContain(`on ${node.configPath} (data ${join(node.workspace, "data")}, chain 1672, machine `);
+  await upkeep.reason("Unheld", "NoHold");
+  const elsewhere = join(node.workspace, "elsewhere");
+  expect(await resumeCommand({ kind: "socket", stateDirectories: [elsewhere] }, output)).toBe(1);
+  expect(printed.at(-1)).toContain(`resume: no sidecar runs with its state in ${elsewhere}. Start it, or name the one`);
+});
+
+test("a hold outlives the sidecar's own restart, although the node is down and its version unknown", async () => {
+  await using node = await startFakeNode();
+  const stateDirectory = join(node.workspace, "state");
+  {
+    await using upkeep = await runUpkeep(node, {}, { stateDirectory });
+    await until(node.starts, (starts) => starts === 2);
+    await upkeep.reason("RestartSettled", "Idle");
+    const healthy = await node.config();
+    await writeFile(node.configPath, healthy.replace("12345678901234567890", '"crash"'));
+    await until(
+      () => upkeep.board.get("Unheld")?.message ?? "",
+      (text) => text.includes("it is back."),
+    );
+  }
+  await node.stop();
+  await rm(join(node.binDirectory, "node_cli"));
+  await writeFile(node.configPath, '{ "chain": {');
+  await using upkeep = await runUpkeep(node, {}, { stateDirectory });
+  await upkeep.reason("VersionAgreed", "VersionUnknown");
+  await upkeep.reason("ConfigValid", "HalfWritten");
+  await upkeep.reason("Unheld", "Held");
+});
+
+test("a restart that is not needed is not made: only comments changed", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node);
+  await until(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle");
+  const text = await node.config();
+  await writeFile(node.configPath, text.replace("the operator's own words", "other words"));
+  const passes = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const before = await passes();
+  upkeep.upkeep.wake();
+  await until(passes, (count) => count > before);
+  expect(upkeep.board.get("RestartSettled")?.reason).toBe("Idle");
+  expect(await node.config()).toContain("other words");
+});
+
+test("an upgrade under the sidecar's eyes migrates the keys, values kept, once the new version runs", async () => {
+  await using node = await createFakeNode();
+  await node.install("0.15.0");
+  await node.start();
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+    GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "100",
+  });
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await node.install("0.16.0-rc.1");
+  await node.stop();
+  await node.start();
+  expect(await until(node.config, (text) => !text.includes("pamir"))).toContain('"storage_cetina_job_name": "node-7"');
+});
+
+test("a state directory that can't keep the healthy configuration has a restart verified once", async () => {
+  await using node = await startFakeNode();
+  const stateDirectory = join(node.workspace, "state");
+  await mkdir(join(stateDirectory, "healthy.conf"), { recursive: true });
+  await using upkeep = await runUpkeep(node, {}, { stateDirectory });
+  await until(node.starts, (starts) => starts === 2);
+  const told = () => upkeep.events.list().filter(({ message }) => message.includes("could not be kept"));
+  await until(told, (events) => events.length === 1);
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(upkeep.state.restartInFlight.get()).toBeUndefined();
+  expect(await upkeep.metrics.metrics()).not.toContain('cause="unverified"');
+});

@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createFakeNode } from "#sidecar/testing/fake-node.ts";
+import { podServer } from "#sidecar/testing/pod-server.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+
+/** What the next sidecar asks of the cluster and says, after one was ended by the restart that it had asked for of that pod. */
+async function afterRestartOf(incarnation: string) {
+  await using node = await createFakeNode();
+  await node.install("0.15.0");
+  await node.start();
+  await using server = await podServer();
+  const stateDirectory = join(node.workspace, "state");
+  const environment = {
+    GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "kubernetes",
+    GATEHOUSE_SIDECAR_KUBERNETES_POD: "node-0",
+    GATEHOUSE_SIDECAR_KUBERNETES_API_URL: server.apiUrl,
+    GATEHOUSE_SIDECAR_KUBERNETES_SERVICE_ACCOUNT_DIRECTORY: server.directory,
+  };
+  {
+    await using upkeep = await runUpkeep(node, environment, { stateDirectory });
+    await upkeep.reason("RestartSettled", "Idle");
+    const asked = { reason: "a test", beganMs: Date.now(), phase: "commanded", isFinishing: false } as const;
+    upkeep.state.restartInFlight.set({ ...asked, incarnation });
+  }
+  server.requests.length = 0;
+  await using upkeep = await runUpkeep(node, environment, { stateDirectory });
+  await expect.poll(() => upkeep.state.restartInFlight.get(), { timeout: 10_000 }).toBeUndefined();
+  await upkeep.reason("RestartSettled", "Idle");
+  const deletions = server.requests.filter((request) => request.startsWith("DELETE"));
+  return { deletions, said: upkeep.events.list().map(({ message }) => message) };
+}
+
+test("a sidecar that went with the pod that it deleted: the next one proves the new pod, and does not delete it, too", async () => {
+  const { deletions, said } = await afterRestartOf("the pod before");
+  expect(deletions).toEqual([]);
+  expect(said).toContainEqual(expect.stringMatching(/^The node is back and advances/));
+});
+
+test("a sidecar that was killed before it could delete its pod: the next one deletes it", async () => {
+  const { deletions, said } = await afterRestartOf("1");
+  expect(deletions).toHaveLength(1);
+  expect(said).toContain("Restarting the node (kubernetes): a restart was interrupted: a test.");
+});

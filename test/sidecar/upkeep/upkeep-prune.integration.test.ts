@@ -1,0 +1,49 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+
+/** Puts a node_cli in place that always ends with status 0, and switches pruning on only once it is told that it may. */
+async function refuseToPrune(node: FakeNode, complaint: string) {
+  const place = (name: string) => join(node.workspace, name);
+  const program = `#!/bin/sh
+case "$*" in
+  *--get) echo "enable_auto_prune: $(cat "${place("pruning")}" 2>/dev/null || echo 0)" ;;
+  *--enable_auto_prune)
+    echo x >> "${place("attempts")}"
+    if [ -e "${place("may-prune")}" ]; then echo 1 > "${place("pruning")}"; else printf '%s' '${complaint}' >&2; fi ;;
+esac
+exit 0
+`;
+  await writeFile(join(node.binDirectory, "node_cli"), program);
+  return {
+    attempts: async () => (await readFile(place("attempts"), "utf8")).trim().split("\n").length,
+    permit: () => writeFile(place("may-prune"), ""),
+  };
+}
+
+test.each([
+  ["says nothing", "", ""],
+  ["tells an error", "error: the node is busy", " It said: error: the node is busy"],
+])(
+  "a node_cli that ends with status 0, switches nothing on and %s: NotSwitchedOn, until it does",
+  async (_, complaint, said) => {
+    await using node = await startFakeNode();
+    const tool = await refuseToPrune(node, complaint);
+    await using upkeep = await runUpkeep(node, {
+      GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+      GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "4000",
+    });
+    const switchedOn = () => upkeep.events.list().filter(({ message }) => message === "Auto-pruning was switched on.");
+    expect(await upkeep.reason("AutoPruneOn", "NotSwitchedOn")).toMatchObject({
+      status: "False",
+      message: `node_cli prune --enable_auto_prune ended with status 0, but enable_auto_prune does not read 1; run it by hand to see why.${said}`,
+    });
+    expect([await tool.attempts(), switchedOn()]).toEqual([1, []]);
+    await tool.permit();
+    await upkeep.reason("AutoPruneOn", "On", 20_000);
+    expect(switchedOn()).toHaveLength(1);
+  },
+);

@@ -1,0 +1,70 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startFakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+import { resumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
+import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
+
+async function temporary() {
+  const path = await mkdtemp(join(tmpdir(), "gatehouse-resume-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+test("gatehouse resume takes another writer of node.conf for stopped", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours",
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+  });
+  await until(node.config, (text) => text.includes('"ours"'));
+  const ours = await node.config();
+  for (let corrections = await upkeep.corrections(), index = 1; index <= 4; index += 1) {
+    await writeFile(node.configPath, ours.replace('"ours"', '"theirs"'));
+    await until(upkeep.corrections, (count) => count === corrections + index);
+  }
+  const { message } = await upkeep.reason("SoleWriter", "Contested");
+  const command = `npx gatehouse resume --state-directory ${upkeep.stateDirectory}`;
+  expect(message).toContain(`or until \`${command}\` is run.`);
+  const printed: string[] = [];
+  const write = (text: string) => void printed.push(text);
+  const output = { out: write, error: write, isColored: false };
+  expect(await resumeCommand({ kind: "socket", stateDirectories: [upkeep.stateDirectory] }, output)).toBe(0);
+  await upkeep.reason("SoleWriter", "OnlyWriter");
+});
+
+test.each([
+  ["a person asked for is made although the budget is used up", true],
+  ["another version of the node led to waits for the budget, and ends when somebody starts the node", false],
+])("a new try of a failed restart that %s", async (_, isAsked) => {
+  await using node = await startFakeNode();
+  await using directory = await temporary();
+  const environment = { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" };
+  {
+    await using before = await runUpkeep(node, environment, { stateDirectory: directory.path });
+    await until(node.starts, (starts) => starts === 2);
+    await before.reason("RestartSettled", "Idle");
+  }
+  await node.stop();
+  {
+    using state = openUpkeepState(directory.path);
+    state.retry.set({ reason: "node.conf was changed", height: 1, why: "a test says so", isAsked });
+  }
+  await using upkeep = await runUpkeep(
+    node,
+    { ...environment, GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "0" },
+    { stateDirectory: directory.path },
+  );
+  if (isAsked) {
+    await until(node.starts, (starts) => starts === 3);
+  } else {
+    const { message } = await upkeep.reason("RestartSettled", "BudgetExhausted");
+    expect(message).toContain("(a test says so, so what failed is tried again: node.conf was changed)");
+    await node.start();
+  }
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(await node.starts()).toBe(3);
+  expect(upkeep.state.retry.get()).toBeUndefined();
+});

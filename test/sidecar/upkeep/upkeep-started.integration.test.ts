@@ -1,0 +1,164 @@
+import { mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+const hourMs = 3_600_000;
+
+/** A Docker engine's stand-in whose one container started when a test says so. */
+async function engineOf(startedAtMs: () => number) {
+  let restarts = 0;
+  const server = createServer((request, response) => {
+    request.resume();
+    if (request.method === "POST") restarts += 1;
+    if (request.method === "POST") return response.writeHead(204).end();
+    const StartedAt = new Date(startedAtMs()).toISOString();
+    return response.end(JSON.stringify({ State: { Running: true, StartedAt } }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    restarts: () => restarts,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** What was said of restarts, newest first. */
+const said = (upkeep: RunningUpkeep) =>
+  upkeep.events.list().flatMap(({ kind, message }) => (kind === "restart" ? [message] : []));
+
+test.each([
+  {
+    when: "long before the drift, which it never read",
+    startedAtMs: () => Date.now() - hourMs,
+    restarts: 1,
+    words: /^No restart is needed: the node has run since before the drift\.$/,
+  },
+  {
+    when: "after the drift was corrected",
+    startedAtMs: () => Date.now() + hourMs,
+    restarts: 1,
+    words: /^No restart is needed: the node starts, or has started, with the corrected node\.conf\.$/,
+  },
+  {
+    when: "in the moment between the drift and its correction",
+    startedAtMs: (driftedAtMs: number) => driftedAtMs,
+    restarts: 2,
+    words: /^The node is back and advances after \d+ ms\.$/,
+  },
+])("a node that started $when is restarted only if it may have read the drift", async (started) => {
+  await using node = await createFakeNode();
+  await node.start();
+  let startedAtMs = Date.now() - hourMs;
+  await using engine = await engineOf(() => startedAtMs);
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker",
+    GATEHOUSE_SIDECAR_DOCKER_ENGINE: engine.url,
+    GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "node",
+    GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+  });
+  // The node reads the first correction by the restart that it needs.
+  await until(engine.restarts, (restarts) => restarts === 1);
+  await upkeep.reason("RestartSettled", "Idle");
+  const corrected = await upkeep.corrections();
+  const before = said(upkeep).length;
+  startedAtMs = started.startedAtMs(Date.now());
+  await writeFile(node.configPath, driftedConfig);
+  await until(upkeep.corrections, (corrections) => corrections > corrected);
+  await until(
+    () => said(upkeep),
+    ([newest, ...older]) => older.length >= before && newest !== undefined && started.words.test(newest),
+  );
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(engine.restarts()).toBe(started.restarts);
+});
+
+test.each<[string, (from: string, to: string) => Promise<void>]>([
+  [
+    "a link that was made to lead there since",
+    async (older, configPath) => {
+      await symlink(older, `${configPath}.link`);
+      await rename(`${configPath}.link`, configPath);
+    },
+  ],
+  [
+    "a directory that was put in the other's place",
+    async (older, configPath) => {
+      await rename(dirname(configPath), `${dirname(configPath)}-before`);
+      await rename(dirname(older), dirname(configPath));
+    },
+  ],
+])(
+  "a node.conf that is older than the node's start, by %s, is not taken for what the node has read",
+  async (_, put) => {
+    await using node = await createFakeNode();
+    await node.start();
+    let startedAtMs = Date.now() - hourMs;
+    await using engine = await engineOf(() => startedAtMs);
+    const own = join(node.workspace, "conf");
+    await mkdir(own);
+    await rename(node.configPath, join(own, "node.conf"));
+    await using upkeep = await runUpkeep(node, {
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker",
+      GATEHOUSE_SIDECAR_DOCKER_ENGINE: engine.url,
+      GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "node",
+      GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: join(own, "node.conf"),
+      GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+      GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+      GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200",
+    });
+    await until(engine.restarts, (restarts) => restarts === 1);
+    await upkeep.reason("RestartSettled", "Idle");
+    const older = join(node.workspace, "older", "node.conf");
+    await mkdir(dirname(older));
+    await writeFile(older, (await readFile(join(own, "node.conf"), "utf8")).replace("12345678901234567890", "7"));
+    await upkeep.reason("ConfigCurrent", "AsDesired");
+    startedAtMs = Date.now() + 50;
+    await until(
+      () => Date.now(),
+      (nowMs) => nowMs > startedAtMs + 300,
+    );
+    await put(older, join(own, "node.conf"));
+    await until(engine.restarts, (restarts) => restarts === 2);
+    await upkeep.reason("RestartSettled", "Idle");
+  },
+);
+
+test("what was edited long after the node's start is no copy to go back to, and excuses no fault, although the sidecar never saw another", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  const answersWithinMs = 500;
+  await new Promise((resolve) => setTimeout(resolve, 3 * answersWithinMs));
+  await node.save(driftedConfig.replace('"18100"', '"18100x"'));
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: String(answersWithinMs),
+  });
+  const { message } = await upkeep.reason("RollBackReady", "NothingKept");
+  expect(message).toMatch(/^node\.conf was changed long after the node had started and read it/);
+  expect((await upkeep.reason("RestartSettled", "EditRefused")).message).toMatch(/the node would not start with it/);
+  expect(await node.config()).toContain("storage_enable_cetina");
+  expect(await node.starts()).toBe(1);
+});
+
+test("without a driver, a change by hand counts as read once the node was restarted by hand", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" });
+  await upkeep.reason("RestartSettled", "NoDriver");
+  await node.stop();
+  await node.start();
+  await upkeep.reason("RestartSettled", "Idle");
+  await writeFile(node.configPath, (await node.config()).replace('"18100"', '"18101"'));
+  await upkeep.reason("RestartSettled", "NoDriver");
+  await node.stop();
+  await node.start();
+  await upkeep.reason("RestartSettled", "Idle");
+});

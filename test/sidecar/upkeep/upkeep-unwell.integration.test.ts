@@ -1,0 +1,158 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+const quick = {
+  GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "300",
+  GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "100",
+  GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "1000",
+  GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
+};
+const allowed = { ...quick, GATEHOUSE_SIDECAR_LAG_RESTART: "true" };
+
+/** A node that runs and was restarted with its corrected configuration. */
+async function settled(node: FakeNode, environment: Readonly<Record<string, string>>): Promise<RunningUpkeep> {
+  await node.start();
+  const upkeep = await runUpkeep(node, environment);
+  await until(node.starts, (starts) => starts === 2);
+  return upkeep;
+}
+
+/** Waits until the node has made blocks for so long that it is known for it. */
+async function steady(upkeep: RunningUpkeep): Promise<void> {
+  const height = async () => Number(/^gatehouse_node_height_blocks (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const before = await height();
+  await until(height, (now) => now >= before + 30);
+}
+
+/** Waits until some more passes were made. */
+async function passes(upkeep: RunningUpkeep, count: number): Promise<void> {
+  const made = async () => Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const before = await made();
+  await until(made, (now) => now >= before + count);
+}
+
+/** An endpoint of the same chain that is always far ahead. */
+async function aheadReference() {
+  const server = createServer((_, response) => {
+    const result = `0x${(Math.floor(Date.now() / 100) + 1_000_000).toString(16)}`;
+    response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, [Symbol.asyncDispose]: close };
+}
+
+test("a node that stalls is restarted if that is allowed, and the reason is told", async () => {
+  await using node = await createFakeNode();
+  await using upkeep = await settled(node, allowed);
+  await upkeep.reason("RestartSettled", "Idle");
+  await steady(upkeep);
+  await node.stall();
+  await until(node.starts, (starts) => starts === 3);
+  await upkeep.reason("HeightAdvancing", "Advancing");
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(
+      /^Restarting the node \(ops\): the node has been unwell for \d+ s: NoNewBlock, Blocks came steadily and come no more: height has been \d+ for more than 1 s, since /,
+    ),
+  );
+  expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_restarts_total{cause="unwell"} 1');
+});
+
+test("a node that stalls is only told about if a restart is not allowed", async () => {
+  await using node = await createFakeNode();
+  await using upkeep = await settled(node, quick);
+  await upkeep.reason("RestartSettled", "Idle");
+  await steady(upkeep);
+  await node.stall();
+  await upkeep.reason("HeightAdvancing", "NoNewBlock");
+  await passes(upkeep, 10);
+  expect(upkeep.board.get("RestartSettled")?.reason).toBe("Idle");
+  expect(await node.starts()).toBe(2);
+});
+
+test("a node that lags the references whatever is done is restarted within the budget, and then no more", async () => {
+  await using node = await createFakeNode();
+  await using reference = await aheadReference();
+  await using upkeep = await settled(node, {
+    ...allowed,
+    GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
+    GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "3",
+  });
+  const { message } = await upkeep.reason("RestartSettled", "BudgetExhausted", 20_000);
+  expect(message).toMatch(
+    /^A restart is due \(the node has been unwell for \d+ s: Behind, The node is at \d+, \d+ blocks behind the references \(allowed: 50\); look at its peers and its disk\); it begins at \d{4}-\S+Z, because 2 restarts within the last hour have used up restart\.budgetPerHour\. Look at the events for what they were for; to have it now, restart the node by hand\.$/,
+  );
+  await passes(upkeep, 10);
+  // One of the three is kept for a roll-back; the first start was by hand.
+  expect(await node.starts()).toBe(3);
+});
+
+test("a node that was started by hand and replays its log is left to it, and until when is told", async () => {
+  await using node = await createFakeNode();
+  await using upkeep = await settled(node, {
+    ...allowed,
+    GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "3000",
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "60000",
+  });
+  await upkeep.reason("RestartSettled", "Idle");
+  await node.opensAfter(7_000);
+  await node.stop();
+  const started = node.start();
+  const message = await until(
+    () => upkeep.board.get("RestartSettled")?.message ?? "",
+    (text) => text.startsWith("No restart is due: "),
+  );
+  expect(message).toMatch(
+    /^No restart is due: the node has not answered since it started, and may take until 20\d\d-\S+Z \(restart\.answersWithinMs\)\.$/,
+  );
+  await started;
+  await upkeep.reason("HeightAdvancing", "Advancing");
+  await passes(upkeep, 5);
+  expect(await node.starts()).toBe(3);
+  expect(upkeep.board.get("RestartSettled")?.message).toBe("No restart is due.");
+});
+
+test("a node whose process has ended is not taken for one that starts", async () => {
+  await using node = await createFakeNode();
+  await using upkeep = await settled(node, { ...allowed, GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "600000" });
+  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("RpcAnswering", "Answering");
+  await passes(upkeep, 2);
+  await node.stop();
+  await until(node.starts, (starts) => starts === 3);
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(/^Restarting the node \(ops\): the node has been unwell for \d+ s: Refused, /),
+  );
+});
+
+test("a node whose process can't be seen is restarted when it has not answered for longer than a start may take", async () => {
+  await using node = await createFakeNode();
+  await using upkeep = await settled(node, {
+    ...allowed,
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "compose",
+    GATEHOUSE_SIDECAR_COMPOSE_COMMAND: JSON.stringify([
+      "sh",
+      "-c",
+      "./ops stop --force; exec ./ops start --config ./node.conf",
+    ]),
+    GATEHOUSE_SIDECAR_COMPOSE_DIRECTORY: node.binDirectory,
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "2000",
+  });
+  await upkeep.reason("RestartSettled", "Idle");
+  const stoppedMs = Date.now();
+  await node.stop();
+  await until(node.starts, (starts) => starts === 3);
+  expect(Date.now() - stoppedMs).toBeGreaterThanOrEqual(2_000);
+  await upkeep.reason("RestartSettled", "Idle");
+});

@@ -1,0 +1,95 @@
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+
+const noRestart = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" };
+
+/** Puts a node_cli in place that prints what it is given for `prune … --get`, and knows no `--version`. */
+async function nodeCliPrints(node: FakeNode, pruneInfo: string): Promise<void> {
+  const path = join(node.binDirectory, "node_cli");
+  await writeFile(path, `#!/bin/sh\n[ "$1" = prune ] || exit 2\ncat <<'END'\n${pruneInfo}\nEND\n`);
+  await chmod(path, 0o755);
+}
+
+const pruneInfo = (real: number) =>
+  `enable_auto_prune = 1\nauto_prune_reserved_window = 100\nprune_reserved_version = 900\nflushed_version = 1000\nreal_prune_reserved_version = ${real}`;
+
+test.each([
+  ["registry.example:5000/evm/node:0.15.0@sha256:00", "0.15.0", '"pamir_cetina_job_name": "node-7"'],
+  ["evm/node:v0.16.0-rc.1", "0.16.0-rc.1", '"storage_cetina_job_name": "node-7"'],
+])("where only the image %s tells the version, its tag decides", async (image, version, key) => {
+  await using node = await createFakeNode();
+  await nodeCliPrints(node, pruneInfo(1));
+  await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_IMAGE: image });
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  expect(upkeep.board.get("VersionAgreed")?.message).toBe(`The node's version is ${version} (the image's tag).`);
+  expect(await node.config()).toContain(key);
+});
+
+test("where nothing tells the version, nothing is written, and what to set is said", async () => {
+  await using node = await createFakeNode();
+  await nodeCliPrints(node, pruneInfo(1));
+  await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_IMAGE: "evm/node:latest" });
+  const { message } = await upkeep.reason("ConfigCurrent", "VersionUnknown");
+  expect(message).toBe(
+    "The node's version is not known, so neither is the naming of monitor_config; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).",
+  );
+  expect(await node.config()).toContain("pamir");
+});
+
+test("a node that alone can tell its version is let start with a node.conf that is right for some version, and then has its keys named", async () => {
+  await using node = await createFakeNode();
+  await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" });
+  await upkeep.reason("ConfigCurrent", "VersionUnknown");
+  expect(upkeep.upkeep.configured()).toEqual({
+    ok: true,
+    message:
+      "The node's version is not known; node.conf is right for a node of some version, so it may start and tell. To have the names of the keys judged before, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).",
+  });
+  await node.start();
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  expect(await node.config()).toContain('"storage_cetina_job_name": "node-7"');
+});
+
+test.each([
+  ["a value that is wrong under any name", driftedConfig.replace('push_interval": 5', 'push_interval": 0')],
+  ["no monitor_config", '{ "chain": {}, "storage": {} }'],
+])("a node.conf with %s holds the node back, and what to set is said", async (_, config) => {
+  await using node = await createFakeNode(config);
+  await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" });
+  await upkeep.reason("ConfigCurrent", "VersionUnknown");
+  const { ok, message } = upkeep.upkeep.configured();
+  expect(ok).toBe(false);
+  expect(message).toBe(
+    "The node's version is not known, so neither is the naming of monitor_config; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION). node.conf needs changes under the names of any version, so the node is held back where it waits for /startupz, and can't tell its version itself.",
+  );
+  expect(await node.config()).toBe(config);
+});
+
+test("pruning that is on but does not move while blocks come is told, until it moves", async () => {
+  await using node = await createFakeNode();
+  await nodeCliPrints(node, pruneInfo(500));
+  await node.start();
+  await using upkeep = await runUpkeep(node, {
+    ...noRestart,
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "100",
+    GATEHOUSE_SIDECAR_PRUNE_STALLED_AFTER_MS: "1000",
+  });
+  const { message } = await upkeep.reason("PruneAdvancing", "PruningStalled");
+  expect(message).toBe(
+    "Auto-pruning is on, but real_prune_reserved_version has been 500 for more than 1 s while blocks came; look at the node's log and its disk, then restart it.",
+  );
+  const metrics = await upkeep.metrics.metrics();
+  expect(metrics.match(/^gatehouse_node_prune_\w+ \d+$/gm)?.sort()).toEqual([
+    "gatehouse_node_prune_enabled 1",
+    "gatehouse_node_prune_flushed_version 1000",
+    "gatehouse_node_prune_real_reserved_version 500",
+    "gatehouse_node_prune_reserved_version 900",
+    "gatehouse_node_prune_reserved_window_versions 100",
+  ]);
+  await nodeCliPrints(node, pruneInfo(600));
+  expect((await upkeep.reason("PruneAdvancing", "Advancing")).message).toBe("Versions before 600 are pruned.");
+});

@@ -1,0 +1,115 @@
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+const quick = {
+  GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+  GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "100",
+  GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
+};
+
+/**
+ * Puts a node_cli in place that alone tells the version, as where the node is down: 0.16.2, or what `lie` says as often as it says. Returns
+ * how often it was asked.
+ */
+async function nodeCliThatLies(node: FakeNode) {
+  const at = (name: string) => join(node.workspace, name);
+  await writeFile(
+    join(node.binDirectory, "node_cli"),
+    `#!/bin/sh
+if [ "$1" != --version ]; then echo enable_auto_prune = 1; exit 0; fi
+printf x >> '${at("asked")}'
+times=$(cat '${at("times")}' 2>/dev/null || echo 0)
+[ "$times" -gt 0 ] || { echo 'node_cli 0.16.2'; exit 0; }
+echo $((times - 1)) > '${at("times")}'
+cat '${at("lie")}'
+`,
+    { mode: 0o755 },
+  );
+  const asked = async () => (await readFile(at("asked"), "utf8").catch(() => "")).length;
+  return {
+    /** Has it answer wrongly for so often, and waits until it was asked often enough since to be right again. */
+    lie: async (answer: string, times: number) => {
+      await writeFile(at("lie"), `${answer}\n`);
+      await writeFile(at("times"), String(times));
+      const before = await asked();
+      await until(asked, (count) => count >= before + Math.min(times, 10));
+    },
+    stop: () => rm(at("times"), { force: true }),
+    asked,
+  };
+}
+
+const passes = async (upkeep: RunningUpkeep) =>
+  Number(/^gatehouse_upkeep_passes_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+
+async function someMorePasses(upkeep: RunningUpkeep): Promise<void> {
+  const before = await passes(upkeep);
+  await until(
+    () => passes(upkeep),
+    (count) => count >= before + 5,
+  );
+}
+
+const renamed = (text: string) => text.includes("storage_cetina_job_name") && !text.includes("pamir");
+
+test.each([
+  ["0.9.0, of the other layout", "node_cli 0.9.0"],
+  ["0.15.0, of the other naming", "node_cli 0.15.0"],
+  ["no version at all", "segmentation fault"],
+])("one wrong answer of node_cli, %s, changes nothing", async (_, answer) => {
+  await using node = await createFakeNode();
+  const cli = await nodeCliThatLies(node);
+  await using upkeep = await runUpkeep(node, quick);
+  await until(node.config, renamed);
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  const corrections = await upkeep.corrections();
+  await cli.lie(answer, 1);
+  const before = await cli.asked();
+  await until(cli.asked, (count) => count >= before + 4);
+  await someMorePasses(upkeep);
+  expect(upkeep.board.get("VersionAgreed")?.message).toBe("The node's version is 0.16.2 (node_cli --version).");
+  expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
+  expect(upkeep.board.get("NodeCliWorking")?.reason).toBe("Working");
+  expect(await upkeep.corrections()).toBe(corrections);
+  expect(upkeep.events.list().filter(({ kind }) => kind === "version")).toEqual([]);
+});
+
+test("a first answer of node_cli that is wrong does not count either", async () => {
+  await using node = await createFakeNode();
+  const cli = await nodeCliThatLies(node);
+  await writeFile(join(node.workspace, "lie"), "node_cli 0.9.0\n");
+  await writeFile(join(node.workspace, "times"), "1");
+  await using upkeep = await runUpkeep(node, quick);
+  await until(node.config, renamed);
+  await upkeep.reason("VersionAgreed", "Agreed");
+  expect(await cli.asked()).toBeGreaterThan(1);
+  expect(upkeep.events.list().filter(({ kind }) => kind === "version")).toEqual([]);
+});
+
+test("a node_cli that goes on telling a version whose layout is not there leads nowhere, and is forgotten once it is right", async () => {
+  await using node = await createFakeNode();
+  const cli = await nodeCliThatLies(node);
+  await using upkeep = await runUpkeep(node, quick);
+  await until(node.config, renamed);
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  await cli.lie("node_cli 0.9.0", 1_000_000);
+  const { message } = await upkeep.reason("VersionAgreed", "Disagreement");
+  expect(message).toBe(
+    `The node's version is 0.9.0 (node_cli --version). But a node of 0.9.0 would run in ${join(node.workspace, "node/domain/client/bin")}, ` +
+      `which is not there; what is there is ${node.binDirectory}, so set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to that of the node's release, or finish the upgrade.`,
+  );
+  await someMorePasses(upkeep);
+  expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
+  expect(renamed(await node.config())).toBe(true);
+  expect((await upkeep.reason("ConfigCurrent", "VersionUnknown")).message).toContain(
+    "Which names monitor_config has to have is not certain, so they stay: a node of 0.9.0 would run in ",
+  );
+  await cli.stop();
+  await upkeep.reason("VersionAgreed", "Agreed");
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  expect(renamed(await node.config())).toBe(true);
+});

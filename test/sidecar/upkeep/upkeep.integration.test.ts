@@ -1,0 +1,57 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { startFakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+test("drift is corrected on disk, the node is restarted with it and comes back", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node);
+  const running = await until(node.running, (text) => text.includes('"storage_cetina_job_name": "node-7"'));
+  expect(running).toContain("// the operator's own words");
+  expect(running).toContain("12345678901234567890");
+  expect(running).not.toContain("pamir");
+  await upkeep.reason("RestartSettled", "Idle");
+  await upkeep.reason("AutoPruneOn", "On");
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  expect(await node.starts()).toBe(2);
+  expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(/The node is back and advances after \d+ ms\./),
+  );
+});
+
+test("a node that does not come back gets its last healthy configuration, and a hold", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node);
+  await until(node.starts, (starts) => starts === 2);
+  await upkeep.reason("RestartSettled", "Idle");
+  const healthy = await node.config();
+  await writeFile(node.configPath, healthy.replace("12345678901234567890", '"crash"'));
+  await upkeep.reason("Unheld", "Held", 20_000);
+  await until(node.config, (text) => text === healthy);
+  const held = await until(
+    async () => upkeep.board.get("Unheld")?.message ?? "",
+    (message) => message.includes("After one more restart it is back."),
+  );
+  expect(held).toContain("node exited with 3");
+  expect(held).toContain("Its last healthy configuration was restored.");
+  expect(await node.running()).toBe(healthy);
+});
+
+test("a half-written node.conf is named with line and column, then mended from the last good one", async () => {
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300" });
+  await until(node.starts, (starts) => starts === 2);
+  await upkeep.reason("ConfigCurrent", "AsDesired");
+  const good = await node.config();
+  await upkeep.reason("RestartSettled", "Idle");
+  await writeFile(node.configPath, good.slice(0, good.indexOf('"startup_config"') + 20));
+  const condition = await upkeep.reason("ConfigValid", "HalfWritten");
+  expect(condition.message).toMatch(
+    /node\.conf:\d+:\d+ is not complete JSON .*The last good one stays in force, and is written back at \S+Z unless/,
+  );
+  await upkeep.reason("ConfigValid", "Valid");
+  expect(await readFile(node.configPath, "utf8")).toBe(good);
+  await upkeep.reason("RestartSettled", "Idle");
+  expect(await node.starts()).toBe(2);
+});

@@ -1,0 +1,107 @@
+import { createMask } from "#daemon/mask.ts";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { volumeSnapshotCommand } from "#sidecar/volume-snapshot/volume-snapshot-command.ts";
+
+type Snapshot = { name: string; creationTimestamp: string; claim: string };
+
+/** An API server with VolumeSnapshots; it refuses every request but those that the job's role allows. */
+async function clusterOf(snapshots: Snapshot[], { serves = true } = {}) {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-snapshot-"));
+  await writeFile(join(directory, "token"), "the-token\n");
+  await writeFile(join(directory, "namespace"), "chain");
+  const base = "/apis/snapshot.storage.k8s.io/v1/namespaces/chain/volumesnapshots";
+  const bodies: unknown[] = [];
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += String(chunk);
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://x");
+    const reply = (status: number, body: unknown) => void response.writeHead(status).end(JSON.stringify(body));
+    if (request.headers.authorization !== "Bearer the-token") return reply(401, { message: "Unauthorized" });
+    if (!serves) return reply(404, { message: "the server could not find the requested resource" });
+    if (request.method === "POST" && pathname === base) {
+      expect(request.headers["content-type"]).toBe("application/json");
+      const body = JSON.parse(text) as { metadata: { name: string; labels: Record<string, string> } };
+      bodies.push(body);
+      const claim = body.metadata.labels["gatehouse.io/claim"] ?? "";
+      snapshots.push({ name: body.metadata.name, creationTimestamp: "2026-11-21T03:00:00Z", claim });
+      return reply(201, body);
+    }
+    if (request.method === "GET" && pathname === base) {
+      const claim = /^gatehouse\.io\/claim=(.+)$/.exec(searchParams.get("labelSelector") ?? "")?.[1];
+      const items = snapshots.filter((snapshot) => snapshot.claim === claim).map((metadata) => ({ metadata }));
+      return reply(200, { items });
+    }
+    const at = snapshots.findIndex(({ name }) => pathname === `${base}/${name}`);
+    if (request.method !== "DELETE" || at === -1) return reply(403, { message: `${request.method} is forbidden` });
+    snapshots.splice(at, 1);
+    return reply(200, {});
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const env = {
+    GATEHOUSE_VOLUME_SNAPSHOT_CLAIM: "node-workspace",
+    GATEHOUSE_VOLUME_SNAPSHOT_CLASS_NAME: "csi",
+    GATEHOUSE_VOLUME_SNAPSHOT_KEEP: "2",
+    GATEHOUSE_VOLUME_SNAPSHOT_LOG_LEVEL: "silent",
+    GATEHOUSE_VOLUME_SNAPSHOT_KUBERNETES_API_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    GATEHOUSE_VOLUME_SNAPSHOT_KUBERNETES_SERVICE_ACCOUNT_DIRECTORY: directory,
+  };
+  const run = async (change: Readonly<Record<string, string>> = {}) => {
+    const said: string[] = [];
+    const { signal } = new AbortController();
+    const output = { signal, error: (text: string) => void said.push(text), mask: createMask() };
+    const status = await volumeSnapshotCommand({ env: { ...env, ...change }, settingsFile: undefined }, output);
+    return { status, said: said.join("") };
+  };
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(directory, { recursive: true });
+  };
+  return { run, bodies, snapshots, [Symbol.asyncDispose]: close };
+}
+
+const taken = (day: number, claim = "node-workspace"): Snapshot => ({
+  name: `${claim}-${day}`,
+  creationTimestamp: `2026-11-0${day}T03:00:00Z`,
+  claim,
+});
+
+test("takes a snapshot of the claim, and keeps the newest of its own; those of others stay", async () => {
+  await using cluster = await clusterOf([taken(1), taken(3), taken(2), taken(1, "ledger")]);
+  expect(await cluster.run()).toEqual({ status: 0, said: "" });
+  expect(cluster.bodies).toEqual([
+    {
+      apiVersion: "snapshot.storage.k8s.io/v1",
+      kind: "VolumeSnapshot",
+      metadata: {
+        name: expect.stringMatching(/^node-workspace-\d{8}t\d{6}z$/),
+        labels: { "gatehouse.io/claim": "node-workspace" },
+      },
+      spec: { source: { persistentVolumeClaimName: "node-workspace" }, volumeSnapshotClassName: "csi" },
+    },
+  ]);
+  const [third, other, now] = cluster.snapshots.map(({ name }) => name);
+  expect([third, other]).toEqual(["node-workspace-3", "ledger-1"]);
+  expect(now).toMatch(/^node-workspace-2/);
+});
+
+test("a cluster without the snapshot controller is named, in the API server's words", async () => {
+  await using cluster = await clusterOf([], { serves: false });
+  expect(await cluster.run()).toEqual({
+    status: 1,
+    said: "volume-snapshot: no snapshot of node-workspace was taken: 404: the server could not find the requested resource; grant create on volumesnapshots, and see to it that the cluster has the snapshot controller.\n",
+  });
+});
+
+test("wrong settings are told all at once", async () => {
+  await using cluster = await clusterOf([]);
+  const wrong = { GATEHOUSE_VOLUME_SNAPSHOT_CLAIM: "", GATEHOUSE_VOLUME_SNAPSHOT_KEEP: "0" };
+  const { status, said } = await cluster.run(wrong);
+  expect(status).toBe(1);
+  expect(said).toMatch(/CLAIM[^]*KEEP/);
+});

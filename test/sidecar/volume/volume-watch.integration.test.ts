@@ -1,0 +1,100 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { watchedVolume } from "#sidecar/testing/watched-volume.ts";
+import { kubernetesApi } from "#sidecar/upkeep/drivers/kubernetes-api.ts";
+
+const limits = { growBelowFreeRatio: 0.15, stepGibibytes: 100, ceilingGibibytes: 650, pauseMs: 1_000 };
+
+/** An API server with one claim; it refuses every request but those that the node's role allows, and every smaller size. */
+async function clusterOf(claim: { requested: string; capacity: string; expandable: boolean }) {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-volume-"));
+  await writeFile(join(directory, "token"), "the-token\n");
+  await writeFile(join(directory, "namespace"), "chain");
+  const patches: string[] = [];
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += String(chunk);
+    const refuse = (status: number, message: string) =>
+      response.writeHead(status).end(JSON.stringify({ kind: "Status", message }));
+    const isAllowed =
+      request.headers.authorization === "Bearer the-token" &&
+      request.url === "/api/v1/namespaces/chain/persistentvolumeclaims/node-workspace" &&
+      (request.method === "GET" || request.method === "PATCH");
+    if (!isAllowed) return void refuse(403, `${request.method} ${request.url} is forbidden`);
+    if (request.method === "PATCH") {
+      if (request.headers["content-type"] !== "application/merge-patch+json") return void refuse(415, "no merge patch");
+      const body = JSON.parse(text) as { spec: { resources: { requests: { storage: string } } } };
+      const { storage } = body.spec.resources.requests;
+      expect(Object.keys(body)).toEqual(["spec"]);
+      if (Number.parseInt(storage, 10) < Number.parseInt(claim.requested, 10)) return void refuse(422, "can't shrink");
+      if (!claim.expandable) return void refuse(403, "the storageclass must support resize");
+      patches.push(storage);
+      claim.requested = storage;
+    }
+    const spec = { resources: { requests: { storage: claim.requested } } };
+    return void response.end(JSON.stringify({ spec, status: { capacity: { storage: claim.capacity } } }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const api = kubernetesApi({ apiUrl, serviceAccountDirectory: directory, timeoutMs: 2_000 });
+  const close = async () => {
+    await api[Symbol.asyncDispose]();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(directory, { recursive: true });
+  };
+  return { api, patches, claim, [Symbol.asyncDispose]: close };
+}
+
+test("a volume that fills grows step by step, with a pause, to its ceiling and no further", async () => {
+  await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
+  const disk = { freeRatio: 0.5 };
+  await using watched = watchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
+  await watched.until("Enough");
+  expect(cluster.patches).toEqual([]);
+  disk.freeRatio = 0.1;
+  await watched.until("Growing");
+  expect(cluster.patches).toEqual(["600Gi"]);
+  expect(await watched.metrics.metrics()).toMatch(
+    /^gatehouse_volume_requested_bytes \d+$[^]*^gatehouse_volume_growths_total 1$/m,
+  );
+  cluster.claim.capacity = "600Gi";
+  await watched.until("Paused");
+  expect(cluster.patches).toEqual(["600Gi"]);
+  expect(watched.condition()?.message).toMatch(
+    /It grows again from \d{4}-\d\d-\d\dT[\d:.]+Z on \(volume\.pauseMs\)\.$/,
+  );
+  watched.time.ms += limits.pauseMs;
+  await expect.poll(() => cluster.patches, { timeout: 5_000 }).toEqual(["600Gi", "650Gi"]);
+  cluster.claim.capacity = "650Gi";
+  await watched.until("AtCeiling");
+  expect(watched.condition()).toMatchObject({
+    status: "False",
+    message: expect.stringContaining("ceiling of 650 GiB"),
+  });
+  expect(cluster.patches).toEqual(["600Gi", "650Gi"]);
+  expect(watched.told).toContain("volume: The volume grows to 600 GiB; 10 % of it were free.");
+});
+
+test("a storage class that does not let volumes grow is named, with what to change, and grows once it lets", async () => {
+  await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: false });
+  await using watched = watchedVolume(limits, { api: cluster.api, disk: { freeRatio: 0.1 }, claim: "node-workspace" });
+  await watched.until("NotGrown");
+  expect(watched.condition()?.message).toBe(
+    "the claim node-workspace did not grow to 600 GiB: 403: the storageclass must support resize; grant patch on it, and let its storage class say allowVolumeExpansion: true.",
+  );
+  cluster.claim.expandable = true;
+  await watched.until("Growing");
+  expect(cluster.patches).toEqual(["600Gi"]);
+});
+
+test("another claim is beyond the role", async () => {
+  await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
+  await using watched = watchedVolume(limits, { api: cluster.api, disk: { freeRatio: 0.1 }, claim: "ledger" });
+  await watched.until("NotGrown");
+  expect(watched.condition()?.message).toContain("persistentvolumeclaims/ledger is forbidden");
+});
