@@ -2,8 +2,7 @@ import type { z } from "zod";
 import { chainId, httpUrl, webSocketUrl } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { gatewayShape } from "./settings/gateway.ts";
-import { referencesShape, rpcHealthShape } from "#health/settings.ts";
-import { listenSection } from "#sidecar/settings/node.ts";
+import { listenSection, referencesShape, rpcHealthShape } from "#health/settings.ts";
 
 /** Any EVM node, as it is reached. */
 const nodeSection = section({

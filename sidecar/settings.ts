@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
-import { healthSection, lagSection } from "#health/settings.ts";
-import { listenSection, nodeSection, pushgatewaySection } from "./settings/node.ts";
+import { healthSection, lagSection, listenSection } from "#health/settings.ts";
+import { nodeSection, pushgatewaySection } from "./settings/node.ts";
 import { volumeSection } from "./settings/volume.ts";
 import { composeSection, dockerSection, kubernetesSection, opsSection } from "./settings/drivers.ts";
 import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSection } from "./settings/upkeep.ts";

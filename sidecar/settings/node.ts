@@ -1,23 +1,6 @@
 import { z } from "zod";
-import {
-  allowedHosts,
-  chainId,
-  filePath,
-  host,
-  httpUrl,
-  milliseconds,
-  port,
-  webSocketUrl,
-} from "#daemon/settings/types.ts";
+import { chainId, filePath, httpUrl, milliseconds, webSocketUrl } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
-
-/** Where the sidecar's own health, metrics, status and page are served. */
-export const listenSection = section({
-  host: host.default("127.0.0.1").describe("Address of the health, metrics and status listener"),
-  port: port.default(9600).describe("Port of the health, metrics and status listener"),
-  allowedHosts,
-  requestTimeoutMs: milliseconds.default(5_000).describe("How long a client may take to send a request"),
-});
 
 /** A semantic version, with or without a leading `v` and with or without a patch number. */
 const nodeVersion = z

@@ -10,8 +10,7 @@ const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
   node: [/^daemon\//],
   status: [/^daemon\//],
   health: [/^(daemon|status)\//],
-  // settings/node: where status, health and metrics are served is set by a section that the sidecar has, too.
-  gateway: [/^(daemon|status|health)\//, /^sidecar\/settings\/node\.ts$/],
+  gateway: [/^(daemon|status|health)\//],
   "engine-proxy": [/^daemon\//],
   sidecar: [/^(daemon|node|status|health)\//, /^gateway\/(guarded-node\.ts|settings\/)/],
   facilitator: [/^(daemon|x402)\//],
