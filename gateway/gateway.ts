@@ -39,8 +39,6 @@ export type GatewayDependencies = Readonly<{
   settingNames: SettingNames;
   /** The connections that the process may hold. */
   connections: ConnectionBudget;
-  /** Aborts when the service is to stop; the gateway itself stops when it is disposed of. */
-  signal: AbortSignal;
 }>;
 
 /** URLs of the listeners that run, by name: `public`, `private`, `internal`. */

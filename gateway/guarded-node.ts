@@ -76,7 +76,7 @@ export async function guardNode(
   };
   resources.use(watchDescriptors(connections.state, { board, log, setting }));
   const gateway = resources.use(
-    await startGateway(settings.gateway, { log, metrics, node, settingNames, connections, signal }),
+    await startGateway(settings.gateway, { log, metrics, node, settingNames, connections }),
   );
   const operations = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(settings.listen) }, { log, metrics, mask });
   const tellGateway = () => {

@@ -1,8 +1,5 @@
-import type { Audience } from "../catalogue/method.ts";
+import type { ListenerName } from "../catalogue/method.ts";
 import type { Tier } from "../settings/policy.ts";
-
-/** Name of a listener; also the widest audience whose methods it has. */
-export type ListenerName = Exclude<Audience, "nobody">;
 
 /** Who calls, and under which limits. */
 export type Caller = Readonly<{

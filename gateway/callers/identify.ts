@@ -4,7 +4,8 @@ import { memoize } from "#daemon/memoize.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { ApiKeys, KeyHolder } from "./api-keys.ts";
-import type { CallerIdentity, ListenerName } from "./caller.ts";
+import type { CallerIdentity } from "./caller.ts";
+import type { ListenerName } from "../catalogue/method.ts";
 import type { ProxyNotice } from "./proxy-notice.ts";
 import type { Tokens } from "./tokens.ts";
 

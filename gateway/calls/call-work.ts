@@ -1,5 +1,5 @@
-import type { Method } from "../catalogue/method.ts";
-import type { Caller, ListenerName } from "../callers/caller.ts";
+import type { Method, ListenerName } from "../catalogue/method.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { Head } from "../chain/head.ts";
 import type { BadCall, Call } from "../json-rpc/call.ts";
 import type { LoadGate } from "../limits/load-gate.ts";

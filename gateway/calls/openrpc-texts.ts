@@ -1,5 +1,5 @@
-import type { ListenerName } from "../callers/caller.ts";
-import { asBinary } from "../limits/checked-params.ts";
+import type { ListenerName } from "../catalogue/method.ts";
+import { asBinary } from "../json-rpc/answer-text.ts";
 import type { Policy } from "../policy/policy.ts";
 import { openRpcDocument } from "../catalogue/openrpc.ts";
 

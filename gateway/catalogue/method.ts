@@ -4,6 +4,9 @@
  */
 export type Audience = "public" | "private" | "internal" | "nobody";
 
+/** Name of a listener; also the widest audience whose methods it has. */
+export type ListenerName = Exclude<Audience, "nobody">;
+
 /** Shape of a parameter, as the OpenRPC document and the method reference show it. */
 export type ParamShape =
   | "address"

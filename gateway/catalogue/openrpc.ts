@@ -1,6 +1,5 @@
-import type { ListenerName } from "../callers/caller.ts";
+import type { ListenerName, Method, ParamShape } from "./method.ts";
 import type { Catalogue } from "./catalogue.ts";
-import type { Method, ParamShape } from "./method.ts";
 
 const blockHash = { type: "string", pattern: "^0x[0-9a-fA-F]{64}$" } as const;
 const block = { type: "string", pattern: "^(0x[0-9a-fA-F]+|latest|earliest|pending|safe|finalized)$" } as const;

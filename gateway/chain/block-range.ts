@@ -1,10 +1,8 @@
 import { invalidParams, type RpcError } from "../errors.ts";
+import type { ChainHead } from "./head.ts";
 
 /** A bound of a range as a client may write it; absent means what the method says. */
 export type BlockBound = bigint | "latest" | "earliest" | "safe" | "finalized";
-
-/** What is known of the chain's head. */
-export type KnownHead = Readonly<{ latest: bigint; finalized: bigint | undefined }>;
 
 /** A range of blocks, both ends counted. */
 export type BlockRange = Readonly<{ from: bigint; to: bigint }>;
@@ -20,11 +18,11 @@ export function readBound(value: unknown): BlockBound | undefined {
  * The numbers that bounds stand for at this head. Where a tag's number is not known, the range is taken as wide as it can be,
  * so that no cap is passed by.
  */
-export function resolveRange(from: BlockBound, to: BlockBound, head: KnownHead): BlockRange {
+export function resolveRange(from: BlockBound, to: BlockBound, head: ChainHead): BlockRange {
   return { from: resolveBound(from, head, head.finalized ?? 0n), to: resolveBound(to, head, head.latest) };
 }
 
-function resolveBound(bound: BlockBound, head: KnownHead, safe: bigint): bigint {
+function resolveBound(bound: BlockBound, head: ChainHead, safe: bigint): bigint {
   if (typeof bound === "bigint") return bound;
   if (bound === "earliest") return 0n;
   if (bound === "latest") return head.latest;

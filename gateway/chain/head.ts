@@ -1,4 +1,5 @@
-import type { KnownHead } from "./block-range.ts";
+/** What is known of the chain's head. */
+export type ChainHead = Readonly<{ latest: bigint; finalized: bigint | undefined }>;
 
 /** A block at the head of the chain; `madeAtMs` is the time that it bears, in milliseconds since 1970. */
 export type HeadBlock = Readonly<{ number: bigint; hash: string; madeAtMs?: number | undefined }>;
@@ -9,7 +10,7 @@ export type HeadBlock = Readonly<{ number: bigint; hash: string; madeAtMs?: numb
  */
 export type Head = Readonly<{
   /** The head, while its word is fresh. */
-  known: () => KnownHead | undefined;
+  known: () => ChainHead | undefined;
   generation: () => number;
   /** The node said that this block is its head. */
   advance: (block: HeadBlock) => void;
@@ -28,7 +29,7 @@ export function makeHead(
   options: Readonly<{ staleAfterMs: number }>,
   { now, wallClock }: Readonly<{ now: () => number; wallClock: () => number }>,
 ): Head {
-  let known: KnownHead | undefined;
+  let known: ChainHead | undefined;
   let hash = "";
   let generation = 0;
   let toldAt = Number.NEGATIVE_INFINITY;

@@ -15,3 +15,8 @@ export function errorText(id: string, error: RpcError): string {
 export function callText(id: string, method: string, params: string | undefined): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params ?? "[]"}}`;
 }
+
+/** A text as a binary string of its UTF-8. */
+export function asBinary(text: string): string {
+  return Buffer.from(text, "utf8").toString("latin1");
+}

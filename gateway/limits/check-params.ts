@@ -1,5 +1,5 @@
 import type { Method } from "../catalogue/method.ts";
-import type { KnownHead } from "../chain/block-range.ts";
+import type { ChainHead } from "../chain/head.ts";
 import type { CheckedParams, RangeLimit } from "./checked-params.ts";
 import { checkLogParams } from "./log-filter.ts";
 import { checkTraceParams } from "./trace-filter.ts";
@@ -17,7 +17,7 @@ export type ParamLimits = Readonly<{
 export function checkParams(
   method: Method,
   params: string,
-  head: KnownHead | undefined,
+  head: ChainHead | undefined,
   limits: ParamLimits,
 ): CheckedParams {
   switch (method.limit?.kind) {

@@ -1,3 +1,4 @@
+import { asBinary } from "../json-rpc/answer-text.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 import type { RpcError } from "../errors.ts";
 
@@ -31,11 +32,6 @@ export function parseParams(params: string): readonly unknown[] {
 /** Parses JSON text that is a binary string. */
 function parseText(json: string): unknown {
   return JSON.parse(Buffer.from(json, "latin1").toString("utf8"));
-}
-
-/** A text as a binary string of its UTF-8. */
-export function asBinary(text: string): string {
-  return Buffer.from(text, "utf8").toString("latin1");
 }
 
 /** Most fields of an object that is read. */

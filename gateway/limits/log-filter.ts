@@ -1,5 +1,6 @@
 import { invalidParams } from "../errors.ts";
-import { invertedRange, rangeTooLarge, readBound, resolveRange, type KnownHead } from "../chain/block-range.ts";
+import { invertedRange, rangeTooLarge, readBound, resolveRange } from "../chain/block-range.ts";
+import type { ChainHead } from "../chain/head.ts";
 import { elementsOf } from "../json-rpc/read-object.ts";
 import {
   fieldsOf,
@@ -29,7 +30,7 @@ type Selection = Readonly<{ address?: unknown; topics?: unknown }>;
  * latest to latest. The filter that goes to the node is made anew from the fields that were checked, so that no other
  * spelling of a field can widen it.
  */
-export function checkLogParams(params: string, head: KnownHead | undefined, limit: RangeLimit): CheckedParams {
+export function checkLogParams(params: string, head: ChainHead | undefined, limit: RangeLimit): CheckedParams {
   const [given = "", ...rest] = elementsOf(params);
   const fields = fieldsOf(given);
   if (fields === undefined || rest.length > 0) {

@@ -2,7 +2,7 @@ import type { Method } from "../catalogue/method.ts";
 import { callKey } from "../json-rpc/call.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Tier } from "../settings/policy.ts";
-import type { KnownHead } from "../chain/block-range.ts";
+import type { ChainHead } from "../chain/head.ts";
 import type { CheckedParams } from "./checked-params.ts";
 
 /** Most parameters that are remembered, and the longest. */
@@ -10,7 +10,7 @@ const rememberedChecks = 1_000;
 const rememberedLength = 1_024;
 
 /** What a check of parameters rests on, beside them. */
-export type CheckBasis = Readonly<{ policy: Policy; head: KnownHead | undefined; tier: Tier; method: Method }>;
+export type CheckBasis = Readonly<{ policy: Policy; head: ChainHead | undefined; tier: Tier; method: Method }>;
 
 /** What a check comes to; of parameters that pass, with their `callKey`. */
 export type CheckedRead =
@@ -26,7 +26,7 @@ export type RememberedChecks = (basis: CheckBasis, params: string, check: () => 
  */
 export function rememberChecks(): RememberedChecks {
   let policyOfAll: Policy | undefined;
-  let headOfAll: KnownHead | undefined;
+  let headOfAll: ChainHead | undefined;
   let count = 0;
   const known = new Map<Tier, Map<string, Map<string, CheckedRead>>>();
   return ({ policy, head, tier, method }, params, check) => {

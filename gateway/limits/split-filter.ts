@@ -1,5 +1,6 @@
 import { hex, pieces, type BlockRange } from "../chain/block-range.ts";
-import { asBinary, type CheckedParams } from "./checked-params.ts";
+import { type CheckedParams } from "./checked-params.ts";
+import { asBinary } from "../json-rpc/answer-text.ts";
 
 /** Cuts a filter into pieces of at most `capBlocks`, each with the same selection, which is written once. */
 export function splitFilter(range: BlockRange, capBlocks: number, selection: object): CheckedParams {

@@ -1,6 +1,7 @@
 import { invalidParams } from "../errors.ts";
 import { elementsOf } from "../json-rpc/read-object.ts";
-import { hex, invertedRange, rangeTooLarge, readBound, resolveRange, type KnownHead } from "../chain/block-range.ts";
+import { hex, invertedRange, rangeTooLarge, readBound, resolveRange } from "../chain/block-range.ts";
+import type { ChainHead } from "../chain/head.ts";
 import {
   fieldsOf,
   flatValue,
@@ -33,7 +34,7 @@ const address = /^0x[0-9a-fA-F]{40}$/;
  * nodes take it, a missing `toBlock` latest. Like the log filter, it goes to the node in the form that was checked, with bounds
  * as hexadecimal numbers: the specification knows no others here.
  */
-export function checkTraceParams(params: string, head: KnownHead | undefined, limit: RangeLimit): CheckedParams {
+export function checkTraceParams(params: string, head: ChainHead | undefined, limit: RangeLimit): CheckedParams {
   const [given = "", ...rest] = elementsOf(params);
   const fields = fieldsOf(given);
   if (fields === undefined || rest.length > 0) {
@@ -77,7 +78,7 @@ export function checkTraceParams(params: string, head: KnownHead | undefined, li
 }
 
 /** A bound as a hexadecimal number; a tag whose block only the node knows stays as it is. */
-function asNumber(written: unknown, resolved: bigint, { finalized }: KnownHead): unknown {
+function asNumber(written: unknown, resolved: bigint, { finalized }: ChainHead): unknown {
   return written === "safe" || (written === "finalized" && finalized === undefined) ? written : hex(resolved);
 }
 

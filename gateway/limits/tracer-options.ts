@@ -1,7 +1,6 @@
 import { invalidParams } from "../errors.ts";
 import { elementsOf } from "../json-rpc/read-object.ts";
 import {
-  asBinary,
   fieldsOf,
   mostFields,
   parseParams,
@@ -10,6 +9,7 @@ import {
   unknownField,
   type CheckedParams,
 } from "./checked-params.ts";
+import { asBinary } from "../json-rpc/answer-text.ts";
 
 const refusal = invalidParams("tracer not supported: only callTracer is supported");
 

@@ -1,4 +1,4 @@
-import { headEnd, knownHead, placeOfBody, type KnownHead } from "../wire/message-head.ts";
+import { headEnd, messageHead, placeOfBody, type MessageHead } from "../wire/message-head.ts";
 import { headerLines, type AnswerHeaders } from "./answer-head.ts";
 import { ChunkedRequest } from "./chunked-request.ts";
 import type { FastAnswerContext } from "./fast-answer.ts";
@@ -54,7 +54,7 @@ export function readFastRequests(
   rules: FastRequestRules & Readonly<{ awaited: () => void }>,
 ): FastRequests {
   /** The last head, and what it says: a client sends the same again and again. */
-  let known: (FastOrigin & Readonly<{ head: KnownHead | undefined }>) | undefined;
+  let known: (FastOrigin & Readonly<{ head: MessageHead | undefined }>) | undefined;
   let begun: Begun | undefined;
   let searchedTo = 0;
   /** Heads that were not known, one after another. */
@@ -79,7 +79,7 @@ export function readFastRequests(
     // Behind a proxy every head has ids of its own: to keep it for the next request would be for nothing.
     strangers += 1;
     const isKept = !head.isAwaited && !head.isLast && (strangers <= strangersMost || strangers % strangersMost === 0);
-    known = { ...origin, head: isKept ? knownHead(text) : undefined };
+    known = { ...origin, head: isKept ? messageHead(text) : undefined };
     if (head.framing.kind === "chunked") return { ...origin, body: new ChunkedRequest(startsAt, rules.bodyBytes()) };
     const request = withLength(origin, startsAt, head.framing.bytes);
     if (head.isAwaited && !("kind" in request)) rules.awaited();

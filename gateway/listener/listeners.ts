@@ -5,7 +5,7 @@ import type { ConnectionBudget } from "#daemon/http/connections/connection-budge
 import { isLoopback } from "#daemon/http/loopback.ts";
 import { clientAddress } from "#daemon/http/proxies/client-address.ts";
 import { networkList } from "#daemon/http/proxies/network-list.ts";
-import type { ListenerName } from "../callers/caller.ts";
+import type { ListenerName } from "../catalogue/method.ts";
 import { readApiKeys, type ApiKeys } from "../callers/api-keys.ts";
 import { identifyByAddress, identifyByCredential, type Identify } from "../callers/identify.ts";
 import { logProxyNotices } from "../callers/proxy-notice.ts";

@@ -38,7 +38,6 @@ export async function startTestGateway(
     connections,
     node: { fitness: () => "fit", ...node },
     settingNames: settingNames("sidecar", "gateway"),
-    signal: new AbortController().signal,
   });
   await until("the gateway knows the head", () => gateway.readiness().ok);
   return { ...gateway, url: gateway.urls["public"] ?? gateway.urls["private"] ?? "", metrics };

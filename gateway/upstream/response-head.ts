@@ -1,4 +1,4 @@
-import { beginsWith, bytesOf, headEnd, knownHead, placeOfBody, type KnownHead } from "../wire/message-head.ts";
+import { beginsWith, bytesOf, headEnd, messageHead, placeOfBody, type MessageHead } from "../wire/message-head.ts";
 import type { NodeFailure } from "./node-call.ts";
 
 /** What the head of the node's HTTP response says about its body. */
@@ -22,7 +22,7 @@ export type ReadHead = Readonly<{ head: ResponseHead; bodyAt: number }> | "unfin
  * answers in chunks and short ones with a length, so that the last head of either kind is known.
  */
 export function responseHeadReader(): (bytes: Buffer) => ReadHead {
-  let known: Readonly<{ bytes: KnownHead; head: ResponseHead }> | undefined;
+  let known: Readonly<{ bytes: MessageHead; head: ResponseHead }> | undefined;
   let knownInChunks: Readonly<{ bytes: Uint8Array; head: ResponseHead }> | undefined;
   return (bytes) => {
     const place = known === undefined ? undefined : placeOfBody(bytes, known.bytes);
@@ -39,7 +39,7 @@ export function responseHeadReader(): (bytes: Buffer) => ReadHead {
     const text = bytes.toString("latin1", 0, bodyAt);
     const head = readResponseHead(text);
     if (head === undefined) return "bad";
-    const kept = head.lengthBytes === undefined ? undefined : knownHead(text);
+    const kept = head.lengthBytes === undefined ? undefined : messageHead(text);
     if (head.chunked) knownInChunks = { bytes: bytesOf(text), head };
     else known = kept === undefined ? undefined : { bytes: kept, head };
     return { head, bodyAt };

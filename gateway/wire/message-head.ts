@@ -2,7 +2,7 @@
 export const headEnd = Buffer.from("\r\n\r\n");
 
 /** The head of an HTTP message that was read: what comes before the number of its Content-Length, and what comes after it. */
-export type KnownHead = Readonly<{ before: Uint8Array; after: Uint8Array }>;
+export type MessageHead = Readonly<{ before: Uint8Array; after: Uint8Array }>;
 
 /** Where the message that begins with a known head has its body. */
 export type BodyPlace = Readonly<{ startsAt: number; lengthBytes: number }>;
@@ -14,7 +14,7 @@ const mostDigits = 9;
 const contentLength = /\r\ncontent-length: ?/gi;
 
 /** Keeps a head that was read, with its empty line; undefined when it has not exactly one Content-Length. */
-export function knownHead(head: string): KnownHead | undefined {
+export function messageHead(head: string): MessageHead | undefined {
   const [match, ...others] = head.matchAll(contentLength);
   if (match === undefined || others.length > 0) return undefined;
   const start = match.index + match[0].length;
@@ -25,7 +25,7 @@ export function knownHead(head: string): KnownHead | undefined {
  * Where the body is when these bytes begin with the same head, whatever the body's length; undefined when they do not. A client sends one
  * head again and again, and so does a node within a second of its Date: only the length changes.
  */
-export function placeOfBody(bytes: Buffer, { before, after }: KnownHead): BodyPlace | undefined {
+export function placeOfBody(bytes: Buffer, { before, after }: MessageHead): BodyPlace | undefined {
   if (!hasAt(bytes, 0, before)) return undefined;
   const start = before.length;
   let lengthBytes = 0;

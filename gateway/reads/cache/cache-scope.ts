@@ -1,6 +1,6 @@
 import type { Method } from "../../catalogue/method.ts";
 import { elementAt, readObject } from "../../json-rpc/read-object.ts";
-import type { KnownHead } from "../../chain/block-range.ts";
+import type { ChainHead } from "../../chain/head.ts";
 
 /**
  * For how long an answer may be used again. `head`: while the head of the chain stays the same; `ever`: until memory is
@@ -12,7 +12,7 @@ export type CacheScope = "none" | "head" | "ever";
 export const knownParamsBytes = 65_536;
 
 /** The scope of the answer to a call; `params` is the JSON text of an array. */
-export function cacheScope(method: Method, params: string, head: KnownHead | undefined): CacheScope {
+export function cacheScope(method: Method, params: string, head: ChainHead | undefined): CacheScope {
   if (params.length > knownParamsBytes) return "none";
   const { cache } = method;
   switch (cache.kind) {
@@ -31,12 +31,12 @@ export function cacheScope(method: Method, params: string, head: KnownHead | und
   }
 }
 
-function perHead(head: KnownHead | undefined): CacheScope {
+function perHead(head: ChainHead | undefined): CacheScope {
   return head === undefined ? "none" : "head";
 }
 
 /** The scope of what a block parameter, as JSON text, chooses. What is pending changes at any time. */
-function blockScope(block: string | undefined, head: KnownHead | undefined): CacheScope {
+function blockScope(block: string | undefined, head: ChainHead | undefined): CacheScope {
   if (block === '"latest"') return perHead(head);
   if (block === '"pending"') return "none";
   if (block !== undefined && /^"0x[0-9a-fA-F]{64}"$/.test(block)) return "ever";
@@ -51,7 +51,7 @@ function blockScope(block: string | undefined, head: KnownHead | undefined): Cac
 }
 
 /** The scope of a range of blocks: that of its upper bound, unless a block is named by its hash. */
-function filterScope(params: string, head: KnownHead | undefined): CacheScope {
+function filterScope(params: string, head: ChainHead | undefined): CacheScope {
   const filter = readObject(elementAt(params, 0) ?? "");
   if (filter === undefined) return "none";
   if (filter.has("blockHash")) return "ever";

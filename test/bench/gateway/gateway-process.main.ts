@@ -30,7 +30,6 @@ await using gateway = await startGateway(settings, {
   node: { httpUrl, webSocketUrl, fitness: () => "fit" },
   settingNames: settingNames("bench"),
   connections: processConnections(settings.listener, { metrics }),
-  signal: new AbortController().signal,
 });
 await new Promise<void>((resolve) => process.once("SIGTERM", () => resolve()));
 await gateway[Symbol.asyncDispose]();
