@@ -6,6 +6,7 @@ import { systemClock } from "#daemon/clock.ts";
 import { settingNames } from "#gateway/settings/names.ts";
 import { guardNode } from "#gateway/guarded-node.ts";
 import { askHttp } from "#daemon/http/request.ts";
+import { watchNodeStorage } from "./node-storage.ts";
 import { sidecarSettings, type SidecarSettings } from "./settings.ts";
 import { pageRoutes } from "./page/page-routes.ts";
 import { showVerdict } from "#status/verdict-metric.ts";
@@ -57,6 +58,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   upkeep = resources.use(
     startUpkeep(settings, { log, metrics, clock, ask: askHttp, state, events, board, charts, health, finishes }),
   );
+  resources.use(watchNodeStorage(settings, { upkeep, state, board, events, metrics, clock, log }));
   resources.use(await listenControl(state.directory, upkeep.control, { log, mask }));
   return { urls: { sidecar: listener.url, ...guarded.urls } };
 }

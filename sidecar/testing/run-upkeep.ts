@@ -9,6 +9,7 @@ import { createMask } from "#daemon/mask.ts";
 import { systemClock, type Clock } from "#daemon/clock.ts";
 import { startHealth } from "#health/health.ts";
 import { askHttp } from "#daemon/http/request.ts";
+import { watchNodeStorage } from "../node-storage.ts";
 import { sidecarSettings } from "../settings.ts";
 import { createCharts } from "#status/charts.ts";
 import { createConditionBoard, type ConditionBoard } from "#status/condition-board.ts";
@@ -68,6 +69,7 @@ export async function runUpkeep(
   const health = startHealth(settings, { log, metrics, clock, ask: askHttp, board, charts, eventLoop });
   const dependencies = { log, metrics, clock, ask: askHttp, state, events, board, charts, health };
   const upkeep = startUpkeep(settings, { ...dependencies, finishes: () => undefined });
+  const storage = watchNodeStorage(settings, { ...dependencies, upkeep });
   const control = await listenControl(stateDirectory, upkeep.control, { log, mask: createMask() });
   const reason = async (type: ConditionType, wanted: string, withinMs = 10_000) => {
     const deadline = performance.now() + withinMs;
@@ -90,6 +92,7 @@ export async function runUpkeep(
     reason,
     [Symbol.asyncDispose]: async () => {
       await control[Symbol.asyncDispose]();
+      await storage[Symbol.asyncDispose]();
       await upkeep[Symbol.asyncDispose]();
       await health[Symbol.asyncDispose]();
       state[Symbol.dispose]();

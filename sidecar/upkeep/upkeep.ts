@@ -9,11 +9,9 @@ import { commandWords } from "./command-words.ts";
 import { upkeepControl, type UpkeepControl } from "./control/upkeep-control.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { HttpAsk } from "#daemon/http/request.ts";
-import { watchDisk } from "#health/disk-watch.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "#status/charts.ts";
-import { watchNodeVolume } from "../volume/node-volume.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { configVersions } from "./config/config-versions.ts";
@@ -57,6 +55,10 @@ export type Upkeep = AsyncDisposable &
     /** Whether the configuration is right, so that the node may start. */
     configured: () => ReadinessCheck;
     wake: () => void;
+    /** The directory of the node's data; undefined until node.conf or the settings say where it is. */
+    dataPath: () => string | undefined;
+    /** Whether the sidecar may change anything now: it has been told to, and no hold is in force. */
+    mayAct: () => boolean;
     /** What a person may ask of it and tell it. */
     control: UpkeepControl;
   }>;
@@ -120,39 +122,22 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   parts.metrics.commands(parts.command);
   const dataPath = () =>
     memory.document && dataPathOf(settings.node.dataPath, place.layout().configPath, memory.document.value);
-  const disk = watchNodeDisk(settings, dataPath, parts);
-  const volume = watchNodeVolume(settings, { ...dependencies, dataPath, mayAct, signal, resources: connections });
   // The first pass waits for what the RPC says of the version.
   void health.looked.then(wake);
   const loop = startPasses(memory, parts);
   return {
     wake,
+    dataPath,
+    mayAct,
     configured: () => configured(memory, parts),
     control: upkeepControl(memory, parts),
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
-      await Promise.all([loop.done, observer.done, disk, volume, pushes?.done, memory.restart, memory.pruning]);
+      await Promise.all([loop.done, observer.done, pushes?.done, memory.restart, memory.pruning]);
       await connections.disposeAsync();
       await place[Symbol.asyncDispose]();
     },
   };
-}
-
-function watchNodeDisk(
-  { health, upkeep }: SidecarSettings,
-  dataPath: () => string | undefined,
-  parts: UpkeepParts,
-): Promise<void> {
-  return watchDisk(
-    {
-      freeRatio: health.diskFreeRatio,
-      fullWithinSeconds: health.diskFullWithinSeconds,
-      forecastAfterSeconds: health.diskForecastAfterSeconds,
-      fileTimeoutMs: upkeep.fileTimeoutMs,
-      signal: parts.signal,
-    },
-    { ...parts, metrics: parts.registry, dataPath, history: parts.state.diskHistory },
-  );
 }
 
 function startPasses(memory: UpkeepMemory, parts: UpkeepParts): ReconcileLoop {

@@ -5,7 +5,6 @@ import type { SidecarSettings } from "../settings.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { kubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
-import type { UpkeepState } from "../upkeep/state/upkeep-state.ts";
 import { volumeClaim } from "./volume-claim.ts";
 import { freeRatioOf, watchVolume } from "./volume-watch.ts";
 
@@ -16,7 +15,8 @@ export function watchNodeVolume(
     dataPath: () => string | undefined;
     /** Whether the sidecar may change anything now: a volume never shrinks again. */
     mayAct: () => boolean;
-    state: UpkeepState;
+    /** When the volume was last grown, kept over restarts of the sidecar. */
+    grownAt: Readonly<{ get: () => number | undefined; set: (atMs: number | undefined) => void }>;
     board: ConditionBoard;
     events: EventLog;
     metrics: Registry;
@@ -27,14 +27,11 @@ export function watchNodeVolume(
   }>,
 ): Promise<void> | undefined {
   if (volume.claim === undefined) return undefined;
-  const { dataPath, state, signal, resources } = dependencies;
+  const { dataPath, signal, resources } = dependencies;
   const api = resources.use(kubernetesApi({ ...kubernetes, timeoutMs: restart.timeoutMs }));
   const freeRatio = async () => {
     const path = dataPath();
     return path === undefined ? undefined : freeRatioOf(path);
   };
-  return watchVolume(
-    { ...volume, signal },
-    { ...dependencies, claim: volumeClaim(volume.claim, api), freeRatio, grownAt: state.volumeGrownAtMs },
-  );
+  return watchVolume({ ...volume, signal }, { ...dependencies, claim: volumeClaim(volume.claim, api), freeRatio });
 }
