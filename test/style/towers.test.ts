@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { importsOf, sourceFiles } from "./rooms.ts";
+import { circlesOf, floorsOf } from "./towers.ts";
+
+/** Folders whose parts still import each other, each with what will end it. */
+const stillCircles: Readonly<Record<string, string>> = {
+  "sidecar/upkeep":
+    "UpkeepParts names the types of every part and is imported by every part; the parts are to take what they need",
+};
+
+const isTest = (path: string) => path.endsWith(".test.ts") || path.startsWith("test/") || path.includes("/testing/");
+const floors = floorsOf(
+  sourceFiles()
+    .filter((path) => !isTest(path))
+    .flatMap(importsOf)
+    .filter(({ to }) => !to.startsWith("npm:")),
+);
+
+describe("each folder is a tower: what stands in it can be ordered so that each part imports only those before it", () => {
+  it.each([...floors].filter(([folder]) => stillCircles[folder] === undefined))("%s", (_, floor) => {
+    expect(circlesOf(floor)).toEqual([]);
+  });
+
+  it("but for folders that are named, which do have a circle", () => {
+    for (const folder of Object.keys(stillCircles)) {
+      expect(circlesOf(floors.get(folder) ?? new Map()), folder).not.toEqual([]);
+    }
+  });
+});
+
+/** Imports written as `from -> to`. */
+const edges = (...pairs: readonly string[]) =>
+  pairs.map((pair) => {
+    const [from = "", to = ""] = pair.split(" -> ");
+    return { from, to };
+  });
+
+describe("a made-up tree", () => {
+  it("has a circle where folders import each other, though no file does", () => {
+    const floor = floorsOf(edges("room/a/one.ts -> room/b/one.ts", "room/b/two.ts -> room/a/two.ts")).get("room");
+    expect(circlesOf(floor ?? new Map())).toEqual([["a", "b"]]);
+  });
+
+  it("has a circle where they do so by way of a third, at the root too", () => {
+    const floor = floorsOf(edges("a/x.ts -> b/x.ts", "b/y.ts -> c/x.ts", "c/y.ts -> a/y.ts", "d/x.ts -> a/x.ts"));
+    expect(circlesOf(floor.get(".") ?? new Map())).toEqual([["a", "b", "c"]]);
+  });
+
+  it("is a tower where all imports lead down", () => {
+    const floor = floorsOf(
+      edges("room/a/x.ts -> room/b/x.ts", "room/main.ts -> room/a/x.ts", "room/a/x.ts -> room/c.ts"),
+    );
+    expect(circlesOf(floor.get("room") ?? new Map())).toEqual([]);
+  });
+});
