@@ -9,6 +9,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     retry: 0,
+    // Of the machine's two cores: most tests wait for a process or a clock most of the time.
+    maxWorkers: 4,
     projects: [
       {
         test: {
