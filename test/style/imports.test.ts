@@ -1,46 +1,8 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
 import { describe, expect, it } from "vitest";
+import { roomTable, withRoomTable } from "./room-table.ts";
 import { importsOf, root, roomOf, sourceFiles, type ImportEdge } from "./rooms.ts";
-
-/** What a room may import of others: whole rooms, or single files where a room has one public entry. */
-const mayImport: Readonly<Record<string, readonly RegExp[]>> = {
-  daemon: [/^package\.json$/],
-  x402: [],
-  node: [/^daemon\//],
-  status: [/^daemon\//],
-  health: [/^(daemon|status)\//],
-  gateway: [/^(daemon|status|health)\//],
-  "engine-proxy": [/^daemon\//],
-  sidecar: [/^(daemon|node|status|health)\//, /^gateway\/(guarded-node\.ts|settings\/)/],
-  facilitator: [/^(daemon|x402)\//],
-  "resource-server": [/^(daemon|x402)\//, /^facilitator\/facilitator\.ts$/],
-  client: [/^x402\//],
-  devnet: [/^daemon\//],
-  policies: [/^node\/(versions|lint\/lint-config|conf\/monitor-keys)\.ts$/],
-  infra: [
-    // mask: no URL in a message shows its password. loopback: what a container can't reach is recognized as the services recognize it.
-    /^daemon\/(settings\/[a-z-]+|mask|version|http\/(loopback|url-authority))\.ts$/,
-    /^(sidecar|sidecar\/restore|sidecar\/volume-snapshot|engine-proxy|facilitator|resource-server|devnet|devnet\/\w+)\/settings\.ts$/,
-    /^resource-server\/routes\/route-problems\.ts$/,
-    // Types alone: an alert on a condition, a reason, an outcome or a limit that does not exist must not compile.
-    /^(status\/condition-reasons|gateway\/observe\/meter)\.ts$/,
-    // An image's tag is read for the node's version as the sidecar reads it.
-    /^node\/versions\.ts$/,
-  ],
-  cli: [
-    /^daemon\//,
-    /^(sidecar|sidecar\/restore|sidecar\/volume-snapshot|gateway|engine-proxy|facilitator|resource-server|devnet|devnet\/\w+)\/(main|settings)\.ts$/,
-    // running-node: the stack ends a node that its own `ops` does not end in time.
-    /^devnet\/(prepared-node|token\/address|node\/running-node)\.ts$/,
-    /^client\/(pay|paying-fetch|exit-status)\.ts$/,
-    /^node\/lint\/lint-command\.ts$/,
-    /^sidecar\/(upkeep\/(plan|control\/(resume|adopt))|restore\/restore|volume-snapshot\/volume-snapshot)-command\.ts$/,
-    // The settings say where a running sidecar answers commands; nothing else of the upkeep does.
-    /^sidecar\/upkeep\/control\/control-places\.ts$/,
-  ],
-  test: [/./],
-};
 
 const edges = sourceFiles()
   .flatMap(importsOf)
@@ -52,9 +14,30 @@ describe("imports", () => {
     const forbidden = edges.filter((edge) => {
       const room = roomOf(edge.from);
       if (room === "" || room === roomOf(edge.to)) return false;
-      return !(mayImport[room] ?? []).some((pattern) => pattern.test(edge.to));
+      return !(roomTable[room]?.mayImport ?? []).some((glob) => posix.matchesGlob(edge.to, glob));
     });
     expect(forbidden.map(show)).toEqual([]);
+  });
+
+  it("lead to every single file that the table names", () => {
+    const named = Object.entries(roomTable).flatMap(([room, { mayImport }]) =>
+      mayImport.filter((glob) => !glob.includes("**")).map((glob) => ({ room, glob })),
+    );
+    const unused = named.filter(
+      ({ room, glob }) => !edges.some(({ from, to }) => roomOf(from) === room && posix.matchesGlob(to, glob)),
+    );
+    expect(unused).toEqual([]);
+  });
+
+  it("lead up in the table: a room imports only those before it", () => {
+    const rooms = ["", ...Object.keys(roomTable)];
+    const down = edges.filter(({ from, to }) => rooms.indexOf(roomOf(to)) > rooms.indexOf(roomOf(from)));
+    expect(down.filter(({ from }) => roomOf(from) !== "").map(show)).toEqual([]);
+  });
+
+  it("are those that docs/architecture.md shows (npm run docs prints the table)", () => {
+    const page = readFileSync(join(root, "docs/architecture.md"), "utf8");
+    expect(page).toBe(withRoomTable(page));
   });
 
   it("lead to files that exist", () => {

@@ -1,0 +1,122 @@
+/** One room, a top-level folder: what it is, and which files of other rooms it may import, as globs from the root. */
+export type Room = Readonly<{ what: string; mayImport: readonly string[] }>;
+
+/**
+ * Every room, lowest first: a room imports only what stands above it here. Names a whole room where all of it is public, else single files.
+ * Give a reason with each new line: an edge that is there is an edge that people build on.
+ */
+export const roomTable: Readonly<Record<string, Room>> = {
+  daemon: {
+    what: "What every long-running process needs: settings, HTTP listeners, SQL stores, log, metrics, clock, start and stop",
+    mayImport: ["package.json"],
+  },
+  x402: {
+    what: "What facilitator, resource server and client all know of a payment: its shape, its signature, the reasons for a refusal",
+    mayImport: [],
+  },
+  node: {
+    what: "What is known of the node: versions, `node.conf`, key names, PruneInfo, and `gatehouse lint`",
+    mayImport: ["daemon/**"],
+  },
+  status: {
+    what: "What is said of a node: conditions and their reasons, the verdict, events, charts",
+    mayImport: ["daemon/**"],
+  },
+  health: {
+    what: "Watches of a node's RPC, references, WebSocket and disk, and of the process itself",
+    mayImport: ["daemon/**", "status/**"],
+  },
+  gateway: {
+    what: "The JSON-RPC gateway, inside a sidecar or alone (`gatehouse gateway`)",
+    mayImport: ["daemon/**", "status/**", "health/**"],
+  },
+  "engine-proxy": {
+    what: "Holds the Docker Engine's socket for a sidecar and lets through three calls about one container",
+    mayImport: ["daemon/**"],
+  },
+  sidecar: {
+    what: "Keeps one node as desired: configuration, pruning, restarts, volume; composes health and gateway; status page",
+    mayImport: ["daemon/**", "node/**", "status/**", "health/**", "gateway/guarded-node.ts", "gateway/settings/*.ts"],
+  },
+  facilitator: {
+    what: "Verifies x402 payments and settles them on the chain",
+    mayImport: ["daemon/**", "x402/**"],
+  },
+  "resource-server": {
+    what: "Sells routes by x402 and forwards them to their upstream once paid",
+    mayImport: ["daemon/**", "x402/**", "facilitator/facilitator.ts"],
+  },
+  client: {
+    what: "Pays: a `fetch` that answers 402, and `gatehouse pay`",
+    mayImport: ["x402/**"],
+  },
+  devnet: {
+    what: "A node to develop against, a stand-in for the Pushgateway, and a sample upstream",
+    mayImport: ["daemon/**"],
+  },
+  policies: {
+    what: "A Pulumi policy pack: what a deployment may not do",
+    mayImport: ["node/versions.ts", "node/lint/lint-config.ts", "node/conf/monitor-keys.ts"],
+  },
+  infra: {
+    what: "The Pulumi program for Docker and Kubernetes, images, alerts",
+    mayImport: [
+      // mask: no URL in a message shows its password. loopback: what a container can't reach is recognized as the services recognize it.
+      "daemon/settings/*.ts",
+      "daemon/{mask,version}.ts",
+      "daemon/http/{loopback,url-authority}.ts",
+      "{sidecar,sidecar/restore,sidecar/volume-snapshot,engine-proxy,facilitator,resource-server,devnet,devnet/upstream}/settings.ts",
+      "resource-server/routes/route-problems.ts",
+      // Types alone: an alert on a condition, a reason, an outcome or a limit that does not exist must not compile.
+      "status/condition-reasons.ts",
+      "gateway/observe/meter.ts",
+      // An image's tag is read for the node's version as the sidecar reads it.
+      "node/versions.ts",
+    ],
+  },
+  cli: {
+    what: "The `gatehouse` command: loads a service or a tool, and runs the whole stack for `npm start`",
+    mayImport: [
+      "daemon/**",
+      "{sidecar,gateway,engine-proxy,facilitator,resource-server,devnet,devnet/pushgateway,devnet/upstream}/{main,settings}.ts",
+      "{sidecar/restore,sidecar/volume-snapshot}/settings.ts",
+      // running-node: the stack ends a node that its own `ops` does not end in time.
+      "devnet/{prepared-node,token/address,node/running-node}.ts",
+      "client/{pay,paying-fetch,exit-status}.ts",
+      "node/lint/lint-command.ts",
+      "sidecar/{upkeep/plan,upkeep/control/resume,upkeep/control/adopt,restore/restore,volume-snapshot/volume-snapshot}-command.ts",
+      // The settings say where a running sidecar answers commands; nothing else of the upkeep does.
+      "sidecar/upkeep/control/control-places.ts",
+    ],
+  },
+  test: {
+    what: "Tests that start services, benchmarks, attacks, and what several rooms' tests share",
+    mayImport: ["**"],
+  },
+};
+
+/** Prints the table for docs/architecture.md, its columns padded as the formatter pads them. */
+export function printedRoomTable(): string {
+  const rows = Object.entries(roomTable).map(([room, { what, mayImport }]) => [
+    `\`${room}/\``,
+    what,
+    mayImport.map((glob) => `\`${glob}\``).join(", ") || "nothing",
+  ]);
+  const header = ["room", "what it is", "may import"];
+  const widths = header.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)));
+  const line = (cells: readonly string[]) => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
+  return [line(header), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rows.map(line)].join("\n");
+}
+
+const between = /(?<=<!-- rooms:[^\n]*-->\n\n)[\s\S]*?(?=\n\n<!-- \/rooms -->)/;
+
+/**
+ * Puts the table in place of the one that a text has between the comments `<!-- rooms: … -->` and `<!-- /rooms -->`.
+ *
+ * @throws {Error} when the text has no such comments.
+ */
+export function withRoomTable(text: string): string {
+  if (!between.test(text))
+    throw new Error("docs/architecture.md has no comments <!-- rooms: … --> and <!-- /rooms -->");
+  return text.replace(between, () => printedRoomTable());
+}
