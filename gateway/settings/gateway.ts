@@ -213,7 +213,7 @@ const tracingSection = section({
   timeoutMs: milliseconds.default(5_000).describe("How long sending spans may take"),
 });
 
-/** Everything that the gateway can be told. What `policyPath` may change while it runs stands in policy/settings.ts. */
+/** Everything that the gateway can be told. What `policyPath` may change while it runs stands in `policy.ts`. */
 export const gatewayShape = {
   public: publicSection,
   private: privateSection,
@@ -231,9 +231,7 @@ export const gatewayShape = {
   tracing: tracingSection,
   policyPath: filePath
     .optional()
-    .describe(
-      "JSON5 file with any of tiers, methods, rateLimit, ranges, limits, overload, behind; takes effect as it changes",
-    ),
+    .describe(`JSON5 file with any of ${Object.keys(policyShape).join(", ")}; takes effect as it changes`),
   ...policyShape,
 };
 

@@ -1,0 +1,69 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { describe, expect, it } from "vitest";
+import { root } from "./rooms.ts";
+
+const skipped = (name: string) => name === "node_modules" || (name.startsWith(".") && name !== ".ci");
+const files = globSync("**/*.*", { cwd: root, exclude: skipped });
+/** What a version of the past had stays in its entry. */
+const pages = files
+  .filter((path) => path.endsWith(".md") && path !== "CHANGELOG.md")
+  .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+
+const sourceFile = /(?<![\w./@:<>{}*…-])(?:[\w@-][\w.@-]*\/)*[\w-][\w.-]*\.(?:ts|mjs|sol|Dockerfile)(?![\w/*])/g;
+
+/** A file that a page names is there: from the root, from the page, or as the end of a path, as in `calls/batch.ts`. */
+function isThere(name: string, page: string): boolean {
+  return [name, posix.join(dirname(page), name)].some((path) => existsSync(join(root, path))) || isEndOfPath(name);
+}
+
+function isEndOfPath(name: string): boolean {
+  return files.some((file) => file.endsWith(`/${name}`));
+}
+
+/** The anchor that a heading gets on a forge: small letters, hyphens for spaces, no punctuation. */
+function anchorOf(heading: string): string {
+  const text = heading.replaceAll(/`|\*|\]\([^)]*\)|\[/g, "");
+  return text
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, "")
+    .trim()
+    .replaceAll(/\s/g, "-");
+}
+
+function anchorsOf(path: string): ReadonlySet<string> {
+  const headings = readFileSync(join(root, path), "utf8").matchAll(/^#+ (.+)$/gm);
+  return new Set([...headings].map(([, heading = ""]) => anchorOf(heading)));
+}
+
+function isBroken(link: string, page: string): boolean {
+  const [target = "", anchor] = link.split("#");
+  const path = target === "" ? page : posix.join(dirname(page), decodeURIComponent(target));
+  if (!existsSync(join(root, path))) return true;
+  return anchor !== undefined && !anchorsOf(path).has(anchor);
+}
+
+describe.each(pages)("$path", ({ path, text }) => {
+  it("names source files that are there", () => {
+    const named = [...text.matchAll(sourceFile)].map(([name]) => name);
+    expect(named.filter((name) => !isThere(name, path))).toEqual([]);
+  });
+
+  it("links to pages, files and headings that are there", () => {
+    const links = [...text.matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].map(([, link = ""]) => link);
+    expect(links.filter((link) => isBroken(link, path))).toEqual([]);
+  });
+});
+
+describe("a page that is out of date", () => {
+  it("is found by the files that it names", () => {
+    expect(isThere("calls/call-handler.ts", "gateway/README.md")).toBe(true);
+    expect(isThere("calls/no-such-handler.ts", "gateway/README.md")).toBe(false);
+  });
+
+  it("is found by its links", () => {
+    expect(isBroken("../docs/security.md#one-message", "gateway/README.md")).toBe(false);
+    expect(isBroken("../docs/security.md#no-such-heading", "gateway/README.md")).toBe(true);
+    expect(isBroken("../docs/no-such-page.md", "gateway/README.md")).toBe(true);
+  });
+});
