@@ -1,0 +1,49 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { root, sourceFiles } from "./rooms.ts";
+
+const page = readFileSync(join(root, "docs/glossary.md"), "utf8");
+const terms = [...page.matchAll(/^\| (?!term |-)(.+?) +\|(.+)\|(.+)\|(.+)\|$/gm)].map(
+  ([, term = "", meaning = "", source = "", place = ""]) => ({
+    term,
+    meaning: meaning.trim(),
+    source: source.trim(),
+    place: /`([^`]+)`/.exec(place)?.[1] ?? "",
+  }),
+);
+
+/** What a person would search: the code and the documents, but for the glossary itself and the tests of style. */
+const texts = [
+  ...sourceFiles().filter((path) => !path.startsWith("test/style/")),
+  ...globSync(["*.md", "docs/**/*.md", "*/README.md"], { cwd: root }).filter((path) => path !== "docs/glossary.md"),
+].map((path) => `${path}\n${readFileSync(join(root, path), "utf8")}`);
+
+/** Finds a term as two words, with a hyphen, or in camel case. */
+function occurrences(term: string, among: readonly string[]): number {
+  const pattern = new RegExp(term.split(/[ -]/).join("[\\s_-]*"), "i");
+  return among.filter((text) => pattern.test(text)).length;
+}
+
+describe("docs/glossary.md", () => {
+  it("explains the words that people search for, each once", () => {
+    const sought =
+      "retry leader backfill status lease drain hold adopt drift roll-back tier audience settlement nonce replica";
+    expect(terms.map(({ term }) => term)).toEqual(expect.arrayContaining([...sought.split(" "), "graceful close"]));
+    expect(new Set(terms.map(({ term }) => term)).size).toBe(terms.length);
+  });
+
+  it.each(terms)(
+    "$term has a meaning and a source, occurs in code or documents, and names a file that is there",
+    (row) => {
+      expect([row.meaning, row.source]).not.toContain("");
+      expect(occurrences(row.term, texts)).toBeGreaterThan(0);
+      const named = texts.filter((text) => text.startsWith(`${row.place}\n`));
+      expect(named).toHaveLength(1);
+    },
+  );
+
+  it("would fail on a word that nobody uses", () => {
+    expect(occurrences("flux capacitor", texts)).toBe(0);
+  });
+});
