@@ -21,6 +21,23 @@ function isEndOfPath(name: string): boolean {
   return files.some((file) => file.endsWith(`/${name}`));
 }
 
+const settings = [...readFileSync(join(root, "docs/settings.md"), "utf8").matchAll(/\[`([\w.]+)`\]/g)].map(
+  ([, key = ""]) => key,
+);
+const sections = new Set(settings.map((key) => key.split(".")[0]));
+
+/** A setting, a section, or a key within a setting that is an object; in the gateway's pages without `gateway.`, as they say. */
+function isSetting(name: string): boolean {
+  const keys = settings.flatMap((key) => [key, key.replace(/^gateway\./, "")]);
+  return keys.some((key) => key === name || key.startsWith(`${name}.`) || name.startsWith(`${key}.`));
+}
+
+const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Readonly<{ scripts: object }>;
+const commandLine = globSync("cli/{gatehouse,*-command}.ts", { cwd: root })
+  .map((path) => readFileSync(join(root, path), "utf8"))
+  .join("\n");
+const commands = [...commandLine.matchAll(/(?:name: |new Command\()"([a-z-]+)"/g)].map(([, name = ""]) => name);
+
 /** The anchor that a heading gets on a forge: small letters, hyphens for spaces, no punctuation. */
 function anchorOf(heading: string): string {
   const text = heading.replaceAll(/`|\*|\]\([^)]*\)|\[/g, "");
@@ -49,6 +66,21 @@ describe.each(pages)("$path", ({ path, text }) => {
     expect(named.filter((name) => !isThere(name, path))).toEqual([]);
   });
 
+  it("names settings that there are", () => {
+    const dotted = [...text.matchAll(/`([a-z][a-zA-Z]+(?:\.[a-zA-Z0-9]+)+)`/g)].map(([, name = ""]) => name);
+    const named = dotted.filter(
+      (name) => sections.has(name.split(".")[0]) && !/\.(?:ts|mjs|conf|json|yaml)$/.test(name),
+    );
+    expect(named.filter((name) => !isSetting(name))).toEqual([]);
+  });
+
+  it("names scripts and commands that there are", () => {
+    const named = [...text.matchAll(/npm run ([\w:-]*\w)/g)].map(([, name = ""]) => name);
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+    const typed = [...text.matchAll(/(?:`|`npx |^npx )gatehouse ([a-z][a-z-]*)/gm)].map(([, name = ""]) => name);
+    expect(typed.filter((name) => !commands.includes(name))).toEqual([]);
+  });
+
   it("links to pages, files and headings that are there", () => {
     const links = [...text.matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].map(([, link = ""]) => link);
     expect(links.filter((link) => isBroken(link, path))).toEqual([]);
@@ -59,6 +91,14 @@ describe("a page that is out of date", () => {
   it("is found by the files that it names", () => {
     expect(isThere("calls/call-handler.ts", "gateway/README.md")).toBe(true);
     expect(isThere("calls/no-such-handler.ts", "gateway/README.md")).toBe(false);
+  });
+
+  it("is found by the settings that it names", () => {
+    expect(["gateway.cache.totalBytes", "cache.totalBytes", "gateway.tiers.public.concurrency"].every(isSetting)).toBe(
+      true,
+    );
+    expect(["gateway.cache.noSuchBytes", "restart.noSuchMs"].some(isSetting)).toBe(false);
+    expect(commands).toEqual(expect.arrayContaining(["sidecar", "adopt", "lint"]));
   });
 
   it("is found by its links", () => {
