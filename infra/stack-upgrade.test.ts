@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { recordedStacks, recordingOf } from "./testing/recorded-stacks.ts";
-import { registrationsOf, type AliasedRegistration, type Registration } from "./testing/stack-registrations.ts";
+import { comparedInputs } from "./testing/replacing-inputs.ts";
+import { registrationsOf, type Registered, type Registration } from "./testing/stack-registrations.ts";
 
 describe.each(Object.entries(recordedStacks))("pulumi up over the last version's stack %s", (stack, config) => {
   const recorded = JSON.parse(readFileSync(recordingOf(stack), "utf8")) as readonly Registration[];
-  let registered: readonly AliasedRegistration[] = [];
-  const successorOf = (urn: string) => registered.find(({ knownAs }) => knownAs.includes(urn));
+  let registered: readonly Registered[] = [];
+  const successorOf = (urn: string) => registered.find(({ options }) => options.knownAs.includes(urn));
 
   beforeAll(async () => {
     registered = await registrationsOf(config);
@@ -18,9 +19,22 @@ describe.each(Object.entries(recordedStacks))("pulumi up over the last version's
   });
 
   it("replaces none: the inputs that would, the providers and what protects data are the same", () => {
-    for (const { urn, ...before } of recorded) {
-      const { urn: _urn, knownAs: _knownAs, ...now } = successorOf(urn) ?? { urn: "", knownAs: [] };
-      expect(now, urn).toEqual(before);
+    for (const before of recorded) {
+      const { registration: now, options } = successorOf(before.urn) ?? { registration: undefined, options: undefined };
+      const ignoreChanges = options?.ignoreChanges ?? [];
+      const { replacing: state = {}, ...rest } = before;
+      const { replacing = {}, ...others } = now ?? { urn: "" };
+      expect({ ...others, urn: before.urn }, before.urn).toEqual(rest);
+      expect(comparedInputs(replacing, { state, ignoreChanges }), before.urn).toEqual(state);
+    }
+  });
+
+  it("lets a container that runs keep the times of its health check, and follows every other change", () => {
+    const times = ["interval", "startInterval", "timeout", "retries"].map((time) => `healthcheck.${time}`);
+    for (const { registration, options } of registered) {
+      if (!registration.urn.includes("docker:index/container:Container::")) continue;
+      const isAsked = registration.replacing?.["healthcheck"] !== undefined;
+      expect(options.ignoreChanges, registration.urn).toEqual(isAsked ? times : []);
     }
   });
 });

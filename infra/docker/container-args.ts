@@ -1,15 +1,8 @@
 import type * as docker from "@pulumi/docker";
 import type { Input } from "@pulumi/pulumi";
-import { engineCpus, engineDuration } from "./engine-values.ts";
-import {
-  filesDirectoryOf,
-  portNamed,
-  volumeKey,
-  type HealthSpec,
-  type PortHealth,
-  type PortSpec,
-  type ServiceSpec,
-} from "../services/service-spec.ts";
+import { engineCpus } from "./engine-values.ts";
+import { healthcheckOf } from "./health-check.ts";
+import { filesDirectoryOf, portNamed, volumeKey, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
 
 /** Where a service's container is put on a Docker host. */
 export type Placement = Readonly<{
@@ -30,6 +23,8 @@ export type Placement = Readonly<{
   hostFiles: readonly Readonly<{ hostPath: string; path: string }>[];
   groups: readonly string[];
   labels: Readonly<Record<string, Input<string>>>;
+  /** Whether the engine knows an interval for the time of a start; absent where it could not be asked. */
+  startInterval?: boolean | undefined;
 }>;
 
 /** The labels' prefix; policies and people find the stack's containers by it. */
@@ -68,23 +63,19 @@ export function containerArgs(spec: ServiceSpec, placement: Placement): docker.C
     volumes: volumes(spec, placement),
     ...network(spec, placement),
     ports: spec.ports.flatMap((port) => publication(port, placement)),
-    ...watched(spec),
+    ...watched(spec, placement),
   };
 }
 
 type Watched = Pick<docker.ContainerArgs, "mustRun" | "healthcheck" | "wait" | "waitTimeout">;
 
-/** An engine asks from within the container only. What may take hours to start is not waited for. */
-function watched(spec: ServiceSpec): Watched {
+/** What may take hours to start is not waited for. */
+function watched(spec: ServiceSpec, { startInterval }: Placement): Watched {
+  const healthcheck = healthcheckOf(spec, startInterval);
+  const asked = healthcheck === undefined ? {} : { healthcheck };
   const { health } = spec;
-  if (health === undefined) return { mustRun: true };
-  if (health.kind !== "port") {
-    return { healthcheck: healthcheck(spec, health), wait: true, waitTimeout: health.startWithinSeconds };
-  }
-  const { command, startWithinSeconds } = health;
-  return command === undefined
-    ? { mustRun: true }
-    : { mustRun: true, healthcheck: healthcheck(spec, { kind: "command", command, startWithinSeconds }) };
+  if (health === undefined || health.kind === "port") return { mustRun: true, ...asked };
+  return { ...asked, wait: true, waitTimeout: health.startWithinSeconds };
 }
 
 function labels(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["labels"] {
@@ -123,28 +114,4 @@ function network(spec: ServiceSpec, placement: Placement): Partial<docker.Contai
 function publication(port: PortSpec, placement: Placement): readonly docker.types.input.ContainerPort[] {
   const at = placement.published[port.name];
   return at === undefined ? [] : [{ internal: port.number, external: at.port, ip: at.address, protocol: "tcp" }];
-}
-
-/** The program in the image that asks the service; it needs no shell. */
-type AskedHealth = Exclude<HealthSpec, PortHealth>;
-
-const healthCheckProgram = ["node", "/app/infra/images/health-check.mjs"] as const;
-
-function healthcheck(spec: ServiceSpec, health: AskedHealth): docker.types.input.ContainerHealthcheck {
-  return {
-    tests: ["CMD", ...healthCommand(spec, health)],
-    interval: "2s",
-    timeout: "5s",
-    startPeriod: engineDuration(health.startWithinSeconds),
-    retries: 5,
-  };
-}
-
-function healthCommand(spec: ServiceSpec, health: AskedHealth): readonly string[] {
-  if (health.kind === "command") return health.command;
-  if (health.kind !== "socket" && health.command !== undefined) return health.command;
-  if (health.kind === "socket") return [...healthCheckProgram, health.kind, health.socketPath];
-  const { number } = portNamed(spec, health.port);
-  const path = health.kind === "http" ? health.readyPath : "/";
-  return [...healthCheckProgram, health.kind, `http://127.0.0.1:${number}${path}`];
 }

@@ -23,6 +23,7 @@ import { binDirectoryOf } from "../services/node-conf.ts";
 import type { RestartRoute } from "../services/sidecar-spec.ts";
 import { containerArgs, labelPrefix, type Placement } from "./container-args.ts";
 import { courierArgs, filesMount } from "./courier-args.ts";
+import { healthTimeProperties } from "./health-check.ts";
 import { prepareNode } from "./prepared-node.ts";
 import { programVolumes, viewOf, type ProgramVolumes } from "./node-volumes.ts";
 import { publications, type PublishOptions } from "./publications.ts";
@@ -43,6 +44,8 @@ export type DockerHostArgs = Readonly<{
   engineProxy?: CommonArgs | undefined;
   /** Whether chain data and ledgers are protected against deletion. */
   protectData: boolean;
+  /** Whether the engine asks for health at an interval of its own while a container starts (Engine API 1.44); default: not known. */
+  startInterval?: boolean | undefined;
 }>;
 
 /**
@@ -85,11 +88,15 @@ export class DockerHost extends ComponentResource implements Platform {
       groups:
         spec.name === "engine-proxy" ? [this.#args.engineSocket.group].flatMap((group) => group ?? []).map(String) : [],
       labels: this.#labels(),
+      startInterval: this.#args.startInterval,
     };
-    return new docker.Container(`${this.#args.prefix}-${spec.name}`, containerArgs(spec, placement), {
+    const args = containerArgs(spec, placement);
+    return new docker.Container(`${this.#args.prefix}-${spec.name}`, args, {
       parent,
       provider: this.#args.provider,
       dependsOn: [...dependsOn],
+      // Pulumi refuses to ignore a part of what is not there.
+      ignoreChanges: args.healthcheck === undefined ? [] : [...healthTimeProperties],
       // Names and published ports can be held by one container at a time.
       deleteBeforeReplace: true,
     });

@@ -3,8 +3,8 @@ import type { StackConfig } from "../config/config-schema.ts";
 import { pushgatewayImageOf } from "../services/push-target.ts";
 import { DockerHost } from "./docker-host.ts";
 import { engineSocketPath, socketGroup } from "./engine-socket.ts";
+import { engineTraits } from "./engine-traits.ts";
 import { GatehouseImages } from "./gatehouse-images.ts";
-import { imageBuilder } from "./image-builder.ts";
 
 /**
  * Makes the Docker host of a stack: the provider of its engine, the images, the networks.
@@ -16,6 +16,7 @@ export async function dockerHostOf(
   { prefix, root }: Readonly<{ prefix: string; root: string }>,
 ): Promise<DockerHost> {
   const path = engineSocketPath(config.dockerEngine);
+  const { builder, startInterval } = await engineTraits(config);
   const provider = new docker.Provider("engine", { host: config.dockerEngine });
   const images = new GatehouseImages(
     `${prefix}-images`,
@@ -24,7 +25,7 @@ export async function dockerHostOf(
       pushgatewayImage: pushgatewayImageOf(config),
       root,
       prefix,
-      builder: await imageBuilder(config),
+      builder,
     },
     { providers: { docker: provider } },
   );
@@ -50,5 +51,6 @@ export async function dockerHostOf(
     engineSocket: { path, group: config.dockerSocketGroup ?? socketGroup(path) },
     engineProxy: { limits: config.limits["engine-proxy"], settings: config.settings["engine-proxy"] },
     protectData: config.protectData,
+    startInterval,
   });
 }

@@ -2,7 +2,7 @@ import * as docker from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Input } from "@pulumi/pulumi";
 import { version } from "#daemon/version.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import type { ImageBuilder } from "./image-builder.ts";
+import type { ImageBuilder } from "./engine-traits.ts";
 
 /** How the images are come by: built here unless the configuration names them. */
 export type GatehouseImagesArgs = Pick<

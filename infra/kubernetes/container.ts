@@ -1,6 +1,7 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
-import { filesDirectoryOf, hasFiles, portNamed, type HealthSpec, type ServiceSpec } from "../services/service-spec.ts";
+import { healthTimes, type HealthSpec } from "../services/health-spec.ts";
+import { filesDirectoryOf, hasFiles, portNamed, type ServiceSpec } from "../services/service-spec.ts";
 
 type Container = types.input.core.v1.Container;
 type Probe = types.input.core.v1.Probe;
@@ -56,18 +57,19 @@ function probes(
 ): Pick<Container, "startupProbe" | "readinessProbe" | "livenessProbe"> {
   if (health.kind === "socket" || health.kind === "command") return {};
   const { number } = portNamed(spec, health.port);
+  const { timeout: timeoutSeconds, startingEvery, connection } = healthTimes;
   const ask = (path: "startupPath" | "readyPath" | "livePath"): Probe =>
     health.kind === "http"
-      ? { httpGet: { path: health[path], port: number }, timeoutSeconds: 5 }
-      : { tcpSocket: { port: number }, timeoutSeconds: 5 };
-  const startPeriodSeconds = 2;
+      ? { httpGet: { path: health[path], port: number }, timeoutSeconds }
+      : { tcpSocket: { port: number }, timeoutSeconds };
+  const probe = (path: "startupPath" | "readyPath" | "livePath", every: number, failures: number): Probe => ({
+    ...ask(path),
+    periodSeconds: every,
+    failureThreshold: failures,
+  });
   return {
-    startupProbe: {
-      ...ask("startupPath"),
-      periodSeconds: startPeriodSeconds,
-      failureThreshold: Math.ceil(health.startWithinSeconds / startPeriodSeconds),
-    },
-    readinessProbe: { ...ask("readyPath"), periodSeconds: 5, failureThreshold: 3 },
-    livenessProbe: { ...ask("livePath"), periodSeconds: 10, failureThreshold: 6 },
+    startupProbe: probe("startupPath", startingEvery, Math.ceil(health.startWithinSeconds / startingEvery)),
+    readinessProbe: probe("readyPath", connection.ready.every, connection.ready.failures),
+    livenessProbe: probe("livePath", connection.live.every, connection.live.failures),
   };
 }

@@ -1,7 +1,7 @@
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
-import { daemonHealth } from "./daemon-health.ts";
+import { daemonHealth } from "./health-spec.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { ledgerParts, type Database } from "./replication.ts";
 import type { Replicas } from "./service-spec.ts";

@@ -13,7 +13,8 @@ import {
 } from "./node-layout.ts";
 import { nodeUser } from "./node-user.ts";
 import { devnetConfSeed, nodeConfSeed, type NodeConfArgs, type ProgramPlace } from "./node-conf.ts";
-import { oneReplica, type Edge, type NetworkHealth, type PortSpec, type ServiceSpec } from "./service-spec.ts";
+import type { NetworkHealth } from "./health-spec.ts";
+import { oneReplica, type Edge, type PortSpec, type ServiceSpec } from "./service-spec.ts";
 
 /** What a node is deployed with. */
 export type NodeArgs = CommonArgs &

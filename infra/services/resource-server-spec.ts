@@ -1,7 +1,7 @@
 import { routeProblems } from "#resource-server/routes/route-problems.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
-import { daemonHealth } from "./daemon-health.ts";
+import { daemonHealth } from "./health-spec.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { ledgerParts, type Database } from "./replication.ts";
 import { filesDirectory, type Replicas } from "./service-spec.ts";

@@ -1,4 +1,5 @@
 import type { Input } from "@pulumi/pulumi";
+import type { HealthSpec } from "./health-spec.ts";
 
 /** The services of a stack, by the name that containers, Kubernetes objects and network names are made of. */
 export type ServiceName =
@@ -80,37 +81,6 @@ export type Edge =
 
 /** A connection to a port outside of the stack: of one range of addresses, or of any host. */
 export type HostEdge = Readonly<{ to: "host"; port: number; cidr: string | undefined }>;
-
-/** How one asks a service whether it is well; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
-export type HealthSpec = NetworkHealth | PortHealth | SocketHealth | CommandHealth;
-
-/** A service on a port. */
-export type NetworkHealth = Readonly<{
-  kind: "http" | "rpc";
-  port: string;
-  readyPath: string;
-  livePath: string;
-  startupPath: string;
-  /** How long the first start may take before the service counts as failed. */
-  startWithinSeconds: number;
-  /** What an image that is not one of Gatehouse's is asked with from within; absent: the program of Gatehouse's images. */
-  command?: readonly string[];
-}>;
-
-/** A service of which one can see from outside its container only whether its port is open. */
-export type PortHealth = Readonly<{
-  kind: "port";
-  port: string;
-  /** What its image can be asked with from within, where whoever made the image says so. */
-  command: readonly string[] | undefined;
-  startWithinSeconds: number;
-}>;
-
-/** A service on a Unix socket. */
-type SocketHealth = Readonly<{ kind: "socket"; socketPath: string; startWithinSeconds: number }>;
-
-/** A service whose image brings the program that asks: status 0 means well. */
-type CommandHealth = Readonly<{ kind: "command"; command: readonly string[]; startWithinSeconds: number }>;
 
 /** What a service may use at most. */
 export type ResourceLimits = Readonly<{ cpus: number; memoryMebibytes: number }>;

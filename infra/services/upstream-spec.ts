@@ -1,6 +1,6 @@
 import { upstreamSettings } from "#devnet/upstream/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
-import { daemonHealth } from "./daemon-health.ts";
+import { daemonHealth } from "./health-spec.ts";
 
 /** Port of the sample upstream. */
 export const upstreamPort = 4_022;

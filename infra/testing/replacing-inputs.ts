@@ -42,6 +42,28 @@ export function replacingInputs(type: string, inputs: Inputs): Inputs {
   );
 }
 
+/**
+ * The inputs that Pulumi compares with those of a state: for each path whose change is ignored, the state's value or none (Pulumi's documentation,
+ * "ignoreChanges"). @throws {Error} where the program has dropped what the path is a part of; Pulumi refuses that.
+ */
+export function comparedInputs(
+  inputs: Inputs,
+  { state, ignoreChanges }: Readonly<{ state: Inputs; ignoreChanges: readonly string[] }>,
+): Inputs {
+  return ignoreChanges.reduce(
+    (compared, path) => withValue(compared, path.split("."), at(state, path.split("."))),
+    inputs,
+  );
+}
+
+function withValue(inputs: Inputs, [key = "", ...rest]: readonly string[], value: unknown): Inputs {
+  const { [key]: inner, ...others } = inputs;
+  if (rest.length === 0) return value === undefined ? others : { ...others, [key]: value };
+  if (inner === undefined && value === undefined) return inputs;
+  if (typeof inner !== "object" || inner === null) throw new Error(`${key} is gone, of which a part is ignored`);
+  return { ...others, [key]: withValue(inner as Inputs, rest, value) };
+}
+
 function at(value: unknown, [key, ...rest]: readonly string[]): unknown {
   if (key === undefined) return value;
   return typeof value === "object" && value !== null ? at((value as Inputs)[key], rest) : undefined;

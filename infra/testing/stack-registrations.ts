@@ -14,8 +14,16 @@ export type Registration = Readonly<{
   replacing?: Readonly<Record<string, unknown>>;
 }>;
 
-/** A registration, and the URNs by which a state may know it already: its own and those of its aliases. */
-export type AliasedRegistration = Registration & Readonly<{ knownAs: readonly string[] }>;
+/** What the program says of a resource beside what a state keeps of it. */
+type RegistrationOptions = Readonly<{
+  /** The URNs by which a state may know it already: its own and those of its aliases. */
+  knownAs: readonly string[];
+  /** The inputs, as paths with dots, whose change is ignored. */
+  ignoreChanges: readonly string[];
+}>;
+
+/** A resource as the program registers it. */
+export type Registered = Readonly<{ registration: Registration; options: RegistrationOptions }>;
 
 type AliasSpec = Readonly<{ getName(): string; getType(): string; getParenturn(): string; getNoparent(): boolean }>;
 
@@ -28,6 +36,7 @@ type Request = Readonly<{
   getProtect(): boolean;
   getRetainondelete(): boolean;
   getDeletebeforereplace(): boolean;
+  getIgnorechangesList(): readonly string[];
   getObject(): Parameters<typeof runtime.deserializeProperties>[0];
   getAliasesList(): readonly Readonly<{ getUrn(): string; getSpec(): AliasSpec | undefined }>[];
 }>;
@@ -44,23 +53,22 @@ const prefix = "urn:pulumi:test::gatehouse::";
  *
  * The mocks' own URNs leave out all types but the parent's; these hold the whole chain, as a stack's state does.
  */
-export async function registrationsOf(
-  config: Readonly<Record<string, string>>,
-): Promise<readonly AliasedRegistration[]> {
+export async function registrationsOf(config: Readonly<Record<string, string>>): Promise<readonly Registered[]> {
   const known = new Map<string, readonly string[]>();
-  const registered: AliasedRegistration[] = [];
+  const registered: Registered[] = [];
   const watch = (): void => {
     const monitor = runtime.getMonitor() as unknown as Monitor;
     const register = monitor.registerResource.bind(monitor);
     monitor.registerResource = (request, callback) => {
       const knownAs = urnsOf(request, known);
       known.set(monitor.newUrn(request.getParent(), request.getType(), request.getName()), knownAs);
-      registered.push({ ...registrationOf(request, knownAs[0] ?? "", known), knownAs });
+      const registration = registrationOf(request, knownAs[0] ?? "", known);
+      registered.push({ registration, options: { knownAs, ignoreChanges: request.getIgnorechangesList() } });
       return register(request, callback);
     };
   };
   await deployedStack(config, { preview: false, watch });
-  return registered.toSorted((a, b) => (a.urn < b.urn ? -1 : 1));
+  return registered.toSorted((a, b) => (a.registration.urn < b.registration.urn ? -1 : 1));
 }
 
 /** The resource's URN, then those of its aliases, each below every URN that its parent is known by. */

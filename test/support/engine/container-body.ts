@@ -45,6 +45,7 @@ const containerInputs = z.strictObject({
     .strictObject({
       tests: z.array(z.string()),
       interval: z.string(),
+      startInterval: z.string().optional(),
       timeout: z.string(),
       startPeriod: z.string(),
       retries: z.int(),
@@ -123,6 +124,7 @@ function healthcheck({ tests, retries, ...spans }: NonNullable<ContainerInputs["
   return {
     Test: tests,
     Interval: nanoseconds(spans.interval),
+    StartInterval: spans.startInterval === undefined ? undefined : nanoseconds(spans.startInterval),
     Timeout: nanoseconds(spans.timeout),
     StartPeriod: nanoseconds(spans.startPeriod),
     Retries: retries,

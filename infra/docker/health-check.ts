@@ -1,0 +1,72 @@
+import type * as docker from "@pulumi/docker";
+import { healthTimes, type HealthSpec, type PortHealth } from "../services/health-spec.ts";
+import { portNamed, type ServiceSpec } from "../services/service-spec.ts";
+import { engineDuration } from "./engine-values.ts";
+
+type Healthcheck = docker.types.input.ContainerHealthcheck;
+
+/** How a service is asked from within its container, which is all that an engine can do. */
+type AskedHealth = Exclude<HealthSpec, PortHealth>;
+
+/**
+ * The properties of a container that say when its health is asked for. Changing one would replace the container, so a container that
+ * runs keeps its times, and gets the program's when something else replaces it.
+ */
+export const healthTimeProperties: readonly string[] = ["interval", "startInterval", "timeout", "retries"].map(
+  (time) => `healthcheck.${time}`,
+);
+
+/** The program in Gatehouse's images that asks the service; it needs no shell. */
+const program = ["node", "/app/infra/images/health-check.mjs"] as const;
+
+/**
+ * Translates how a service is asked; `undefined` where nothing in its container could be run.
+ *
+ * @param startInterval whether the engine knows an interval for the time of a start.
+ */
+export function healthcheckOf(spec: ServiceSpec, startInterval = false): Healthcheck | undefined {
+  const asked = spec.health === undefined ? undefined : askedFromWithin(spec.health);
+  if (asked === undefined) return undefined;
+  const command = commandOf(spec, asked);
+  return {
+    tests: ["CMD", ...command],
+    startPeriod: engineDuration(asked.startWithinSeconds),
+    ...(startInterval ? timesWithStartInterval : timesWithout(command[1] === program[1])),
+  };
+}
+
+type Times = Pick<Healthcheck, "interval" | "startInterval" | "timeout" | "retries">;
+
+const { process: times, startingEvery, timeout } = healthTimes;
+
+const timesWithStartInterval: Times = {
+  interval: engineDuration(times.every),
+  startInterval: engineDuration(startingEvery),
+  timeout: engineDuration(timeout),
+  retries: times.failures,
+};
+
+/** One interval serves the start and the years after. Gatehouse's program is run often, and rests before it asks a service that was well. */
+function timesWithout(rests: boolean): Times {
+  const { every, failures } = rests ? times.withoutStartInterval.rests : times.withoutStartInterval.others;
+  return {
+    interval: engineDuration(every),
+    timeout: engineDuration(rests ? times.every + timeout : timeout),
+    retries: failures,
+  };
+}
+
+function askedFromWithin(health: HealthSpec): AskedHealth | undefined {
+  if (health.kind !== "port") return health;
+  const { command, startWithinSeconds } = health;
+  return command === undefined ? undefined : { kind: "command", command, startWithinSeconds };
+}
+
+function commandOf(spec: ServiceSpec, health: AskedHealth): readonly string[] {
+  if (health.kind === "command") return health.command;
+  if (health.kind !== "socket" && health.command !== undefined) return health.command;
+  if (health.kind === "socket") return [...program, health.kind, health.socketPath];
+  const { number } = portNamed(spec, health.port);
+  const path = health.kind === "http" ? health.readyPath : "/";
+  return [...program, health.kind, `http://127.0.0.1:${number}${path}`];
+}

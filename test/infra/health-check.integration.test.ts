@@ -1,0 +1,58 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+
+const program = join(import.meta.dirname, "../../infra/images/health-check.mjs");
+const hourMs = 3_600_000;
+
+/** A service and a container's `/tmp`. `check` runs the health check as an engine does, and says how it ended and when it asked. */
+async function service() {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-health-"));
+  const state = { status: 200, askedAt: 0 };
+  const server = createServer((_request, response) => {
+    state.askedAt = performance.now();
+    response.writeHead(state.status).end();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/readyz`;
+  const check = async (restMs: number) => {
+    const startedAt = performance.now();
+    const child = spawn(process.execPath, [program, "http", url, String(restMs)], { env: { TMPDIR: directory } });
+    const [status] = (await once(child, "exit")) as [number | null];
+    return { status, askedAfterMs: state.askedAt - startedAt };
+  };
+  return {
+    state,
+    /** The status of a check that does not rest: one that did would outlast the test. */
+    checkAtOnce: async () => (await check(hourMs)).status,
+    checkRested: () => check(1_000),
+    [Symbol.asyncDispose]: async () => {
+      await server[Symbol.asyncDispose]();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+it("asks a service that starts at once, and rests before it asks one that was well seconds ago", async () => {
+  await using starting = await service();
+  starting.state.status = 503;
+  expect(await starting.checkAtOnce()).toBe(1);
+  starting.state.status = 200;
+  expect(await starting.checkAtOnce()).toBe(0);
+  const { status, askedAfterMs } = await starting.checkRested();
+  expect(status).toBe(0);
+  expect(askedAfterMs).toBeGreaterThanOrEqual(1_000);
+});
+
+it("finds out after its rest that a service is no longer well, and asks at once from then on", async () => {
+  await using failing = await service();
+  expect(await failing.checkAtOnce()).toBe(0);
+  failing.state.status = 503;
+  expect((await failing.checkRested()).status).toBe(1);
+  expect(await failing.checkAtOnce()).toBe(1);
+});
