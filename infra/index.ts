@@ -3,6 +3,7 @@ import { parseConfig } from "./stack-config.ts";
 import { deployStack } from "./deploy-stack.ts";
 import { watchInterruptions } from "./interruption-watch.ts";
 import { confPath } from "./services/node-layout.ts";
+import { unnamedImages } from "./services/stack-images.ts";
 import { installImageDependencies } from "./images/image-dependencies.ts";
 import { preflight } from "./preflight/preflight.ts";
 import { stackConfiguration } from "./config/stack-input.ts";
@@ -12,9 +13,7 @@ const project = getProject();
 const prefix = `${project}-${getStack()}`;
 const config = parseConfig(stackConfiguration(project));
 await preflight(config, { prefix, environment: process.env });
-if (config.target === "docker" && (config.gatehouseImage === undefined || config.devnetImage === undefined)) {
-  installImageDependencies(getRootDirectory());
-}
+if (config.target === "docker") installImageDependencies(getRootDirectory(), unnamedImages(config));
 const watch = watchInterruptions({ project, stack: getStack() });
 await deployStack(config, { prefix, root: getRootDirectory() });
 

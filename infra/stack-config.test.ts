@@ -96,6 +96,15 @@ describe("parseConfig", () => {
     expect(problemsOf({ ...real, nodeImage: "evm/node:v0.15.0@sha256:0" })).toEqual([]);
   });
 
+  it("asks for the devnet's image on Kubernetes only where something of it runs", () => {
+    const real = { nodeImage: "evm/node:0.16.2@sha256:0", nodeUser: "1000", target: "kubernetes", gatehouseImage: "x" };
+    const routes = JSON.stringify({ "GET /data": { upstream: "http://data.example" } });
+    expect(problemsOf({ ...real, routes })).toEqual([]);
+    const missing = expect.stringMatching(/^devnetImage: missing; on Kubernetes images come from a registry/) as string;
+    expect(problemsOf(real)).toEqual([missing]);
+    expect(problemsOf({ target: "kubernetes", gatehouseImage: "x", routes })).toEqual([missing]);
+  });
+
   it("asks for the user of a real node's image", () => {
     expect(problemsOf({ nodeImage: "node:1@sha256:0", hostIp: "203.0.113.10" })[0]).toMatch(
       /^nodeUser: missing; expected the number of the user/,

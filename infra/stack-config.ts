@@ -6,6 +6,7 @@ import { peerProblems } from "./services/peers.ts";
 import { nodeKeyProblems } from "./services/node-keys.ts";
 import { nodeVersionProblems } from "./services/node-version.ts";
 import { pushgatewayProblems } from "./services/push-target.ts";
+import { imageKeys, unnamedImages } from "./services/stack-images.ts";
 import { replicationProblems } from "./services/replication.ts";
 import { trustedProxiesProblems } from "./services/trusted-proxies.ts";
 import { ConfigError, type ConfigProblem } from "./config/config-problem.ts";
@@ -137,8 +138,8 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
 /** Kubernetes takes images by reference: there is no engine here that could build them for the cluster. */
 function missingImages(config: StackConfig): readonly ConfigProblem[] {
   if (config.target !== "kubernetes") return [];
-  return (["gatehouseImage", "devnetImage"] as const)
-    .filter((key) => config[key] === undefined)
+  return unnamedImages(config)
+    .map((name) => imageKeys[name])
     .map((key) => ({
       key,
       message: `missing; on Kubernetes images come from a registry. Push the image and set \`pulumi config set ${key} registry/name@sha256:…\`.`,

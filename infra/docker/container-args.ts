@@ -2,7 +2,7 @@ import type * as docker from "@pulumi/docker";
 import type { Input } from "@pulumi/pulumi";
 import { engineCpus } from "./engine-values.ts";
 import { healthcheckOf } from "./health-check.ts";
-import { filesDirectoryOf, portNamed, volumeKey, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
+import { filesDirectoryOf, volumeKey, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
 
 /** Where a service's container is put on a Docker host. */
 export type Placement = Readonly<{

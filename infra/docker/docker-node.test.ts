@@ -35,6 +35,18 @@ describe("a real node on Docker", () => {
     recorded = await deployedStack({ ...config, ...own, payTo, restore, hostIp: "203.0.113.10" }, { preview: false });
   }, 30_000);
 
+  it("takes the devnet's image for the sample that it sells, and for nothing else", async () => {
+    const images = (resources: readonly Recorded[]) =>
+      resources.map(({ name }) => name).filter((name) => name.endsWith("-image"));
+    expect(images(recorded)).toContain("devnet-image");
+    const payTo = `0x${"01".repeat(20)}`;
+    const accepts = { scheme: "exact", price: "$0.01", network: "eip155:1672", payTo };
+    const routes = JSON.stringify({ "GET /report": { accepts, upstream: "http://reports.example/today" } });
+    const more = { payTo, routes, hostIp: "203.0.113.10" };
+    const selling = await deployedStack({ ...config, ...own, ...more }, { preview: false });
+    expect(images(selling).toSorted()).toEqual(["gatehouse-image", "node-image", "pushgateway-image"]);
+  });
+
   it("has its programs and its first node.conf in their places before it starts, and keeps the node.conf that the sidecar made of it", () => {
     const programs = volumeNamed("gh-node-bin");
     expect(container("node-conf")).toMatchObject({

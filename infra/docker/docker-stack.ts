@@ -1,6 +1,6 @@
 import * as docker from "@pulumi/docker";
 import type { StackConfig } from "../config/config-schema.ts";
-import { pushgatewayImageOf } from "../services/push-target.ts";
+import { imagesOf, unnamedImages } from "../services/stack-images.ts";
 import { DockerHost } from "./docker-host.ts";
 import { engineSocketPath, socketGroup } from "./engine-socket.ts";
 import { engineTraits } from "./engine-traits.ts";
@@ -21,8 +21,10 @@ export async function dockerHostOf(
   const images = new GatehouseImages(
     `${prefix}-images`,
     {
-      ...config,
-      pushgatewayImage: pushgatewayImageOf(config),
+      baseImage: config.baseImage,
+      nodeUser: config.nodeUser,
+      named: imagesOf(config),
+      buildsDevnet: unnamedImages(config).includes("devnet"),
       root,
       prefix,
       builder,
@@ -32,13 +34,7 @@ export async function dockerHostOf(
   return new DockerHost(`${prefix}-host`, {
     provider,
     prefix,
-    images: {
-      gatehouse: images.gatehouse,
-      devnet: images.devnet,
-      ...(images.node === undefined ? {} : { node: images.node }),
-      ...(images.postgres === undefined ? {} : { postgres: images.postgres }),
-      ...(images.pushgateway === undefined ? {} : { pushgateway: images.pushgateway }),
-    },
+    images: images.identified,
     publishAddress: config.publishAddress,
     hostPorts: {
       gateway: config.gatewayPort,

@@ -2,14 +2,16 @@ import * as docker from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Input } from "@pulumi/pulumi";
 import { version } from "#daemon/version.ts";
 import type { StackConfig } from "../config/config-schema.ts";
+import type { ImageName } from "../services/service-spec.ts";
 import type { ImageBuilder } from "./engine-traits.ts";
 
-/** How the images are come by: built here unless the configuration names them. */
-export type GatehouseImagesArgs = Pick<
-  StackConfig,
-  "baseImage" | "gatehouseImage" | "devnetImage" | "nodeImage" | "nodeUser" | "postgresImage" | "pushgatewayImage"
-> &
+/** Where the images come from: built here unless the configuration names them. */
+export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "nodeUser"> &
   Readonly<{
+    /** The images that are named, by reference. */
+    named: Readonly<Partial<Record<ImageName, string>>>;
+    /** Whether the devnet's image is needed and not named. */
+    buildsDevnet: boolean;
     /** The repository's root: the build's context, where {@link installImageDependencies} has been. */
     root: string;
     /** Begins the names of the images that are built, so that two stacks of one engine do not take each other's. */
@@ -17,39 +19,39 @@ export type GatehouseImagesArgs = Pick<
     builder: ImageBuilder;
   }>;
 
-/** The images that a Docker host runs, by what identifies their content. */
+/** The images that a Docker host runs. */
 export class GatehouseImages extends ComponentResource {
-  readonly gatehouse: Input<string>;
-  readonly devnet: Input<string>;
-  readonly node: Input<string> | undefined;
-  readonly postgres: Input<string> | undefined;
-  readonly pushgateway: Input<string> | undefined;
+  /** What identifies each image's content. */
+  readonly identified: Readonly<Partial<Record<ImageName, Input<string>>>>;
   readonly #args: GatehouseImagesArgs;
 
   constructor(name: string, args: GatehouseImagesArgs, opts?: ComponentResourceOptions) {
     super("gatehouse:docker:GatehouseImages", name, {}, opts);
     this.#args = args;
-    const built =
-      args.gatehouseImage === undefined
+    const { named } = args;
+    const pulled = Object.fromEntries(Object.entries(named).map(([role, image]) => [role, this.#pulled(role, image)]));
+    this.identified = { ...pulled, ...this.#built(pulled) };
+    this.registerOutputs({});
+  }
+
+  /** The images that are named nowhere; the devnet's is made from Gatehouse's. */
+  #built(pulled: Readonly<Partial<Record<ImageName, Input<string>>>>): Partial<Record<ImageName, Input<string>>> {
+    const { named, baseImage, nodeUser, buildsDevnet } = this.#args;
+    const own =
+      pulled.gatehouse === undefined
         ? this.#build("gatehouse", {
-            BASE_IMAGE: args.baseImage,
-            ...(args.nodeUser === undefined ? {} : { NODE_USER: String(args.nodeUser) }),
+            BASE_IMAGE: baseImage,
+            ...(nodeUser === undefined ? {} : { NODE_USER: String(nodeUser) }),
           })
         : undefined;
-    this.gatehouse = built?.repoDigest ?? this.#pulled("gatehouse", args.gatehouseImage ?? "");
-    this.devnet =
-      args.devnetImage === undefined
-        ? this.#build("devnet", {
-            GATEHOUSE_IMAGE: built?.imageName ?? args.gatehouseImage ?? "",
-            // The tag alone stays the same when its image is built anew.
-            GATEHOUSE_DIGEST: this.gatehouse,
-          }).repoDigest
-        : this.#pulled("devnet", args.devnetImage);
-    this.node = args.nodeImage === undefined ? undefined : this.#pulled("node", args.nodeImage);
-    this.postgres = args.postgresImage === undefined ? undefined : this.#pulled("postgres", args.postgresImage);
-    this.pushgateway =
-      args.pushgatewayImage === undefined ? undefined : this.#pulled("pushgateway", args.pushgatewayImage);
-    this.registerOutputs({});
+    const gatehouse = own?.repoDigest ?? pulled.gatehouse ?? "";
+    if (!buildsDevnet) return { gatehouse };
+    const devnet = this.#build("devnet", {
+      GATEHOUSE_IMAGE: own?.imageName ?? named.gatehouse ?? "",
+      // The tag alone stays the same when its image is built anew.
+      GATEHOUSE_DIGEST: gatehouse,
+    });
+    return { gatehouse, devnet: devnet.repoDigest };
   }
 
   #build(role: "gatehouse" | "devnet", args: Readonly<Record<string, Input<string>>>): docker.Image {

@@ -32,18 +32,22 @@ const ownedDirectories: Readonly<Record<string, number>> = {
  * of the devnet. A build then needs neither npm nor a network nor a shell, and no registry's address or credential can reach a
  * layer. `npm ci` holds every package against the lock file's hashes. Nothing is done where the lock file is installed already.
  *
+ * @param images the images that are built; without the devnet's among them, its EVM is not needed.
  * @throws {RunError} with npm's own words when it can't install.
  */
-export function installImageDependencies(root: string): void {
+export function installImageDependencies(root: string, images: readonly ("gatehouse" | "devnet")[]): void {
+  if (images.length === 0) return;
   const target = join(root, dependenciesDirectory);
   const wanted = wantedRevision(root);
   const stamp = join(target, "revision");
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  const directories = images.includes("devnet") ? ["gatehouse", "devnet"] : ["gatehouse"];
+  const isThere = directories.every((directory) => existsSync(join(target, directory)));
+  if (isThere && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   mkdirSync(join(root, ".gatehouse"), { recursive: true });
   const staged = mkdtempSync(join(root, ".gatehouse/images-"));
   try {
     installServices(root, join(staged, "gatehouse"));
-    installEvm(root, join(staged, "devnet"));
+    if (images.includes("devnet")) installEvm(root, join(staged, "devnet"));
     for (const [path, mode] of Object.entries(ownedDirectories)) {
       mkdirSync(join(staged, "owned", path), { recursive: true });
       chmodSync(join(staged, "owned", path), mode);

@@ -3,5 +3,5 @@ import { dependenciesDirectory, installImageDependencies } from "./image-depende
 
 /** `npm run images:prepare`: installs what the Dockerfiles copy, for a `docker build` by hand. */
 const root = join(import.meta.dirname, "../..");
-installImageDependencies(root);
+installImageDependencies(root, ["gatehouse", "devnet"]);
 process.stdout.write(`the images' dependencies are in ${join(root, dependenciesDirectory)}\n`);

@@ -4,23 +4,17 @@ import { log, secret, type Output } from "@pulumi/pulumi";
 import type { StackConfig } from "../config/config-schema.ts";
 import { devAccounts } from "../services/dev-accounts.ts";
 import { peerWarning } from "../services/peers.ts";
-import { pushgatewayImageOf } from "../services/push-target.ts";
+import { imagesOf } from "../services/stack-images.ts";
 import { KubernetesNamespace } from "./kubernetes-namespace.ts";
 import { trustedProxiesWarning } from "../services/trusted-proxies.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
 /** What a stack's configuration says of its namespace. */
 export function kubernetesOptions(config: StackConfig, prefix: string): KubernetesOptions {
-  const pushgateway = pushgatewayImageOf(config);
   return {
     prefix,
     namespace: config.namespace,
-    images: {
-      ...(config.gatehouseImage === undefined ? {} : { gatehouse: config.gatehouseImage }),
-      ...(config.devnetImage === undefined ? {} : { devnet: config.devnetImage }),
-      ...(config.nodeImage === undefined ? {} : { node: config.nodeImage }),
-      ...(pushgateway === undefined ? {} : { pushgateway }),
-    },
+    images: imagesOf(config),
     storageClass: config.storageClass,
     nodeVolumeGibibytes: config.nodeVolumeGibibytes,
     volumeGrows: config.volumeGrowth !== undefined,

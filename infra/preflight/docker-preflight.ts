@@ -2,7 +2,8 @@ import { z } from "zod";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import { peerPort } from "../services/peers.ts";
-import { pushgatewayImageOf } from "../services/push-target.ts";
+import type { ImageName } from "../services/service-spec.ts";
+import { imageKeys, imagesOf, unnamedImages } from "../services/stack-images.ts";
 import type { AskEngine } from "./engine-question.ts";
 import { programsMissing } from "./image-contents.ts";
 import type { PortProbe } from "./port-probe.ts";
@@ -110,13 +111,12 @@ function clashes(config: StackConfig): readonly ConfigProblem[] {
 }
 
 async function imageProblems(config: StackConfig, { ask }: DockerLook): Promise<readonly ConfigProblem[]> {
-  const builds = config.gatehouseImage === undefined;
-  const named = ["gatehouseImage", "devnetImage", "nodeImage", "postgresImage", "pushgatewayImage"] as const;
-  const keys = [...named, ...(builds ? (["baseImage"] as const) : [])];
+  const named = Object.entries(imagesOf(config)).map(
+    ([name, reference]) => [imageKeys[name as ImageName], reference] as const,
+  );
+  const base = config.gatehouseImage === undefined ? [["baseImage", config.baseImage] as const] : [];
   const found = await Promise.all(
-    keys.map(async (key): Promise<readonly ConfigProblem[]> => {
-      const name = key === "pushgatewayImage" ? pushgatewayImageOf(config) : config[key];
-      if (name === undefined) return [];
+    [...named, ...base].map(async ([key, name]): Promise<readonly ConfigProblem[]> => {
       const here = await ask(`/images/${encodeURI(name)}/json`);
       if (here.status === 200) return key === "baseImage" ? baseProblems(config, here.body, ask) : [];
       const there = await ask(`/distribution/${encodeURI(name)}/json`);
@@ -131,11 +131,8 @@ async function imageProblems(config: StackConfig, { ask }: DockerLook): Promise<
 }
 
 /** Images of Node say their version in a variable; others are looked into. */
-async function baseProblems(
-  { baseImage: name, devnetImage }: StackConfig,
-  body: unknown,
-  ask: AskEngine,
-): Promise<readonly ConfigProblem[]> {
+async function baseProblems(config: StackConfig, body: unknown, ask: AskEngine): Promise<readonly ConfigProblem[]> {
+  const { baseImage: name } = config;
   const environment = image.safeParse(body).data?.Config?.Env ?? [];
   const version = environment.find((line) => line.startsWith("NODE_VERSION="))?.slice("NODE_VERSION=".length);
   const problem = (found: string, expected: string) => [
@@ -148,9 +145,10 @@ async function baseProblems(
     const isOld = Number.parseInt(version, 10) < oldestNode;
     return isOld ? problem(`has Node ${version}`, `Node ${oldestNode} or later`) : [];
   }
-  const programs = devnetImage === undefined ? ["node", "/bin/sh"] : ["node"];
+  const buildsDevnet = unnamedImages(config).includes("devnet");
+  const programs = buildsDevnet ? ["node", "/bin/sh"] : ["node"];
   const missing = await programsMissing(ask, name, { programs, environment });
   if (missing.length === 0) return [];
-  const shell = devnetImage === undefined ? ", and with a shell for the devnet's" : "";
+  const shell = buildsDevnet ? ", and with a shell for the devnet's" : "";
   return problem(`has no ${missing.join(" and no ")}`, `Node ${oldestNode} or later on its PATH${shell}`);
 }

@@ -44,6 +44,15 @@ it("an image that a registry does not show to everybody is left to the cluster",
   expect(asked).toEqual(["https://registry.example/v2/hidden/b/tags/list?n=1"]);
 });
 
+it("an image that the stack does not run is not asked for", async () => {
+  const { fetch, asked } = registryOf({ guarded: false });
+  const nodeImage = "registry.example/a/b:1";
+  const routes = { "GET /data": { upstream: "http://data.example" } };
+  const config = { ...parsed, nodeImage, routes, devnetImage: "registry.example/a/b:2" };
+  expect(await registryProblems(config, { fetch })).toEqual([]);
+  expect(asked.join()).not.toContain("manifests/2");
+});
+
 it("a registry that can't be reached is no problem of the configuration", async () => {
   const config = { ...parsed, gatehouseImage: "registry.example/a/b:1" };
   expect(await registryProblems(config, { fetch: () => Promise.reject(new TypeError("fetch failed")) })).toEqual([]);

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
+import type { ImageName } from "../services/service-spec.ts";
+import { imageKeys, imagesOf } from "../services/stack-images.ts";
 
 /** How registries are asked. */
 export type RegistryLook = Readonly<{ fetch: typeof globalThis.fetch }>;
 
 /** How long one registry may take over all questions; one that takes longer is left to the cluster. */
 const askTimeoutMs = 3_000;
-
-const imageKeys = ["gatehouseImage", "devnetImage", "nodeImage", "pushgatewayImage"] as const;
 
 /** Forms of a manifest that a registry may have (OCI image specification; Docker image manifest, version 2, schema 2). */
 const manifestTypes = [
@@ -27,9 +27,9 @@ const tokenAnswer = z.object({ token: z.string() });
  */
 export async function registryProblems(config: StackConfig, look: RegistryLook): Promise<readonly ConfigProblem[]> {
   const problems = await Promise.all(
-    imageKeys.map(async (key): Promise<readonly ConfigProblem[]> => {
-      const reference = config[key];
-      const place = reference === undefined ? undefined : placeOf(reference);
+    Object.entries(imagesOf(config)).map(async ([name, reference]): Promise<readonly ConfigProblem[]> => {
+      const key = imageKeys[name as ImageName];
+      const place = placeOf(reference);
       if (place === undefined || !(await isMissing(place, look))) return [];
       const message = `found ${reference}, but ${place.registry} has no ${place.version} in ${place.repository}. Push it, or correct it with \`pulumi config set ${key} …\`.`;
       return [{ key, message }];

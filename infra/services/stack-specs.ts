@@ -20,6 +20,7 @@ import type { PushgatewayArgs } from "./pushgateway-spec.ts";
 import type { RestoreArgs } from "./restore-spec.ts";
 import { databaseOf } from "./replication.ts";
 import type { ResourceServerArgs, Routes } from "./resource-server-spec.ts";
+import { sellsSample } from "./stack-images.ts";
 import { valueAt } from "./settings-tree.ts";
 import { publicProxiesOf } from "./trusted-proxies.ts";
 import type { RestartRoute, SidecarArgs } from "./sidecar-spec.ts";
@@ -69,7 +70,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const database = databaseOf(config, context);
   const tokens = accessTokensOf(signer, context);
   const publicProxies = publicProxiesOf(config);
-  const sample = Object.keys(config.routes).length === 0;
+  const sample = sellsSample(config);
   const routes = sample ? sampleRoutes(config, addresses, payTo) : config.routes;
   return {
     node: nodeArgs(config, context, { imageUser, jobName, push }),

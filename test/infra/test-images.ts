@@ -58,7 +58,7 @@ export async function buildTestImages(name: string, nodeImage: string): Promise<
 export async function buildGatehouseImage(name: string, nodeImage: string): Promise<string> {
   const { bareBase, gatehouse } = testImages(name);
   if ((await builtImages(name)).includes(gatehouse)) return gatehouse;
-  installImageDependencies(root);
+  installImageDependencies(root, ["gatehouse", "devnet"]);
   await build(bareBase, "test/infra/bare.Dockerfile", { FULL_IMAGE: nodeImage });
   const nodeUser = { NODE_USER: String(testNodeUser) };
   await build(gatehouse, "infra/images/gatehouse.Dockerfile", { BASE_IMAGE: bareBase, ...nodeUser });

@@ -1,0 +1,41 @@
+import type { StackConfig } from "../config/config-schema.ts";
+import { pushgatewayImageOf } from "./push-target.ts";
+import type { ImageName } from "./service-spec.ts";
+
+/** The keys of a stack's configuration that name images by reference. */
+export const imageKeys = {
+  gatehouse: "gatehouseImage",
+  devnet: "devnetImage",
+  node: "nodeImage",
+  postgres: "postgresImage",
+  pushgateway: "pushgatewayImage",
+} as const satisfies Readonly<Record<ImageName, keyof StackConfig>>;
+
+/** Whether a stack sells the sample, because it names no routes. */
+export function sellsSample({ routes }: Pick<StackConfig, "routes">): boolean {
+  return Object.keys(routes).length === 0;
+}
+
+/** Whether a stack runs something from the devnet's image: the devnet node, or the upstream of the sample. */
+export function usesDevnetImage(config: Pick<StackConfig, "nodeImage" | "routes">): boolean {
+  return config.nodeImage === undefined || sellsSample(config);
+}
+
+/** The images that a stack runs and that are named by reference. On Docker the two of Gatehouse are built where they are not. */
+export function imagesOf(config: StackConfig): Readonly<Partial<Record<ImageName, string>>> {
+  const named = {
+    gatehouse: config.gatehouseImage,
+    devnet: usesDevnetImage(config) ? config.devnetImage : undefined,
+    node: config.nodeImage,
+    postgres: config.postgresImage,
+    pushgateway: pushgatewayImageOf(config),
+  };
+  return Object.fromEntries(Object.entries(named).filter(([, reference]) => reference !== undefined));
+}
+
+/** The images that a stack runs and that are named nowhere. */
+export function unnamedImages(config: StackConfig): readonly ("gatehouse" | "devnet")[] {
+  const named = imagesOf(config);
+  const own = usesDevnetImage(config) ? (["gatehouse", "devnet"] as const) : (["gatehouse"] as const);
+  return own.filter((name) => named[name] === undefined);
+}
