@@ -29,7 +29,7 @@ describe("parseConfig", () => {
       "target: found nomad; expected docker or kubernetes. Correct it with `pulumi config set target …`.",
       "publishAddress: found here; expected an IP address of the Docker host. Correct it with `pulumi config set publishAddress …`.",
       "gatewayPort: found 99999; expected a port number from 0 to 65535 (0: any free port). Correct it with `pulumi config set gatewayPort …`.",
-      "chainID: no such key; infra/README.md lists the keys. Correct the name or remove it with `pulumi config rm`.",
+      "chainID: no such key; Pulumi.yaml lists the keys. Correct the name or remove it with `pulumi config rm`.",
     ]);
   });
 

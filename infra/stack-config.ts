@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { configSchema, secretKeys, type StackConfig } from "./config/config-schema.ts";
+import { isNotSet } from "./config/declared-key.ts";
 import { publicWayProblems } from "./config/public-way.ts";
 import { ownDatabaseProblems } from "./services/own-database.ts";
 import { peerProblems } from "./services/peers.ts";
@@ -18,7 +19,7 @@ import { ConfigError, type ConfigProblem } from "./config/config-problem.ts";
  * @throws {ConfigError} with every problem found: the key, what was found and what is allowed.
  */
 export function parseConfig(raw: Readonly<Record<string, string>>): StackConfig {
-  const given = Object.entries(raw).filter(([key, text]) => text !== "" && text !== notSet[key]);
+  const given = Object.entries(raw).filter(([key, text]) => !isNotSet(key, text));
   const values = Object.fromEntries(given.map(([key, text]) => [key, fromText(key, text)]));
   const parsed = configSchema.safeParse(values);
   if (parsed.success) {
@@ -28,21 +29,6 @@ export function parseConfig(raw: Readonly<Record<string, string>>): StackConfig 
   }
   throw new ConfigError(parsed.error.issues.flatMap((issue) => describe(issue, raw)));
 }
-
-/** Defaults in `Pulumi.yaml` that mean "not set", beside empty text: Pulumi knows no optional keys. */
-const notSet: Readonly<Record<string, string>> = {
-  nodeUser: "0",
-  nodeHealthCommand: "[]",
-  dockerSocketGroup: "-1",
-  peerPort: "0",
-  ingress: "{}",
-  gatewayApi: "{}",
-  restore: "{}",
-  volumeGrowth: "{}",
-  volumeSnapshots: "{}",
-  facilitatorReplicas: "{}",
-  resourceServerReplicas: "{}",
-};
 
 const shape: Readonly<Record<string, z.ZodType>> = configSchema.shape;
 
@@ -62,7 +48,7 @@ function describe(issue: z.core.$ZodIssue, raw: Readonly<Record<string, string>>
   if (issue.code === "unrecognized_keys" && issue.path.length === 0) {
     return issue.keys.map((key) => ({
       key,
-      message: "no such key; infra/README.md lists the keys. Correct the name or remove it with `pulumi config rm`.",
+      message: "no such key; Pulumi.yaml lists the keys. Correct the name or remove it with `pulumi config rm`.",
     }));
   }
   const [key = "", ...inner] = issue.path.map(String);

@@ -17,6 +17,10 @@ const volume = (name: string) =>
 /** The engine's name of a volume, by its name in the program. */
 const volumeNamed = (name: string) => volume(name)["name"];
 
+/** The names of the resources that make or pull images. */
+const images = (resources: readonly Recorded[]) =>
+  resources.map(({ name }) => name).filter((name) => name.endsWith("-image"));
+
 /** Pulumi's mark on a value that its state keeps encrypted. */
 function isSecret(value: Record<string, unknown>): boolean {
   return value[runtime.specialSigKey] === runtime.specialSecretSig;
@@ -36,8 +40,6 @@ describe("a real node on Docker", () => {
   }, 30_000);
 
   it("takes the devnet's image for the sample that it sells, and for nothing else", async () => {
-    const images = (resources: readonly Recorded[]) =>
-      resources.map(({ name }) => name).filter((name) => name.endsWith("-image"));
     expect(images(recorded)).toContain("devnet-image");
     const payTo = `0x${"01".repeat(20)}`;
     const accepts = { scheme: "exact", price: "$0.01", network: "eip155:1672", payTo };

@@ -1,0 +1,60 @@
+import { z } from "zod";
+import { port } from "#daemon/settings/types.ts";
+import { imageReference, yesOrNo } from "./config-types.ts";
+
+/** The keys of the Docker host, of what it publishes and of the images that it builds. */
+export const dockerKeys = {
+  target: z
+    .enum(["docker", "kubernetes"])
+    .default("docker")
+    .meta({ expected: "docker or kubernetes" })
+    .describe("Where the stack runs: docker or kubernetes"),
+  dockerEngine: z
+    .string()
+    .regex(/^(unix:\/\/\/|tcp:\/\/|ssh:\/\/|npipe:\/\/).+$/)
+    .default("unix:///var/run/docker.sock")
+    .meta({ expected: "unix:///path/of/the/socket, tcp://host:port or ssh://user@host" })
+    .describe("Docker Engine API: unix:///path, tcp://host:port or ssh://user@host"),
+  dockerSocketGroup: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({ notSet: -1, expected: "the number of the group that may use the engine's socket" })
+    .describe("Group that may use the engine's socket; found by itself where the engine is on this machine"),
+  publishAddress: z
+    .union([z.ipv4(), z.ipv6()])
+    .default("127.0.0.1")
+    .meta({ expected: "an IP address of the Docker host" })
+    .describe("Address of the Docker host on which the gateway and the resource server are published"),
+  gatewayPort: port.min(1).default(8_545).describe("Host port of the gateway, HTTP and WebSocket"),
+  privateGatewayPort: port
+    .min(1)
+    .default(8_547)
+    .describe("Host port, on loopback, of the gateway for callers who bought a token"),
+  resourceServerPort: port.min(1).default(4_021).describe("Host port of the resource server"),
+  resourceServerOperationsPort: port
+    .min(1)
+    .default(9_601)
+    .describe("Host port, on loopback, of the resource server's health and metrics"),
+  statusPort: port
+    .min(1)
+    .default(9_600)
+    .describe("Host port, on loopback, of the sidecar's health, metrics and status"),
+  baseImage: imageReference
+    .default("node:26-bookworm-slim")
+    .describe("Image with Node 24 or later, and for the devnet a shell, that Gatehouse's images are built on"),
+  imageBuilder: z
+    .enum(["auto", "classic", "buildkit"])
+    .default("auto")
+    .meta({ expected: "auto, classic or buildkit" })
+    .describe("Docker's builder for the images: classic, buildkit, or auto for the one that the engine recommends"),
+  protectData: yesOrNo
+    .default(true)
+    .describe("Whether chain data and ledgers are protected against deletion and kept by destroy"),
+  gatehouseImage: imageReference
+    .optional()
+    .describe("Image of Gatehouse by reference; default, on Docker, is to build it"),
+  devnetImage: imageReference
+    .optional()
+    .describe("Image of the devnet node by reference; default, on Docker, is to build it"),
+};

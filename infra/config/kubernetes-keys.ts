@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { port } from "#daemon/settings/types.ts";
+import { text } from "./config-types.ts";
+import { gatewayApiSchema, ingressSchema } from "./public-way.ts";
+
+/** The keys of the cluster and of the ways into it. */
+export const kubernetesKeys = {
+  namespace: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)
+    .default("gatehouse")
+    .meta({ expected: "a Kubernetes namespace: up to 63 small letters, digits and dashes" })
+    .describe("Kubernetes: namespace of the stack, made by it"),
+  kubernetesContext: text("a context of the kubeconfig")
+    .optional()
+    .describe("Kubernetes: context of the kubeconfig; default is the current one"),
+  renderTo: text("a directory for the rendered YAML")
+    .optional()
+    .describe("Kubernetes: write YAML to this directory instead of to a cluster; secrets in it are plain text"),
+  storageClass: text("a storage class of the cluster")
+    .optional()
+    .describe("Kubernetes: storage class of the claims; default is the cluster's"),
+  apiServerCidr: z
+    .union([z.cidrv4(), z.cidrv6()])
+    .optional()
+    .meta({ expected: "a range of addresses such as 10.1.2.3/32" })
+    .describe(
+      "Kubernetes: addresses of the API server that network policies allow; default is ports 443 and 6443 of any host",
+    ),
+  nodeRestart: z
+    .enum(["delete-pod", "signal"])
+    .default("delete-pod")
+    .meta({ expected: "delete-pod or signal" })
+    .describe(
+      "Kubernetes: how the sidecar restarts the node: delete-pod, or signal through a shared process namespace",
+    ),
+  peers: z
+    .enum(["none", "node-port", "load-balancer", "host-port"])
+    .default("none")
+    .meta({ expected: "none, node-port, load-balancer or host-port" })
+    .describe("Kubernetes: how peers reach the node: none, node-port, load-balancer or host-port"),
+  peerPort: port
+    .min(1)
+    .optional()
+    .meta({ notSet: 0 })
+    .describe("TCP port that peers connect to, on the Docker host or the cluster; default 19000, with node-port 30900"),
+  hostIp: z
+    .union([z.ipv4(), z.ipv6()])
+    .optional()
+    .meta({ expected: "the IP address that peers reach the node at" })
+    .describe("Address that the node tells to its peers; on Kubernetes default is the pod's or its machine's"),
+  gatewayApi: gatewayApiSchema
+    .optional()
+    .meta({ expected: "{name, namespace, gatewayHost, resourceServerHost, …}; see infra/README.md" })
+    .describe(
+      "Kubernetes: the public way in by HTTPRoutes: {name, namespace, listener, gatewayHost, resourceServerHost, trustedProxies}",
+    ),
+  ingress: ingressSchema
+    .optional()
+    .meta({ expected: "{gatewayHost, resourceServerHost, tlsSecret, …}; see infra/README.md" })
+    .describe(
+      "Kubernetes: the public way in: {gatewayHost, resourceServerHost, tlsSecret, className, controllerNamespace, trustedProxies, annotations}",
+    ),
+};

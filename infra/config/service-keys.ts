@@ -1,0 +1,35 @@
+import { z } from "zod";
+
+const limits = z.strictObject({
+  cpus: z.number().min(0.05).max(256),
+  memoryMebibytes: z.int().min(64).max(4_194_304),
+});
+
+/** The services whose settings a stack may set. */
+const services = [
+  "node",
+  "sidecar",
+  "engine-proxy",
+  "restore",
+  "volume-snapshot",
+  "facilitator",
+  "resource-server",
+  "upstream",
+] as const;
+
+/** The services whose limits a stack may set. */
+const limited = [...services, "pushgateway", "postgres"] as const;
+
+/** The keys by which a stack sets limits and settings of single services. */
+export const serviceKeys = {
+  limits: z
+    .partialRecord(z.enum(limited), limits)
+    .default({})
+    .meta({ expected: `{cpus, memoryMebibytes} by service: ${limited.join(", ")}` })
+    .describe("CPU and memory by service: {facilitator: {cpus: 2, memoryMebibytes: 1024}}"),
+  settings: z
+    .partialRecord(z.enum(services), z.record(z.string(), z.unknown()))
+    .default({})
+    .meta({ expected: `settings by service: ${services.join(", ")}` })
+    .describe("Settings by service that win over the deployment's: {sidecar: {gateway: {…}}}"),
+};
