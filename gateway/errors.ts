@@ -1,43 +1,90 @@
 /** An error as JSON-RPC carries it; `data`, when there is some, is JSON text. */
 export type RpcError = Readonly<{ code: number; message: string; data?: string }>;
 
-/**
- * The gateway's own errors. Codes are JSON-RPC 2.0's and EIP-1474's, texts are geth's where geth has one, because clients
- * match on them.
- */
+/** Codes of JSON-RPC 2.0 (section 5.1), EIP-1474 (`limitExceeded`) and geth (`timeout`, `responseTooLarge`). */
+export const rpcCodes = {
+  parse: -32_700,
+  invalidRequest: -32_600,
+  methodNotFound: -32_601,
+  invalidParams: -32_602,
+  internal: -32_603,
+  server: -32_000,
+  timeout: -32_002,
+  limitExceeded: -32_005,
+  responseTooLarge: -32_008,
+} as const;
+
+/** The lowest and the highest code that JSON-RPC 2.0 reserves for the protocol and for servers. */
+export const reservedCodes = { lowest: -32_768, highest: -32_000 } as const;
+
+/** The gateway's own errors. Texts are geth's where geth has one, because clients match on them. */
 export const rpcErrors = {
-  parse: { code: -32_700, message: "parse error" },
-  invalidRequest: { code: -32_600, message: "invalid request" },
-  emptyBatch: { code: -32_600, message: "empty batch" },
-  batchTooLarge: { code: -32_600, message: "batch too large" },
-  nonArrayParams: { code: -32_602, message: "non-array args" },
-  notificationsNotSupported: { code: -32_601, message: "notifications not supported" },
-  subscriptionNotFound: { code: -32_000, message: "subscription not found" },
-  timeout: { code: -32_002, message: "request timed out" },
-  responseTooLarge: { code: -32_008, message: "response too large" },
-  nodeUnavailable: { code: -32_603, message: "the node does not answer; try again later" },
-  queueFull: { code: -32_005, message: "too many calls wait for the node; try again later" },
+  parse: { code: rpcCodes.parse, message: "parse error" },
+  invalidRequest: { code: rpcCodes.invalidRequest, message: "invalid request" },
+  emptyBatch: { code: rpcCodes.invalidRequest, message: "empty batch" },
+  batchTooLarge: { code: rpcCodes.invalidRequest, message: "batch too large" },
+  nonArrayParams: { code: rpcCodes.invalidParams, message: "non-array args" },
+  invertedRange: { code: rpcCodes.invalidParams, message: "invalid block range params" },
+  notificationsNotSupported: { code: rpcCodes.methodNotFound, message: "notifications not supported" },
+  subscriptionNotFound: { code: rpcCodes.server, message: "subscription not found" },
+  timeout: { code: rpcCodes.timeout, message: "request timed out" },
+  responseTooLarge: { code: rpcCodes.responseTooLarge, message: "response too large" },
+  nodeUnavailable: { code: rpcCodes.internal, message: "the node does not answer; try again later" },
+  badAnswer: { code: rpcCodes.internal, message: "the node's answer is no JSON-RPC; try again later" },
+  anotherChain: {
+    code: rpcCodes.internal,
+    message: "the node is on another chain than this endpoint; try again later",
+  },
+  nodeBehind: { code: rpcCodes.internal, message: "the node is behind the chain's head; try again later" },
+  headUnknown: { code: rpcCodes.internal, message: "the head of the chain is not known yet; try again later" },
+  queueFull: { code: rpcCodes.limitExceeded, message: "too many calls wait for the node; try again later" },
   tooMuchHeld: {
-    code: -32_005,
+    code: rpcCodes.limitExceeded,
     message:
       "too much is held in memory for this client, or for all; take the answers that wait, ask for less at a time, or try again later",
   },
-  anotherChain: { code: -32_603, message: "the node is on another chain than this endpoint; try again later" },
-  nodeBehind: { code: -32_603, message: "the node is behind the chain's head; try again later" },
+  overload: { code: rpcCodes.limitExceeded, message: "too much load; try again later" },
+  tooManyUpstreamSubscriptions: {
+    code: rpcCodes.limitExceeded,
+    message: "too many different subscriptions; try again later",
+  },
 } as const satisfies Record<string, RpcError>;
+
+/** What a client gets when a call to the node fails. */
+export const nodeFailureErrors = {
+  timeout: rpcErrors.timeout,
+  tooLarge: rpcErrors.responseTooLarge,
+  unavailable: rpcErrors.nodeUnavailable,
+  slowReader: rpcErrors.nodeUnavailable,
+  queueFull: rpcErrors.queueFull,
+  badAnswer: rpcErrors.badAnswer,
+} as const satisfies Record<string, RpcError>;
+
+/** Why a call to the node failed; `slowReader`: the client did not take its answer, and others needed the connection. */
+export type NodeFailure = keyof typeof nodeFailureErrors;
+
+/** What a client gets in place of an answer that could not be collected whole. */
+export const collectionErrors = {
+  broken: rpcErrors.nodeUnavailable,
+  tooLong: rpcErrors.responseTooLarge,
+  tooMuchHeld: rpcErrors.tooMuchHeld,
+} as const satisfies Record<string, RpcError>;
+
+/** Why an answer could not be collected whole: it was cut short, is longer than allowed, or memory ran short. */
+export type CollectionFailure = keyof typeof collectionErrors;
 
 const shownMethodLength = 100;
 
 /** The method that is unknown, or not for this caller: both look the same, so that nothing is learned from the difference. */
 export function methodNotFound(method: string): RpcError {
   const shown = method.length <= shownMethodLength ? method : `${asciiPrefix(method.slice(0, shownMethodLength))}...`;
-  return { code: -32_601, message: `the method ${shown} does not exist/is not available` };
+  return { code: rpcCodes.methodNotFound, message: `the method ${shown} does not exist/is not available` };
 }
 
 /** A call that is larger than may be, or has more in it. */
 export function callTooLarge({ callBytes, callValues }: Readonly<{ callBytes: number; callValues: number }>): RpcError {
   const message = `request too large: one call may have ${callBytes} bytes, and ${callValues} values, keys and escaped characters`;
-  return { code: -32_600, message };
+  return { code: rpcCodes.invalidRequest, message };
 }
 
 /** Parameters that are larger than the method can need. */
@@ -47,20 +94,50 @@ export function paramsTooLarge(method: string, bytes: number, limitBytes: number
 
 /** A parameter that can't be accepted (JSON-RPC 2.0, invalid params). */
 export function invalidParams(message: string): RpcError {
-  return { code: -32_602, message };
+  return { code: rpcCodes.invalidParams, message };
 }
 
 /** The subscription that the eth namespace does not have. */
 export function unknownSubscription(name: string): RpcError {
   return {
-    code: -32_601,
+    code: rpcCodes.methodNotFound,
     message: `no "${asciiPrefix(name.slice(0, shownMethodLength))}" subscription in eth namespace`,
   };
 }
 
-/** A limit of rate, concurrency or load that was reached (EIP-1474, limit exceeded). */
-export function limitExceeded(message: string): RpcError {
-  return { code: -32_005, message };
+/** A block range above its cap; the message ends with a range that is allowed, which client libraries read. `code` is a setting. */
+export function rangeTooLarge(
+  code: number,
+  { blocks, capBlocks, permitted }: Readonly<{ blocks: bigint; capBlocks: number; permitted: string }>,
+): RpcError {
+  const message = `block range too large: ${blocks} blocks requested, limited to ${capBlocks} blocks. Try with this block range ${permitted}.`;
+  return { code, message };
+}
+
+/** The caller has no units left for `seconds`. */
+export function rateExceeded(seconds: number): RpcError {
+  return { code: rpcCodes.limitExceeded, message: `rate limit exceeded; try again in ${seconds} s` };
+}
+
+/** The caller has `limit` calls under way. */
+export function tooManyCalls(limit: number): RpcError {
+  return { code: rpcCodes.limitExceeded, message: `more than ${limit} calls at a time; try again later` };
+}
+
+/** The client has `limit` subscriptions. */
+export function tooManySubscriptions(limit: number): RpcError {
+  return { code: rpcCodes.limitExceeded, message: `more than ${limit} subscriptions; end one first` };
+}
+
+/** The caller has begun `limit` of the gateway's subscriptions at the node. */
+export function tooManyUpstreamSubscriptionsOfCaller(limit: number): RpcError {
+  const message = `more than ${limit} different subscriptions of one caller; end one first`;
+  return { code: rpcCodes.limitExceeded, message };
+}
+
+/** JSON text of an error. */
+export function errorJson({ code, message, data }: RpcError): string {
+  return `{"code":${code},"message":${JSON.stringify(message)}${data === undefined ? "" : `,"data":${data}`}}`;
 }
 
 /** Drops what a cut may have left of a multi-byte character. */

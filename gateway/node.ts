@@ -5,6 +5,7 @@ import type { PolicySource } from "./policy/policy.ts";
 import type { GatewaySettings } from "./settings/gateway.ts";
 import { SubscriptionHub } from "./notifications/subscription-hub.ts";
 import type { SharedTurns } from "./wire/shared-turns.ts";
+import { unanswered } from "./upstream/link-calls.ts";
 import { askNode } from "./upstream/ask-node.ts";
 import { startHeadWatch } from "./notifications/head-watch.ts";
 import { startNodeLink, type NodeLink } from "./upstream/node-link.ts";
@@ -35,12 +36,11 @@ export function startNode(
   const stack = new DisposableStack();
   const responseBytes = () => policy().settings.limits.responseBytes;
   const pool = stack.use(new NodePool({ ...upstream, httpUrl, responseBytes }, { now, turns }));
-  const unlinked = { kind: "error", json: '{"code":-32603,"message":"the node does not answer"}' } as const;
   let link: NodeLink | undefined;
   const { timeoutMs } = headSettings;
   const hub = stack.use(
     new SubscriptionHub(webSocket, {
-      link: () => link ?? { call: async () => unlinked },
+      link: () => link ?? { call: async () => unanswered },
       ask: (method, params) => askNode(pool, { method, params, timeoutMs }),
       gapEnded,
     }),

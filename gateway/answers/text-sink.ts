@@ -1,3 +1,4 @@
+import type { CollectionFailure } from "../errors.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import { ownBytes } from "../wire/own-bytes.ts";
 import type { AnswerSink, AnswerSource } from "./answer-sink.ts";
@@ -5,16 +6,13 @@ import type { AnswerSink, AnswerSource } from "./answer-sink.ts";
 /** A whole answer as a binary string. */
 export type TextAnswer = Readonly<{ text: string; source: AnswerSource; retryAfterSeconds: number | undefined }>;
 
-/** Why there is no whole answer: cut short, longer than it may be, or more than may be held now. */
-export type NoText = "broken" | "tooLong" | "tooMuchHeld";
-
 /** Who takes the answers of one or more sinks, each with what it is the answer to. */
 export type TextTaker<Asked> = Readonly<{
   /** Longest answer. */
   limitBytes: number;
   /** What is collected is held in it until it is taken. */
   memory: HeldBytes;
-  take: (answer: TextAnswer | NoText, asked: Asked) => void;
+  take: (answer: TextAnswer | CollectionFailure, asked: Asked) => void;
 }>;
 
 /** Longest answer that is handed on whatever else is held: an error in its place would not be much shorter. */
@@ -106,7 +104,7 @@ type CollectedText = { parts: Buffer[]; bytes: number; refusal: "tooLong" | "too
 export function textSink(
   limitBytes: number,
   memory: HeldBytes,
-  take: (answer: TextAnswer | NoText) => void,
+  take: (answer: TextAnswer | CollectionFailure) => void,
 ): AnswerSink {
   return new TextSink({ limitBytes, memory, take }, undefined);
 }

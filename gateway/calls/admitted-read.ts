@@ -1,7 +1,7 @@
 import { knownParamsBytes } from "../reads/cache/cache-scope.ts";
 import type { Method } from "../catalogue/method.ts";
 import { resultText } from "../json-rpc/answer-text.ts";
-import { rpcErrors, type RpcError } from "../errors.ts";
+import { rpcErrors, tooManyCalls, type RpcError } from "../errors.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import { HeldScope } from "../memory/held-scope.ts";
@@ -35,10 +35,10 @@ export function readOne(work: Work, method: Method, params: string, key: string)
   const gate = batch?.gate ?? dependencies.gate;
   const refusal = gate.enter(context.caller.key, work.tier, method.costUnits, overload);
   if (refusal === "concurrency") {
-    return limited(work, `more than ${work.tier.concurrency} calls at a time; try again later`, 1, "concurrency");
+    return limited(work, tooManyCalls(work.tier.concurrency), 1, "concurrency");
   }
   if (refusal === "overload") {
-    return limited(work, "too much load; try again later", overload.retryAfterSeconds, "overload");
+    return limited(work, rpcErrors.overload, overload.retryAfterSeconds, "overload");
   }
   const read = new AdmittedRead(work, gate, { method, params, key, sender: batch?.sender });
   return reads.read(read, read);
@@ -162,7 +162,7 @@ export function readInPieces(work: Work, method: Method, pieces: readonly string
   const { overload, ranges, limits } = work.policy.settings;
   const refusal = gate.enter(key, work.tier, method.costUnits, overload);
   if (refusal !== undefined) {
-    return limited(work, "too much load; try again later", overload.retryAfterSeconds, refusal);
+    return limited(work, rpcErrors.overload, overload.retryAfterSeconds, refusal);
   }
   const memory = new HeldScope(work.context.memory);
   return readSplit(

@@ -1,13 +1,13 @@
 import { errorText } from "../json-rpc/answer-text.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
-import { rpcErrors } from "../errors.ts";
+import { collectionErrors, rpcErrors, type CollectionFailure } from "../errors.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import { HeldScope } from "../memory/held-scope.ts";
 import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import { makeBatchWriter, type BatchWriter } from "../answers/batch-writer.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { Turns } from "../wire/turns.ts";
-import { TextSink, type NoText, type TextAnswer, type TextTaker } from "../answers/text-sink.ts";
+import { TextSink, type TextAnswer, type TextTaker } from "../answers/text-sink.ts";
 
 /** What the shortest call of a batch counts for in a turn of the event loop. */
 const callBytes = 128;
@@ -92,7 +92,7 @@ class BatchRun implements AnswerFlow, TextTaker<number> {
     );
   }
 
-  take(answer: TextAnswer | NoText, place: number): void {
+  take(answer: TextAnswer | CollectionFailure, place: number): void {
     this.#flows[place] = undefined;
     this.#settled[place] = 1;
     const source = typeof answer === "string" ? "gateway" : answer.source;
@@ -146,9 +146,7 @@ class BatchRun implements AnswerFlow, TextTaker<number> {
 }
 
 /** The entry of an answer; a notification has none. */
-function entryText(id: string | undefined, answer: TextAnswer | NoText): string {
+function entryText(id: string | undefined, answer: TextAnswer | CollectionFailure): string {
   if (id === undefined) return "";
-  if (answer === "tooMuchHeld") return errorText(id, rpcErrors.tooMuchHeld);
-  if (answer === "tooLong") return errorText(id, rpcErrors.responseTooLarge);
-  return answer === "broken" ? errorText(id, rpcErrors.nodeUnavailable) : answer.text.trimEnd();
+  return typeof answer === "string" ? errorText(id, collectionErrors[answer]) : answer.text.trimEnd();
 }

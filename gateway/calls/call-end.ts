@@ -1,5 +1,5 @@
 import { errorText } from "../json-rpc/answer-text.ts";
-import { limitExceeded, type RpcError } from "../errors.ts";
+import type { RpcError } from "../errors.ts";
 import type { CallOutcome, LimitName } from "../observe/meter.ts";
 import { finishedFlow, type AnswerFlow } from "../answers/answer-sink.ts";
 import type { Work } from "./call-work.ts";
@@ -49,12 +49,12 @@ export function unanswered(work: Work, error: RpcError): AnswerFlow {
 /** Refuses a call that may come again later. */
 export function limited(
   work: Work,
-  message: string,
+  error: RpcError,
   seconds: number,
   limit: "rate" | "concurrency" | "overload" | "memory",
 ): AnswerFlow {
   work.dependencies.meter.limited(limit, work.context.caller.tierName);
   ended(work, limit === "overload" ? "overload" : "limited");
-  work.sink.refused(errorText(work.id, limitExceeded(message)), seconds);
+  work.sink.refused(errorText(work.id, error), seconds);
   return finishedFlow;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openRpcTexts } from "./openrpc-texts.ts";
+import type { CollectionFailure } from "../errors.ts";
 import { makeHead } from "../chain/head.ts";
 import { makeLoadGate } from "../limits/load-gate.ts";
 import { rememberChecks } from "../limits/remembered-checks.ts";
@@ -8,7 +9,7 @@ import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { finishedFlow } from "../answers/answer-sink.ts";
 import { makeCallHandler } from "./call-handler.ts";
-import { textSink, type NoText, type TextAnswer } from "../answers/text-sink.ts";
+import { textSink, type TextAnswer } from "../answers/text-sink.ts";
 
 const now = () => 0;
 const tier = {
@@ -50,7 +51,7 @@ describe("a range in pieces", () => {
       openRpc: openRpcTexts(),
       now,
     });
-    const answer = await new Promise<TextAnswer | NoText>((resolve) => {
+    const answer = await new Promise<TextAnswer | CollectionFailure>((resolve) => {
       handle(
         { id: "1", method: "eth_getLogs", params: '[{"fromBlock":"0x0","toBlock":"0xf9"}]' },
         {

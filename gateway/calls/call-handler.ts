@@ -1,7 +1,7 @@
 import type { Method } from "../catalogue/method.ts";
 import { goneTier } from "../callers/caller.ts";
 import { methodFor } from "../callers/method-for-caller.ts";
-import { resultText } from "../json-rpc/answer-text.ts";
+import { errorJsonText, resultText } from "../json-rpc/answer-text.ts";
 import { callKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { methodNotFound, paramsTooLarge, rpcErrors } from "../errors.ts";
 import { checkParams } from "../limits/check-params.ts";
@@ -86,5 +86,5 @@ async function tellSubscription(work: Work, pending: Promise<SubscriptionAnswer>
   const answer = await pending;
   if (answer.kind === "error") failed(work, answer.error);
   else if (answer.kind === "result") answered(work, resultText(work.id, answer.json));
-  else answered(work, `{"jsonrpc":"2.0","id":${work.id},"error":${answer.json}}`);
+  else answered(work, errorJsonText(work.id, answer.json));
 }

@@ -1,5 +1,6 @@
 import type { RateDecision } from "../limits/rate-limiter.ts";
 import type { AnswerFlow } from "../answers/answer-sink.ts";
+import { rateExceeded } from "../errors.ts";
 import { limited } from "./call-end.ts";
 import type { Work } from "./call-work.ts";
 import { LateFlow } from "./late-flow.ts";
@@ -15,7 +16,7 @@ export function charged(work: Work, costUnits: number, proceed: (work: Work) => 
 
 function refused(work: Work, waitMs: number): AnswerFlow {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
-  return limited(work, `rate limit exceeded; try again in ${seconds} s`, seconds, "rate");
+  return limited(work, rateExceeded(seconds), seconds, "rate");
 }
 
 function later(decision: Promise<RateDecision>, decided: (waitMs: RateDecision) => AnswerFlow): AnswerFlow {

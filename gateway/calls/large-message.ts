@@ -48,7 +48,7 @@ export function makeMessageCharge(dependencies: CallDependencies): MessageCharge
     const work = { dependencies, policy, tier, call, id: call.id, method: undefined, context, sink: releasing };
     const { limits, rateLimit } = policy.settings;
     if (!held.take(body.length)) {
-      return limited({ ...work, id: idOf(body, limits) }, rpcErrors.tooMuchHeld.message, 1, "memory");
+      return limited({ ...work, id: idOf(body, limits) }, rpcErrors.tooMuchHeld, 1, "memory");
     }
     const units = unitsOfBytes(body.length, rateLimit.unitsPerKiB);
     const flow = body.length <= largeBytes ? proceed(releasing) : charged(work, units, (paid) => proceed(paid.sink));

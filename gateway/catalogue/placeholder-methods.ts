@@ -1,3 +1,4 @@
+import { rpcCodes } from "../errors.ts";
 import type { Method, Param } from "./method.ts";
 import { block, blockHash, index, never } from "./method-parts.ts";
 
@@ -36,7 +37,7 @@ function unimplemented(name: string): Method {
     name,
     summary: "Declared and not implemented: METHOD_NOT_FOUND",
     params: [],
-    result: "error -32601",
+    result: `error ${rpcCodes.methodNotFound}`,
     audience: "nobody",
     answeredBy: "nobody",
     cache: never,

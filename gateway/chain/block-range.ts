@@ -1,4 +1,4 @@
-import { invalidParams, type RpcError } from "../errors.ts";
+import { rangeTooLarge, type RpcError } from "../errors.ts";
 import type { ChainHead } from "./head.ts";
 
 /** A bound of a range as a client may write it; absent means what the method says. */
@@ -30,17 +30,11 @@ function resolveBound(bound: BlockBound, head: ChainHead, safe: bigint): bigint 
 }
 
 /** The error of a range beyond its cap, in the words that clients take the permitted range from. */
-export function rangeTooLarge(range: BlockRange, capBlocks: number, code: number): RpcError {
-  const requested = range.to - range.from + 1n;
+export function rangeAboveCap(range: BlockRange, capBlocks: number, code: number): RpcError {
+  const blocks = range.to - range.from + 1n;
   const permitted = `[${hex(range.from)}, ${hex(range.from + BigInt(capBlocks) - 1n)}]`;
-  return {
-    code,
-    message: `block range too large: ${requested} blocks requested, limited to ${capBlocks} blocks. Try with this block range ${permitted}.`,
-  };
+  return rangeTooLarge(code, { blocks, capBlocks, permitted });
 }
-
-/** The error of a range that ends before it starts (geth's text). */
-export const invertedRange: RpcError = invalidParams("invalid block range params");
 
 /** A number as JSON-RPC writes quantities. */
 export function hex(number: bigint): string {

@@ -1,4 +1,4 @@
-import type { RpcError } from "../errors.ts";
+import { errorJson, type RpcError } from "../errors.ts";
 
 /** JSON text of an answer with a result; `id` and `result` are JSON text and go in byte for byte. */
 export function resultText(id: string, result: string): string {
@@ -7,8 +7,12 @@ export function resultText(id: string, result: string): string {
 
 /** JSON text of an answer with an error; `id` is JSON text and goes in byte for byte. */
 export function errorText(id: string, error: RpcError): string {
-  const data = error.data === undefined ? "" : `,"data":${error.data}`;
-  return `{"jsonrpc":"2.0","id":${id},"error":{"code":${error.code},"message":${JSON.stringify(error.message)}${data}}}`;
+  return errorJsonText(id, errorJson(error));
+}
+
+/** JSON text of an answer with an error that is JSON text already, such as the node's own. */
+export function errorJsonText(id: string, error: string): string {
+  return `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
 }
 
 /** JSON text of a call as the node gets it: made anew, so that no duplicate or odd key of the client's envelope reaches it. */

@@ -1,5 +1,5 @@
-import { invalidParams } from "../errors.ts";
-import { invertedRange, rangeTooLarge, readBound, resolveRange } from "../chain/block-range.ts";
+import { invalidParams, rpcErrors } from "../errors.ts";
+import { rangeAboveCap, readBound, resolveRange } from "../chain/block-range.ts";
 import type { ChainHead } from "../chain/head.ts";
 import { elementsOf } from "../json-rpc/read-object.ts";
 import {
@@ -58,13 +58,13 @@ export function checkLogParams(params: string, head: ChainHead | undefined, limi
   }
   if (fromBound === toBound) return pass([{ fromBlock: from ?? "latest", toBlock: to ?? "latest", ...selection }]);
   if (head === undefined && (typeof fromBound === "string" || typeof toBound === "string")) {
-    return refuse({ code: -32_603, message: "the head of the chain is not known yet; try again later" });
+    return refuse(rpcErrors.headUnknown);
   }
   const known = head ?? { latest: 0n, finalized: undefined };
   const range = resolveRange(fromBound, toBound, known);
   if (range.to < range.from) {
     // The node may be ahead of what the gateway knows; only two numbers are certain to be inverted.
-    if (typeof fromBound === "bigint" && typeof toBound === "bigint") return refuse(invertedRange);
+    if (typeof fromBound === "bigint" && typeof toBound === "bigint") return refuse(rpcErrors.invertedRange);
     return pass([{ fromBlock: from ?? "latest", toBlock: to ?? "latest", ...selection }]);
   }
   const blocks = range.to - range.from + 1n;
@@ -72,7 +72,7 @@ export function checkLogParams(params: string, head: ChainHead | undefined, limi
     return pass([{ fromBlock: from ?? "latest", toBlock: to ?? "latest", ...selection }]);
   }
   if (blocks > BigInt(limit.splitBlocks))
-    return refuse(rangeTooLarge(range, limit.capBlocks, limit.errorCode), "blockRange");
+    return refuse(rangeAboveCap(range, limit.capBlocks, limit.errorCode), "blockRange");
   return splitFilter(range, limit.capBlocks, selection);
 }
 

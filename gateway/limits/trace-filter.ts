@@ -1,6 +1,6 @@
-import { invalidParams } from "../errors.ts";
+import { invalidParams, rpcErrors } from "../errors.ts";
 import { elementsOf } from "../json-rpc/read-object.ts";
-import { hex, invertedRange, rangeTooLarge, readBound, resolveRange } from "../chain/block-range.ts";
+import { hex, rangeAboveCap, readBound, resolveRange } from "../chain/block-range.ts";
 import type { ChainHead } from "../chain/head.ts";
 import {
   fieldsOf,
@@ -56,12 +56,12 @@ export function checkTraceParams(params: string, head: ChainHead | undefined, li
   const selection = readSelection(fields);
   if (typeof selection === "string") return refuse(invalidParams(selection));
   if (head === undefined && (typeof fromBound === "string" || typeof toBound === "string")) {
-    return refuse({ code: -32_603, message: "the head of the chain is not known yet; try again later" });
+    return refuse(rpcErrors.headUnknown);
   }
   const known = head ?? { latest: 0n, finalized: undefined };
   const range = resolveRange(fromBound, toBound, known);
   if (range.to < range.from && typeof fromBound === "bigint" && typeof toBound === "bigint") {
-    return refuse(invertedRange);
+    return refuse(rpcErrors.invertedRange);
   }
   const blocks = range.to - range.from + 1n;
   if (blocks <= BigInt(limit.capBlocks)) {
@@ -72,7 +72,7 @@ export function checkTraceParams(params: string, head: ChainHead | undefined, li
   }
   const paged = selection["count"] !== undefined || selection["after"] !== undefined;
   if (paged || blocks > BigInt(limit.splitBlocks)) {
-    return refuse(rangeTooLarge(range, limit.capBlocks, limit.errorCode), "blockRange");
+    return refuse(rangeAboveCap(range, limit.capBlocks, limit.errorCode), "blockRange");
   }
   return splitFilter(range, limit.capBlocks, selection);
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorText } from "../json-rpc/answer-text.ts";
-import { limitExceeded } from "../errors.ts";
+import { rateExceeded } from "../errors.ts";
 import { refusedHeaders, type AnswerHeaders } from "./answer-head.ts";
 
 /** A refusal of a request, told as plain text. */
@@ -44,7 +44,7 @@ export function refuseDebtor(
   before: AnswerHeaders,
   waitSeconds: number,
 ): void {
-  const text = errorText("null", limitExceeded(`rate limit exceeded; try again in ${waitSeconds} s`));
+  const text = errorText("null", rateExceeded(waitSeconds));
   const headers: AnswerHeaders = [...before, ...refusedHeaders(waitSeconds, text.length), ["Connection", "close"]];
   response.writeHead(429, headers.flat());
   response.write(text);

@@ -1,3 +1,4 @@
+import type { RpcError } from "../errors.ts";
 import type { NodeAnswer } from "../json-rpc/read-answer.ts";
 import { unanswered } from "../upstream/link-calls.ts";
 import { readMissedNews, type AskForNews } from "./backfill.ts";
@@ -31,7 +32,7 @@ export type HubDependencies = Readonly<{
 export type Subscribed =
   | Readonly<{ kind: "subscribed"; unsubscribe: () => void }>
   | Readonly<{ kind: "error"; json: string }>
-  | Readonly<{ kind: "refused"; message: string }>;
+  | Readonly<{ kind: "refused"; error: RpcError }>;
 
 /** Most notifications of a subscription that wait for what came before them. */
 const heldNotifications = 10_000;
@@ -70,7 +71,7 @@ export class SubscriptionHub implements Disposable {
     await this.#bridging;
     if (this.#isGap) return { kind: "error", json: unanswered.json };
     const shared = this.#byParams.get(params) ?? this.#begin(params, subscriber.caller);
-    if (typeof shared === "string") return { kind: "refused", message: shared };
+    if ("code" in shared) return { kind: "refused", error: shared };
     shared.subscribers.add(subscriber);
     const answer = await shared.asked;
     if (answer.kind === "error") {
@@ -116,7 +117,7 @@ export class SubscriptionHub implements Disposable {
   }
 
   /** Or tells why not. */
-  #begin(params: string, caller: string | undefined): SharedSubscription | string {
+  #begin(params: string, caller: string | undefined): SharedSubscription | RpcError {
     const refusal = caller === undefined ? undefined : this.#places.take(caller);
     if (refusal !== undefined) return refusal;
     const shared: SharedSubscription = {

@@ -1,3 +1,5 @@
+import { rpcErrors, tooManyUpstreamSubscriptionsOfCaller, type RpcError } from "../errors.ts";
+
 /** Bounds of the subscriptions that the node has for the gateway. */
 export type SubscriptionPlacesOptions = Readonly<{
   upstreamSubscriptions: number;
@@ -8,7 +10,7 @@ export type SubscriptionPlacesOptions = Readonly<{
 /** Places for subscriptions at the node, in all and by the caller who began them. */
 export type SubscriptionPlaces = Readonly<{
   /** Takes a place; else tells why there is none. */
-  take: (caller: string) => string | undefined;
+  take: (caller: string) => RpcError | undefined;
   /** Gives a place back that was taken. */
   give: (caller: string) => void;
 }>;
@@ -24,9 +26,9 @@ export function makeSubscriptionPlaces({
     take: (caller) => {
       const own = byCaller.get(caller) ?? 0;
       if (own >= upstreamSubscriptionsPerCaller) {
-        return `more than ${upstreamSubscriptionsPerCaller} different subscriptions of one caller; end one first`;
+        return tooManyUpstreamSubscriptionsOfCaller(upstreamSubscriptionsPerCaller);
       }
-      if (all >= upstreamSubscriptions) return "too many different subscriptions; try again later";
+      if (all >= upstreamSubscriptions) return rpcErrors.tooManyUpstreamSubscriptions;
       byCaller.set(caller, own + 1);
       all += 1;
       return undefined;

@@ -1,6 +1,6 @@
+import { nodeFailureErrors, type NodeFailure } from "../errors.ts";
 import { errorText } from "../json-rpc/answer-text.ts";
-import { failureError } from "../upstream/failure-error.ts";
-import type { NodeFailure, NodeSink } from "../upstream/node-call.ts";
+import type { NodeSink } from "../upstream/node-call.ts";
 import type { Reader } from "./reader.ts";
 
 /** Hands the node's bytes on to a client as they come, unread. */
@@ -40,6 +40,6 @@ export class PassThrough implements NodeSink {
     const { id, sink } = this.#reader;
     this.#reader.done(failure);
     if (this.#hasBegun) sink.broken();
-    else sink.text(errorText(id, failureError(failure)), "gateway");
+    else sink.text(errorText(id, nodeFailureErrors[failure]), "gateway");
   }
 }

@@ -1,4 +1,4 @@
-import type { NodeFailure } from "../upstream/node-call.ts";
+import type { NodeFailure } from "../errors.ts";
 import type { AnswerSink } from "../answers/answer-sink.ts";
 
 /** What became of a call to the node. */

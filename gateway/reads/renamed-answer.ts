@@ -1,9 +1,9 @@
+import { nodeFailureErrors, type NodeFailure } from "../errors.ts";
 import { isAt } from "../json-rpc/json-scanner.ts";
-import { errorText, resultText } from "../json-rpc/answer-text.ts";
+import { errorJsonText, errorText, resultText } from "../json-rpc/answer-text.ts";
 import { readAnswer } from "../json-rpc/read-answer.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
-import { failureError } from "../upstream/failure-error.ts";
-import type { NodeFailure, NodeSink } from "../upstream/node-call.ts";
+import type { NodeSink } from "../upstream/node-call.ts";
 import { CollectedAnswer } from "../upstream/collected-answer.ts";
 import { PassThrough } from "./pass-through.ts";
 import type { Reader } from "./reader.ts";
@@ -42,7 +42,7 @@ export class RenamedAnswer implements NodeSink {
     else {
       this.#reader.done("answered");
       const isResult = answer.kind === "result";
-      sink.text(isResult ? resultText(id, answer.json) : `{"jsonrpc":"2.0","id":${id},"error":${answer.json}}`, "node");
+      sink.text(isResult ? resultText(id, answer.json) : errorJsonText(id, answer.json), "node");
     }
   }
 
@@ -91,6 +91,6 @@ export class RenamedAnswer implements NodeSink {
   #failed(failure: NodeFailure): void {
     const { id, sink } = this.#reader;
     this.#reader.done(failure);
-    sink.text(errorText(id, failureError(failure)), "gateway");
+    sink.text(errorText(id, nodeFailureErrors[failure]), "gateway");
   }
 }

@@ -1,12 +1,12 @@
+import { nodeFailureErrors, type NodeFailure } from "../errors.ts";
 import type { AnswerFlow, AnswerSource } from "../answers/answer-sink.ts";
 import { CollectedAnswer } from "../upstream/collected-answer.ts";
 import type { NodeRead } from "./node-read.ts";
 import { PassThrough } from "./pass-through.ts";
 import type { NodeOutcome, Reader } from "./reader.ts";
-import { callText, errorText, resultText } from "../json-rpc/answer-text.ts";
+import { callText, errorJsonText, errorText, resultText } from "../json-rpc/answer-text.ts";
 import { ownText, readAnswer, type NodeAnswer } from "../json-rpc/read-answer.ts";
-import { failureError } from "../upstream/failure-error.ts";
-import type { NodeFailure, NodeFlow, NodeSink } from "../upstream/node-call.ts";
+import type { NodeFlow, NodeSink } from "../upstream/node-call.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
 import type { CacheScope } from "./cache/cache-scope.ts";
 
@@ -223,11 +223,11 @@ function tell(reader: Reader, text: string, outcome: NodeOutcome, source: Answer
 }
 
 function tellFailure(reader: Reader, failure: NodeFailure): void {
-  tell(reader, errorText(reader.id, failureError(failure)), failure, "gateway");
+  tell(reader, errorText(reader.id, nodeFailureErrors[failure]), failure, "gateway");
 }
 
 function retold(answer: NodeAnswer | undefined, id: string): string {
-  if (answer === undefined) return errorText(id, failureError("badAnswer"));
+  if (answer === undefined) return errorText(id, nodeFailureErrors.badAnswer);
   if (answer.kind === "result") return resultText(id, answer.json);
-  return `{"jsonrpc":"2.0","id":${id},"error":${answer.json}}`;
+  return errorJsonText(id, answer.json);
 }

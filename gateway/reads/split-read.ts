@@ -1,14 +1,13 @@
 import type { Method } from "../catalogue/method.ts";
-import { errorText, resultText } from "../json-rpc/answer-text.ts";
+import { errorJsonText, errorText, resultText } from "../json-rpc/answer-text.ts";
 import { callKey } from "../json-rpc/call.ts";
 import { readAnswer } from "../json-rpc/read-answer.ts";
-import { rpcErrors } from "../errors.ts";
-import { failureError } from "../upstream/failure-error.ts";
+import { collectionErrors, rpcErrors, type CollectionFailure } from "../errors.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { AnswerFlow, AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import type { NodeReads } from "./node-reads.ts";
 import { makeJoinedWriter } from "../answers/joined-writer.ts";
-import { textSink, type NoText, type TextAnswer } from "../answers/text-sink.ts";
+import { textSink, type TextAnswer } from "../answers/text-sink.ts";
 import type { TraceContext } from "../wire/trace-context.ts";
 
 /** A range in permitted pieces, each with its own parameters. */
@@ -62,7 +61,7 @@ export function readSplit(
     if (writer.hasBegun()) sink.broken();
     else sink.text(text, "gateway");
   };
-  const take = (place: number, answer: TextAnswer | NoText) => {
+  const take = (place: number, answer: TextAnswer | CollectionFailure) => {
     const piece = readPiece(answer, id);
     if (piece.kind === "error") return fail(piece.text);
     const { elements } = piece;
@@ -115,14 +114,13 @@ export function readSplit(
 type Piece = Readonly<{ kind: "elements"; elements: string; source: AnswerSource } | { kind: "error"; text: string }>;
 
 /** The elements of a piece's answer, or the answer that the whole gets instead. */
-function readPiece(given: TextAnswer | NoText, id: string): Piece {
+function readPiece(given: TextAnswer | CollectionFailure, id: string): Piece {
   if (typeof given === "string") {
-    const failure = failureError(given === "tooLong" ? "tooLarge" : "unavailable");
-    return { kind: "error", text: errorText(id, given === "tooMuchHeld" ? rpcErrors.tooMuchHeld : failure) };
+    return { kind: "error", text: errorText(id, collectionErrors[given]) };
   }
   const answer = readAnswer(given.text, pieceId);
-  if (answer?.kind === "error") return { kind: "error", text: `{"jsonrpc":"2.0","id":${id},"error":${answer.json}}` };
+  if (answer?.kind === "error") return { kind: "error", text: errorJsonText(id, answer.json) };
   const elements = /^\s*\[([^]*)\]\s*$/.exec(answer?.json ?? "")?.[1]?.trim();
-  if (elements === undefined) return { kind: "error", text: errorText(id, failureError("badAnswer")) };
+  if (elements === undefined) return { kind: "error", text: errorText(id, rpcErrors.badAnswer) };
   return { kind: "elements", elements, source: given.source };
 }

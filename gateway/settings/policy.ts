@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { bytes, milliseconds, nonNegativeInteger, positiveInteger } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
+import { reservedCodes, rpcCodes } from "../errors.ts";
 
 /** Name of a tier. */
 export const tierName = z
@@ -134,11 +135,11 @@ const ranges = section({
   traceBlocks: positiveInteger.default(500).describe("Blocks of one trace_filter"),
   errorCode: z
     .int()
-    .min(-32_768)
-    .max(-32_000)
-    .default(-32_602)
-    .describe("JSON-RPC error code of a block range over its cap; some programs look for -32005")
-    .meta({ expected: "a whole number from -32768 to -32000" }),
+    .min(reservedCodes.lowest)
+    .max(reservedCodes.highest)
+    .default(rpcCodes.invalidParams)
+    .describe(`JSON-RPC error code of a block range over its cap; some programs look for ${rpcCodes.limitExceeded}`)
+    .meta({ expected: `a whole number from ${reservedCodes.lowest} to ${reservedCodes.highest}` }),
   splitParallel: positiveInteger.max(64).default(4).describe("Pieces of one split range that are asked for at a time"),
 });
 

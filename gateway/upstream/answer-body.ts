@@ -1,7 +1,8 @@
+import type { NodeFailure } from "../errors.ts";
 import { ownBytes } from "../wire/own-bytes.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
-import type { NodeFailure, NodeSink } from "./node-call.ts";
+import type { NodeSink } from "./node-call.ts";
 import type { ResponseHead } from "./response-head.ts";
 
 /** Longest answer that is put together here when it comes in several reads. */

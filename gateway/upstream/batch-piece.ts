@@ -1,6 +1,7 @@
+import type { NodeFailure } from "../errors.ts";
 import { makeTurns } from "../wire/turns.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
-import type { NodeCall, NodeFailure, NodeFlow, NodeSender, NodeSink } from "./node-call.ts";
+import type { NodeCall, NodeFlow, NodeSender, NodeSink } from "./node-call.ts";
 import { BatchIds } from "./batch-ids.ts";
 import { PieceEntry } from "./piece-entry.ts";
 import { BatchAnswerReading, ofTheBatch } from "./read-batch-answer.ts";

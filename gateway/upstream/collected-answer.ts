@@ -1,5 +1,6 @@
+import type { NodeFailure } from "../errors.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
-import type { NodeFailure, NodeSink } from "./node-call.ts";
+import type { NodeSink } from "./node-call.ts";
 
 /** Takes a collected answer. */
 export type CollectedTaker = Readonly<{

@@ -1,5 +1,7 @@
+import type { NodeFailure } from "../errors.ts";
+import { errorJsonText } from "../json-rpc/answer-text.ts";
 import { readObject } from "../json-rpc/read-object.ts";
-import type { NodeCall, NodeFailure, NodeSink } from "./node-call.ts";
+import type { NodeCall, NodeSink } from "./node-call.ts";
 import type { ResponseHead } from "./response-head.ts";
 
 /** Largest body outside HTTP 200 that is read for the JSON-RPC error in it; revert data is the longest that nodes put there. */
@@ -20,7 +22,7 @@ export function errorAnswer(
   const whole = (body: Buffer) => {
     const error = rpcErrorIn(body.toString("latin1"));
     if (error === undefined) sink.fail(failure);
-    else sink.whole(Buffer.from(`{"jsonrpc":"2.0","id":${id},"error":${error}}`, "latin1"));
+    else sink.whole(Buffer.from(errorJsonText(id, error), "latin1"));
   };
   return {
     whole,

@@ -1,12 +1,13 @@
 import type { WebSocket } from "ws";
 import { runningPause } from "#daemon/running-timeout.ts";
+import { errorJson, rpcErrors } from "../errors.ts";
 import { callText } from "../json-rpc/answer-text.ts";
 import type { NodeAnswer } from "../json-rpc/read-answer.ts";
 
 /** What a call gets when the link is down, is lost, or the node takes too long. */
 export const unanswered: NodeAnswer = {
   kind: "error",
-  json: '{"code":-32603,"message":"the node does not answer; try again later"}',
+  json: errorJson(rpcErrors.nodeUnavailable),
 };
 
 /** Calls over the node's WebSocket that wait for their answers. */

@@ -1,8 +1,6 @@
+import type { NodeFailure } from "../errors.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { TraceContext } from "../wire/trace-context.ts";
-
-/** Why a call to the node came to nothing; `slowReader`: the client did not take its answer, and others need the connection. */
-export type NodeFailure = "unavailable" | "timeout" | "tooLarge" | "badAnswer" | "queueFull" | "slowReader";
 
 /** Takes what the node answers to one call; see `AnswerSink` for the order of calls. */
 export type NodeSink = Readonly<{

@@ -1,10 +1,11 @@
+import type { NodeFailure } from "../errors.ts";
 import type { Socket } from "node:net";
 import { traceHeaders } from "../wire/trace-context.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { NodeAddress } from "./node-address.ts";
 import { errorAnswer, errorBytes } from "./error-answer.ts";
-import type { NodeFailure, NodeSink } from "./node-call.ts";
+import type { NodeSink } from "./node-call.ts";
 import type { NodeTicket } from "./node-ticket.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";

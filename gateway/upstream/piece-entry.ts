@@ -1,4 +1,5 @@
-import type { NodeCall, NodeFailure, NodeFlow, NodeSender } from "./node-call.ts";
+import type { NodeFailure } from "../errors.ts";
+import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 
 /** What an entry tells the piece that it is in. */
 type EntryPiece = Readonly<{

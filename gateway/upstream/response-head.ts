@@ -1,5 +1,5 @@
+import type { NodeFailure } from "../errors.ts";
 import { beginsWith, bytesOf, headEnd, messageHead, placeOfBody, type MessageHead } from "../wire/message-head.ts";
-import type { NodeFailure } from "./node-call.ts";
 
 /** What the head of the node's HTTP response says about its body. */
 export type ResponseHead = Readonly<{

@@ -1,9 +1,9 @@
 import type { AnswerFlow } from "../../answers/answer-sink.ts";
 import type { MessageHandler } from "../../calls/message-handler.ts";
-import { textSink, type NoText } from "../../answers/text-sink.ts";
+import { textSink } from "../../answers/text-sink.ts";
 import { errorText } from "../../json-rpc/answer-text.ts";
 import { isBatch, readMessage } from "../../json-rpc/read-message.ts";
-import { rpcErrors, type RpcError } from "../../errors.ts";
+import { collectionErrors, type CollectionFailure } from "../../errors.ts";
 import { HeldScope } from "../../memory/held-scope.ts";
 import type { PolicySource } from "../../policy/policy.ts";
 import type { PolicySettings } from "../../settings/policy.ts";
@@ -70,15 +70,9 @@ function answerBytes({ length }: Buffer, { batchResponseBytes, batchItems }: Pol
   return batchResponseBytes + length + batchItems * refusalBytes;
 }
 
-const errors: Readonly<Record<NoText, RpcError>> = {
-  tooLong: rpcErrors.responseTooLarge,
-  tooMuchHeld: rpcErrors.tooMuchHeld,
-  broken: rpcErrors.nodeUnavailable,
-};
-
 /** The answer to a message whose own can't be sent: an error with its id. A batch is not read once more for nothing. */
-function failedAnswer(message: Buffer, reason: NoText, limits: PolicySettings["limits"]): string {
+function failedAnswer(message: Buffer, reason: CollectionFailure, limits: PolicySettings["limits"]): string {
   const read = isBatch(message) ? undefined : readMessage(message, limits);
   const id = read?.kind === "single" ? read.call.id : undefined;
-  return errorText(id ?? "null", errors[reason]);
+  return errorText(id ?? "null", collectionErrors[reason]);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { SubscriptionAnswer, Subscriptions } from "../../calls/subscriptions.ts";
 import { elementsOf } from "../../json-rpc/read-object.ts";
-import { invalidParams, limitExceeded, rpcErrors, unknownSubscription } from "../../errors.ts";
+import { invalidParams, rpcErrors, tooManySubscriptions, unknownSubscription } from "../../errors.ts";
 import { fieldsOf, flatValue, mostFields, parseParams } from "../../limits/checked-params.ts";
 import { asBinary } from "../../json-rpc/answer-text.ts";
 import { readSelection } from "../../limits/log-filter.ts";
@@ -43,7 +43,7 @@ export function makeClientSubscriptions(dependencies: ClientSubscriptionDependen
     if (canonical.kind !== "params") return canonical;
     if (ends.size + state.pending >= dependencies.limit()) {
       dependencies.limited();
-      return error(limitExceeded(`more than ${dependencies.limit()} subscriptions; end one first`));
+      return error(tooManySubscriptions(dependencies.limit()));
     }
     const id = `"0x${randomBytes(16).toString("hex")}"`;
     const start = newsStart(id);
@@ -59,7 +59,7 @@ export function makeClientSubscriptions(dependencies: ClientSubscriptionDependen
     state.pending -= 1;
     if (subscribed.kind === "refused") {
       dependencies.limited();
-      return error(limitExceeded(subscribed.message));
+      return error(subscribed.error);
     }
     if (subscribed.kind === "error") return { kind: "nodeError", json: subscribed.json };
     if (state.isOver) subscribed.unsubscribe();
