@@ -4,6 +4,7 @@ import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { makeCatalogue, specifiedMethods } from "./catalogue.ts";
 import { openRpcDocument } from "./openrpc.ts";
+import { policySchema } from "../settings/policy.ts";
 import { methodReference } from "./reference.ts";
 
 const named = (audience: string) =>
@@ -116,5 +117,20 @@ describe("the catalogue", () => {
 
   it("is what the docs say", () => {
     expect(readFileSync("docs/rpc-methods.md", "utf8")).toBe(methodReference());
+  });
+
+  it("tells in the docs what the settings' defaults are", () => {
+    const defaults = policySchema.parse({});
+    const { ranges, limits, rateLimit } = defaults;
+    const others = methodReference({
+      ...defaults,
+      ranges: { ...ranges, logsBlocks: 7, logsFallbackBlocks: 8, traceBlocks: 9 },
+      limits: { ...limits, paramsBytes: 3_072 },
+      rateLimit: { ...rateLimit, unitsPerKiB: 5 },
+    });
+    for (const text of ["7 blocks; 8 without rate limits", "9 blocks", "else 3 KiB", "costs 5 units more"]) {
+      expect(others).toContain(text);
+      expect(methodReference()).not.toContain(text);
+    }
   });
 });

@@ -1,5 +1,7 @@
+import { policySchema, type PolicySettings } from "../settings/policy.ts";
 import { specifiedMethods } from "./catalogue.ts";
 import type { CacheRule, Method, ParamLimit } from "./method.ts";
+import { unknownParamsBytes } from "./method-parts.ts";
 
 const columns = [
   "Method",
@@ -7,7 +9,7 @@ const columns = [
   "Result",
   "Audience",
   "Answered by",
-  "Limit",
+  "Limit by default",
   "Params",
   "Units",
   "Cached",
@@ -15,9 +17,10 @@ const columns = [
   "While behind",
 ];
 
-/** Prints the method reference of the docs, Markdown, from the catalogue. */
-export function methodReference(): string {
-  const rows = specifiedMethods.map(cells);
+/** Prints the method reference of the docs, Markdown, from the catalogue and the policy; without one, from the defaults of the settings. */
+export function methodReference(policy: PolicySettings = policySchema.parse({})): string {
+  const { limits, rateLimit } = policy;
+  const rows = specifiedMethods.map((method) => cells(method, policy.ranges));
   const widths = columns.map((column, at) => Math.max(column.length, ...rows.map((row) => row[at]?.length ?? 0)));
   const line = (row: readonly string[]) => `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
   return [
@@ -27,8 +30,9 @@ export function methodReference(): string {
     "listener that has it first: the public one has `public` methods, the private one `private` ones as well, the internal one all.",
     "Settings (`gateway.methods`) move, change, remove (`audience: nobody`) and add methods. What is added is asked for once at most;",
     "`eth_newFilter` has the cap of `eth_getLogs` then, and `debug_trace…` has to name `callTracer` in its last parameter.",
-    "The parameters of a call may have as many bytes as stands under Params, else 4 KiB (`gateway.limits.paramsBytes`); an added method's 64 KiB.",
-    "Each whole KiB of a call costs 2 units more (`gateway.rateLimit.unitsPerKiB`).",
+    "The parameters of a call may have as many bytes as stands under Params, else " +
+      `${kib(limits.paramsBytes)} (\`gateway.limits.paramsBytes\`); an added method's ${kib(unknownParamsBytes)}.`,
+    `Each whole KiB of a call costs ${rateLimit.unitsPerKiB} units more (\`gateway.rateLimit.unitsPerKiB\`). Block ranges are limited by \`gateway.ranges\` and by tier.`,
     "",
     line(columns),
     `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`,
@@ -37,7 +41,7 @@ export function methodReference(): string {
   ].join("\n");
 }
 
-function cells(method: Method): readonly string[] {
+function cells(method: Method, ranges: PolicySettings["ranges"]): readonly string[] {
   const { name, params, result, audience, answeredBy, limit, paramsBytes, costUnits, cache, timeoutMs } = method;
   const { webSocketOnly, whileBehind } = method;
   return [
@@ -46,8 +50,8 @@ function cells(method: Method): readonly string[] {
     result,
     audience,
     answeredBy,
-    webSocketOnly === true ? "WebSocket only" : limitText(limit),
-    paramsBytes === undefined ? "" : `${paramsBytes / 1_024} KiB`,
+    webSocketOnly === true ? "WebSocket only" : limitText(limit, ranges),
+    paramsBytes === undefined ? "" : kib(paramsBytes),
     String(costUnits),
     cacheText(cache),
     answeredBy === "node" ? `${timeoutMs / 1_000} s` : "",
@@ -55,13 +59,17 @@ function cells(method: Method): readonly string[] {
   ];
 }
 
-function limitText(limit: ParamLimit | undefined): string {
+function kib(bytes: number): string {
+  return `${bytes / 1_024} KiB`;
+}
+
+function limitText(limit: ParamLimit | undefined, ranges: PolicySettings["ranges"]): string {
   switch (limit?.kind) {
     case "logs":
     case "logsAtOnce":
-      return "100 blocks; 10000 without rate limits";
+      return `${ranges.logsBlocks} blocks; ${ranges.logsFallbackBlocks} without rate limits`;
     case "traceRange":
-      return "500 blocks";
+      return `${ranges.traceBlocks} blocks`;
     case "tracer":
     case "lastTracer":
       return "callTracer only";

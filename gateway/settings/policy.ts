@@ -203,8 +203,8 @@ const behind = section({
 /** Settings that take effect while the gateway runs; together they are its policy. */
 export const policyShape = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind };
 
-/** The policy as settings give it. */
-const policySchema = z.strictObject(policyShape);
+/** The policy as settings give it; what they leave out has its default. */
+export const policySchema = z.strictObject(policyShape);
 
 /** The policy's settings: parsed and frozen. */
 export type PolicySettings = Readonly<z.output<typeof policySchema>>;
