@@ -1,9 +1,11 @@
 import type { ResourceValidationArgs, ResourceValidationPolicy } from "@pulumi/policy";
 
+import { readFileSync } from "node:fs";
 import * as proxies from "@pulumi/policy/proxy.js";
 import { describe, expect, it } from "vitest";
 import { unknownValue } from "@pulumi/pulumi/runtime/rpc.js";
 import { policyOf } from "./policy.ts";
+import { allRules } from "./rules/all-rules.ts";
 import { imagePinned } from "./rules/image-pinned.ts";
 import { nonRoot } from "./rules/non-root.ts";
 import type { ResourceRule } from "./rule.ts";
@@ -14,6 +16,7 @@ const { unknownCheckingProxy } = proxies as unknown as {
   unknownCheckingProxy: (props: Record<string, unknown>) => Record<string, unknown>;
 };
 
+const readme = readFileSync("policies/README.md", "utf8");
 const today = () => new Date("2026-11-21T00:00:00Z");
 
 function findings(rule: ResourceRule, props: Record<string, unknown>, config: Record<string, unknown> = {}): string[] {
@@ -28,6 +31,20 @@ function findings(rule: ResourceRule, props: Record<string, unknown>, config: Re
 }
 
 describe("policyOf", () => {
+  it.each(allRules)(
+    "makes $name stop a deployment, whatever its severity, which Pulumi and the README tell",
+    (rule) => {
+      const { name, severity, enforcementLevel, description } = policyOf(rule, today);
+      expect({ name, severity, enforcementLevel }).toEqual({
+        name: rule.name,
+        severity: rule.severity,
+        enforcementLevel: "mandatory",
+      });
+      expect(description).toMatch(`[${rule.severity}] `);
+      expect(readme).toMatch(new RegExp(`\\| \`${rule.name}\` +\\| ${rule.severity} +\\|`));
+    },
+  );
+
   it("reports the resource, what is wrong and what to change", () => {
     expect(findings(nonRoot, { ...dockerContainer().props, user: "root" })).toEqual([
       "gh-facilitator runs as root. Set a user by number that is not 0 (Docker: user; Kubernetes: runAsUser, or runAsNonRoot: true).",

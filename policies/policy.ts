@@ -7,15 +7,9 @@ import type {
   StackValidationPolicy,
 } from "@pulumi/policy";
 import { bearingOf, type RuleException } from "./exceptions.ts";
-import type { PolicyResource, Rule, RuleOptions, Severity } from "./rule.ts";
+import type { PolicyResource, Rule, RuleOptions } from "./rule.ts";
 
 type Configured = Readonly<{ exceptions: readonly RuleException[]; options: RuleOptions }>;
-
-/** What a violation does by default: all but the mildest rules stop the deployment. */
-const levels = { critical: "mandatory", high: "mandatory", medium: "mandatory" } as const satisfies Record<
-  Severity,
-  string
->;
 
 const configSchema = {
   properties: {
@@ -42,7 +36,9 @@ export function policyOf(rule: Rule, now: () => Date): Policies[number] {
   const shared = {
     name: rule.name,
     description: `[${rule.severity}] ${rule.why} ${rule.remedy}`,
-    enforcementLevel: levels[rule.severity],
+    severity: rule.severity,
+    // Whatever its severity: who wants a rule to warn only says so in the pack's configuration.
+    enforcementLevel: "mandatory" as const,
     configSchema: configSchema as unknown as NonNullable<Policy["configSchema"]>,
   };
   if (rule.scope === "resource") {

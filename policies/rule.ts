@@ -8,7 +8,7 @@ export type PolicyResource = Readonly<{
   protect: boolean;
 }>;
 
-/** How bad it is when a rule is broken. */
+/** How bad it is when a rule is broken, in Pulumi's own words. Every rule is mandatory all the same. */
 export type Severity = "critical" | "high" | "medium";
 
 /** What a rule can be told by the pack's configuration. */
