@@ -13,7 +13,7 @@ import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { AcceptedAsset, AcceptedTerms } from "#x402/terms.ts";
 import { domainSeparator } from "#x402/typed-data.ts";
 import { createScheme, type Scheme } from "./schemes/exact.ts";
-import type { FacilitatorSettings } from "./settings.ts";
+import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 import { startEngine } from "./settlement/start-engine.ts";
 import { checkOnChain } from "./schemes/chain-check.ts";
 
@@ -22,6 +22,15 @@ export type FacilitatorOptions = Pick<
   FacilitatorSettings,
   "chain" | "signer" | "assets" | "payees" | "ledger" | "settlement"
 >;
+
+const { shape } = facilitatorSettings.schema;
+
+/** What the facilitator's settings are where nothing is set: for whoever makes one without reading settings for it. */
+export const facilitatorDefaults: Readonly<Pick<FacilitatorSettings, "chain" | "ledger" | "settlement">> = {
+  chain: shape.chain.parse({}),
+  ledger: shape.ledger.parse({}),
+  settlement: shape.settlement.parse({}),
+};
 
 /** What a facilitator needs from its process. */
 export type FacilitatorDependencies = Readonly<{

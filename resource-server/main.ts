@@ -8,7 +8,7 @@ import { readinessOf } from "#daemon/http/readiness.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { environmentName } from "#daemon/settings/leaf.ts";
 import { openClaimLedger } from "./claims/open-claim-ledger.ts";
-import { drainSignal } from "./sale/drain-signal.ts";
+import { drainSignal } from "./drain-time.ts";
 import { openFacilitation } from "./facilitators/open-facilitation.ts";
 import { paidRoutes } from "./http.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";

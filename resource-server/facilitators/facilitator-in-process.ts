@@ -1,8 +1,14 @@
 import type { Registry } from "prom-client";
-import { createFacilitator, type Facilitator, type FacilitatorOptions } from "#facilitator/facilitator.ts";
+import {
+  createFacilitator,
+  facilitatorDefaults,
+  type Facilitator,
+  type FacilitatorOptions,
+} from "#facilitator/facilitator.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secret.ts";
+import { answerTimeMs } from "../drain-time.ts";
 import { FacilitationError, type Facilitation } from "./facilitation.ts";
 import { onceFit } from "./once-fit.ts";
 import type { ResourceServerSettings } from "../settings.ts";
@@ -18,35 +24,24 @@ export type InProcessDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Decimals of the chain's native currency (specification, "Facilitator payloads"). */
-const nativeDecimals = 18;
-
-/** How long ended settlements are kept; much longer than an authorization may be valid. */
-const ledgerRetentionDays = 90;
-
-/** How settlements are driven; the facilitator service has the same as settings, with these defaults. */
-const settlementDefaults: FacilitatorOptions["settlement"] = {
-  receiptTimeoutMs: 45_000,
-  drainMs: 1_000,
-  pollIntervalMs: 100,
-  confirmations: 1,
-  gasLimit: 200_000,
-  maxFeePerGasGwei: 500,
-  bumpAfterMs: 15_000,
-  bumpPercent: 25,
-  inFlightMax: 1_000,
-  batchMax: 64,
-};
+/**
+ * How settlements are driven here: as the facilitator's settings have it by default, but callers who wait at a stop are answered within
+ * what the stop has left for that. A facilitator is told to stop at once, this process's only after most of `shutdown.graceMs`.
+ */
+export function settlementWithin(graceMs: number): FacilitatorOptions["settlement"] {
+  const { settlement } = facilitatorDefaults;
+  return { ...settlement, drainMs: Math.min(settlement.drainMs, answerTimeMs(graceMs)) };
+}
 
 /** Verifies and settles in this process (specification, "States and transitions": "verifies locally"). */
 export async function facilitatorInProcess(
   { privateKey, rpcUrl, rpcTimeoutMs, ledgerPath }: InProcessOptions,
-  { chain, token, ledger: claims }: Pick<ResourceServerSettings, "chain" | "token" | "ledger">,
+  { chain, token, ledger: claims, shutdown }: Pick<ResourceServerSettings, "chain" | "token" | "ledger" | "shutdown">,
   dependencies: InProcessDependencies,
 ): Promise<Facilitation> {
   const facilitator = await createFacilitator(
     {
-      chain: { id: chain.id, rpcUrl, webSocketUrl: undefined, rpcTimeoutMs, nativeDecimals },
+      chain: { ...facilitatorDefaults.chain, id: chain.id, rpcUrl, rpcTimeoutMs },
       signer: { privateKey },
       assets: [token],
       payees: [],
@@ -54,9 +49,9 @@ export async function facilitatorInProcess(
       ledger: {
         ...claims,
         path: claims.url === undefined ? ledgerPath : undefined,
-        retentionDays: ledgerRetentionDays,
+        retentionDays: facilitatorDefaults.ledger.retentionDays,
       },
-      settlement: settlementDefaults,
+      settlement: settlementWithin(shutdown.graceMs),
     },
     dependencies,
   );

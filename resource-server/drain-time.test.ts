@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { facilitatorDefaults } from "#facilitator/facilitator.ts";
+import { drainSignal } from "./drain-time.ts";
+import { settlementWithin } from "./facilitators/facilitator-in-process.ts";
+
+/** Milliseconds from a stop until the signal of a process with this grace aborts. */
+function drainMsOf(graceMs: number): number {
+  const stop = new AbortController();
+  const signal = drainSignal(stop.signal, graceMs);
+  let abortedAt: number | undefined;
+  signal.addEventListener("abort", () => (abortedAt = Date.now()));
+  const stoppedAt = Date.now();
+  stop.abort();
+  vi.advanceTimersByTime(graceMs);
+  if (abortedAt === undefined) throw new Error("the signal was expected to abort within the grace");
+  return abortedAt - stoppedAt;
+}
+
+describe("a stop while a settlement is waited for", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it.each([100, 5_000, 20_000, 600_000])("answers its caller within a grace of %i ms", (graceMs) => {
+    expect(drainMsOf(graceMs) + settlementWithin(graceMs).drainMs).toBeLessThan(graceMs);
+  });
+
+  it("is the only thing that this process settles by otherwise than a facilitator", () => {
+    const { drainMs, ...settlement } = settlementWithin(5_000);
+    const { drainMs: longestMs, ...defaults } = facilitatorDefaults.settlement;
+    expect(settlement).toEqual(defaults);
+    expect(drainMs).toBe(1_000);
+    expect(settlementWithin(600_000).drainMs).toBe(longestMs);
+  });
+});
