@@ -1,6 +1,6 @@
 import type { CollectionFailure } from "../errors.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
-import { ownBytes } from "../wire/own-bytes.ts";
+import { AnswerParts, type PartsFailure } from "./answer-parts.ts";
 import type { AnswerSink, AnswerSource } from "./answer-sink.ts";
 
 /** A whole answer as a binary string. */
@@ -43,35 +43,31 @@ export class TextSink<Asked> implements AnswerSink {
   }
 
   begin(_lengthBytes: number | undefined, source: AnswerSource): void {
-    this.#collected = { parts: [], bytes: 0, refusal: undefined, source };
+    const { limitBytes, memory } = this.#taker;
+    this.#collected = { parts: new AnswerParts(limitBytes, memory), failure: undefined, source };
   }
 
   chunk(bytes: Buffer): boolean {
     const collected = this.#collected;
-    if (collected === undefined || collected.refusal !== undefined) return true;
-    const { limitBytes, memory } = this.#taker;
-    if (collected.bytes + bytes.length > limitBytes) collected.refusal = "tooLong";
-    else if (!memory.take(bytes.length)) collected.refusal = "tooMuchHeld";
-    if (collected.refusal !== undefined) {
-      this.#letGo(collected);
-      return true;
-    }
-    collected.parts.push(ownBytes(bytes));
-    collected.bytes += bytes.length;
+    if (collected === undefined || collected.failure !== undefined) return true;
+    collected.failure = collected.parts.take(bytes);
+    if (collected.failure !== undefined) collected.parts.release();
     return true;
   }
 
   end(): void {
     const collected = this.#collected;
     if (collected === undefined) return;
-    const text = collected.parts.map((part) => part.toString("latin1")).join("");
-    this.#letGo(collected);
-    const answer = { text, source: collected.source, retryAfterSeconds: undefined };
-    this.#taker.take(collected.refusal ?? answer, this.#asked);
+    const parts = collected.parts.release();
+    if (collected.failure !== undefined) this.#taker.take(collected.failure, this.#asked);
+    else {
+      const text = parts.map((part) => part.toString("latin1")).join("");
+      this.#taker.take({ text, source: collected.source, retryAfterSeconds: undefined }, this.#asked);
+    }
   }
 
   broken(): void {
-    if (this.#collected !== undefined) this.#letGo(this.#collected);
+    this.#collected?.parts.release();
     this.#taker.take("broken", this.#asked);
   }
 
@@ -87,18 +83,10 @@ export class TextSink<Asked> implements AnswerSink {
     memory.give(bytes);
     return undefined;
   }
-
-  #letGo(collected: CollectedText): void {
-    this.#taker.memory.give(collected.bytes);
-    collected.parts = [];
-    collected.bytes = 0;
-  }
 }
 
-/** An answer that comes in parts: bytes, and not text, because these are not in the heap, which is the smaller part of a process's memory. */
-type CollectedText = { parts: Buffer[]; bytes: number; refusal: "tooLong" | "tooMuchHeld" | undefined } & Readonly<{
-  source: AnswerSource;
-}>;
+/** An answer that comes in parts. */
+type CollectedText = { failure: PartsFailure | undefined } & Readonly<{ parts: AnswerParts; source: AnswerSource }>;
 
 /** Makes a sink of one answer of at most `limitBytes`. What is collected is held in `memory` until it is taken. */
 export function textSink(

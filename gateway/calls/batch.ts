@@ -1,10 +1,10 @@
 import { errorText } from "../json-rpc/answer-text.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
-import { collectionErrors, rpcErrors, type CollectionFailure } from "../errors.ts";
+import { collectionErrors, type CollectionFailure } from "../errors.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import { HeldScope } from "../memory/held-scope.ts";
 import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
-import { makeBatchWriter, type BatchWriter } from "../answers/batch-writer.ts";
+import { OrderedWriter } from "../answers/ordered-writer.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { Turns } from "../wire/turns.ts";
 import { TextSink, type TextAnswer, type TextTaker } from "../answers/text-sink.ts";
@@ -54,7 +54,7 @@ class BatchRun implements AnswerFlow, TextTaker<number> {
   readonly #calls: readonly (Call | BadCall)[];
   readonly #limits: BatchLimits;
   readonly #dependencies: BatchDependencies;
-  readonly #writer: BatchWriter;
+  readonly #writer: OrderedWriter;
   /** Of the calls under way, by their places. */
   readonly #flows: (AnswerFlow | undefined)[] = [];
   readonly #settled: Uint8Array;
@@ -71,8 +71,11 @@ class BatchRun implements AnswerFlow, TextTaker<number> {
     this.#limits = limits;
     this.#dependencies = dependencies;
     this.#settled = new Uint8Array(calls.length);
-    const noRoom = (place: number) => entryText(calls[place]?.id, "tooLong");
-    this.#writer = makeBatchWriter(calls.length, limits.responseBytes, { sink, memory: this.memory, noRoom });
+    const entryWithout = (place: number) => entryText(calls[place]?.id, "tooLong");
+    this.#writer = new OrderedWriter(
+      { places: calls.length, head: "[", tail: "]", empty: "" },
+      { sink, memory: this.memory, room: { limitBytes: limits.responseBytes, entryWithout } },
+    );
   }
 
   /** Starts what may start, and sends what is in its turn. */
@@ -96,7 +99,8 @@ class BatchRun implements AnswerFlow, TextTaker<number> {
     this.#flows[place] = undefined;
     this.#settled[place] = 1;
     const source = typeof answer === "string" ? "gateway" : answer.source;
-    this.#writer.put(place, entryText(this.#calls[place]?.id, answer), source);
+    const entry = entryText(this.#calls[place]?.id, answer);
+    this.#writer.put(place, entry, entry === "" ? undefined : source);
     this.goOn();
   }
 
@@ -126,7 +130,7 @@ class BatchRun implements AnswerFlow, TextTaker<number> {
   }
 
   #mayStart(call: Call | BadCall): boolean {
-    const turn = this.#writer.turn();
+    const { turn } = this.#writer;
     if (turn < this.#firstAfterTurn) return false;
     const ahead = this.#limits.ahead(call);
     if (ahead !== "inTurn") return this.#next < turn + ahead;
@@ -136,7 +140,7 @@ class BatchRun implements AnswerFlow, TextTaker<number> {
   }
 
   #start(place: number, call: Call | BadCall): void {
-    if (this.#writer.bytes() >= this.limitBytes) this.take("tooLong", place);
+    if (this.#writer.writtenBytes >= this.limitBytes) this.take("tooLong", place);
     else {
       const flow = this.#dependencies.handle(call, new TextSink(this, place));
       if (this.#isCancelled) flow.cancel();

@@ -6,7 +6,7 @@ import { collectionErrors, rpcErrors, type CollectionFailure } from "../errors.t
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { AnswerFlow, AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import type { NodeReads } from "./node-reads.ts";
-import { makeJoinedWriter } from "../answers/joined-writer.ts";
+import { OrderedWriter, type OrderedWriterDependencies } from "../answers/ordered-writer.ts";
 import { textSink, type TextAnswer } from "../answers/text-sink.ts";
 import type { TraceContext } from "../wire/trace-context.ts";
 
@@ -43,7 +43,7 @@ export function readSplit(
   { id, caller, sink, reads, memory, traceContext }: Asking,
   done: (outcome: "node" | "failed" | "cancelled") => void,
 ): AnswerFlow {
-  const writer = makeJoinedWriter(pieces.length, id, { sink, memory, ending: () => finish("node") });
+  const writer = arrayWriter(pieces.length, id, { sink, memory, ending: () => finish("node") });
   const flows = new Map<number, AnswerFlow>();
   const settled = new Set<number>();
   const state = { next: 0, isOver: false, isRunning: false };
@@ -58,14 +58,14 @@ export function readSplit(
   const fail = (text: string) => {
     if (state.isOver) return;
     finish("failed");
-    if (writer.hasBegun()) sink.broken();
+    if (writer.hasBegun) sink.broken();
     else sink.text(text, "gateway");
   };
   const take = (place: number, answer: TextAnswer | CollectionFailure) => {
     const piece = readPiece(answer, id);
     if (piece.kind === "error") return fail(piece.text);
     const { elements } = piece;
-    if (writer.bytes() + elements.length > limitBytes) return fail(errorText(id, rpcErrors.responseTooLarge));
+    if (writer.bytes + elements.length > limitBytes) return fail(errorText(id, rpcErrors.responseTooLarge));
     writer.put(place, elements, piece.source);
     return run();
   };
@@ -90,17 +90,17 @@ export function readSplit(
     // A piece that comes at once calls back into here; the loop sees what it changed.
     if (state.isRunning || state.isOver) return;
     state.isRunning = true;
-    do {
-      while (mayAsk()) {
+    let sent = -1;
+    while (!state.isOver && sent < writer.turn) {
+      sent = writer.turn;
+      writer.flush();
+      while (!state.isOver && !writer.isHeld && state.next < Math.min(pieces.length, sent + parallel)) {
         state.next += 1;
         ask(state.next - 1);
       }
-      if (!state.isOver) writer.flush();
-    } while (mayAsk());
+    }
     state.isRunning = false;
   };
-  const mayAsk = () =>
-    !state.isOver && !writer.isHeld() && state.next < Math.min(pieces.length, writer.turn() + parallel);
   run();
   return {
     resume: () => {
@@ -109,6 +109,12 @@ export function readSplit(
     },
     cancel: () => finish("cancelled"),
   };
+}
+
+/** Writes the elements of so many arrays as the result of the call with this id. */
+function arrayWriter(places: number, id: string, dependencies: OrderedWriterDependencies): OrderedWriter {
+  const [head, tail] = [`{"jsonrpc":"2.0","id":${id},"result":[`, "]}"];
+  return new OrderedWriter({ places, head, tail, empty: head + tail }, dependencies);
 }
 
 type Piece = Readonly<{ kind: "elements"; elements: string; source: AnswerSource } | { kind: "error"; text: string }>;

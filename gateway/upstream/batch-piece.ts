@@ -1,4 +1,5 @@
 import type { NodeFailure } from "../errors.ts";
+import { AnswerParts, type PartsFailure } from "../answers/answer-parts.ts";
 import { makeTurns } from "../wire/turns.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { NodeCall, NodeFlow, NodeSender, NodeSink } from "./node-call.ts";
@@ -40,8 +41,8 @@ export class BatchPiece implements NodeSink {
   #flow: NodeFlow | undefined;
   /** Callers who joined a call in it before it was sent. */
   readonly #joiners = new Set<string>();
-  #parts: Buffer[] = [];
-  #partsBytes = 0;
+  /** Made with the first of an answer that comes in parts. */
+  #parts: AnswerParts | undefined;
   #memory: HeldBytes | undefined;
   #caller = "";
 
@@ -111,11 +112,9 @@ export class BatchPiece implements NodeSink {
   }
 
   chunk(bytes: Buffer): boolean {
-    this.#parts.push(bytes);
-    this.#partsBytes += bytes.length;
-    const isHeld = this.#memory?.hold(bytes.length) ?? true;
-    if (this.#partsBytes > this.#options.responseBytes) this.#cut("tooLong");
-    else if (!isHeld) this.#cut("tooMuchHeld");
+    this.#parts ??= new AnswerParts(this.#options.responseBytes, this.#memory);
+    const failure = this.#parts.hold(bytes);
+    if (failure !== undefined) this.#cut(failure);
     return true;
   }
 
@@ -135,13 +134,13 @@ export class BatchPiece implements NodeSink {
   }
 
   /** The answer is longer than may be held: what of it came whole counts. */
-  #cut(why: "tooLong" | "tooMuchHeld"): void {
+  #cut(why: PartsFailure): void {
     this.#flow?.cancel();
     this.#readInTurns(why);
   }
 
-  #readInTurns(why?: "tooLong" | "tooMuchHeld"): void {
-    const reading = this.#reading(Buffer.concat(this.#parts), why !== undefined);
+  #readInTurns(why?: PartsFailure): void {
+    const reading = this.#reading(this.#parts?.joined() ?? Buffer.alloc(0), why !== undefined);
     const step = () => {
       const bytes = reading.step();
       if (bytes === 0) this.#tell(reading, why);
@@ -159,12 +158,10 @@ export class BatchPiece implements NodeSink {
   }
 
   #letGo(): void {
-    this.#memory?.give(this.#partsBytes);
-    this.#parts = [];
-    this.#partsBytes = 0;
+    this.#parts?.release();
   }
 
-  #tell({ answers }: BatchAnswerReading, why?: "tooLong" | "tooMuchHeld"): void {
+  #tell({ answers }: BatchAnswerReading, why?: PartsFailure): void {
     this.#letGo();
     const cut = why !== undefined;
     if (answers === undefined && !cut) {

@@ -1,4 +1,5 @@
 import type { NodeFailure } from "../errors.ts";
+import { AnswerParts } from "../answers/answer-parts.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { NodeSink } from "./node-call.ts";
 
@@ -15,10 +16,9 @@ export type CollectedTaker = Readonly<{
 export class CollectedAnswer implements NodeSink {
   readonly #limitBytes: number;
   readonly #taker: CollectedTaker;
-  /** Made with the first part: most answers come whole. */
-  #parts: Buffer[] | undefined;
   readonly #memory: HeldBytes | undefined;
-  #sizeBytes = 0;
+  /** Made with the first part: most answers come whole. */
+  #parts: AnswerParts | undefined;
   #lengthBytes: number | undefined;
   #isTooLong = false;
   #onward: NodeSink | undefined;
@@ -41,35 +41,27 @@ export class CollectedAnswer implements NodeSink {
 
   chunk(bytes: Buffer): boolean {
     if (this.#isTooLong) return this.#onward?.chunk(bytes) ?? true;
-    this.#parts ??= [];
-    this.#parts.push(bytes);
-    this.#sizeBytes += bytes.length;
-    const isHeld = this.#memory?.hold(bytes.length) ?? true;
-    if (!isHeld || this.#sizeBytes > this.#limitBytes) this.#goOn();
+    this.#parts ??= new AnswerParts(this.#limitBytes, this.#memory);
+    if (this.#parts.hold(bytes) !== undefined) this.#goOn();
     return true;
   }
 
   end(): void {
     if (this.#isTooLong) this.#onward?.end();
-    else {
-      this.#memory?.give(this.#sizeBytes);
-      this.#taker.whole(Buffer.concat(this.#parts ?? []));
-    }
+    else this.#taker.whole(Buffer.concat(this.#parts?.release() ?? []));
   }
 
   fail(failure: NodeFailure): void {
     if (this.#isTooLong) this.#onward?.fail(failure);
     else {
-      this.#memory?.give(this.#sizeBytes);
+      this.#parts?.release();
       this.#taker.fail(failure);
     }
   }
 
   #goOn(): void {
-    const sofar = this.#parts ?? [];
-    this.#memory?.give(this.#sizeBytes);
+    const sofar = this.#parts?.release() ?? [];
     this.#isTooLong = true;
-    this.#parts = undefined;
     this.#onward = this.#taker.tooLong(sofar, this.#lengthBytes);
   }
 }
