@@ -1,6 +1,7 @@
 import type { Server } from "node:http";
-import { refusalText, refuseConnection } from "#daemon/http/connections/refused-connection.ts";
+import { refuseConnection } from "#daemon/http/connections/refused-connection.ts";
 import { putBefore } from "#daemon/http/put-before.ts";
+import { addressNotAdmitted, rawRefusal } from "./http-errors.ts";
 
 /** Who may call a listener. */
 export type AdmittedPeers = Readonly<{
@@ -14,7 +15,7 @@ export type AdmittedPeers = Readonly<{
  * sends is read. Call it last of all, before the server listens.
  */
 export function admitPeers(server: Server, { mayCall, setting }: AdmittedPeers): void {
-  const refusal = refusalText("403 Forbidden", `this address may not call here; ${setting} names those that may`);
+  const refusal = rawRefusal(addressNotAdmitted(setting));
   putBefore(server, (behind) => (socket) => {
     if (mayCall(socket.remoteAddress ?? "")) behind(socket);
     else refuseConnection(socket, refusal);

@@ -1,5 +1,6 @@
 import type { AnswerSource } from "../answers/answer-sink.ts";
 import { headerLines, refusedHeaders, streamHeaders, wholeHeaders, type AnswerHeaders } from "./answer-head.ts";
+import { bodyOf, headersOf, statusText, type HttpError } from "./http-errors.ts";
 
 /** What a client waits for that asks before it sends its body, as node:http answers it. */
 export const goOn = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -19,8 +20,8 @@ export type FastAnswerHeads = Readonly<{
   whole: (source: AnswerSource, lengthBytes: number, context: FastAnswerContext) => string;
   refused: (retryAfterSeconds: number, lengthBytes: number, context: FastAnswerContext) => string;
   stream: (source: AnswerSource, lengthBytes: number | undefined, context: FastAnswerContext) => string;
-  /** A refusal for want of a credential, with its text; its headers are not those of an answer to a call. */
-  unauthorized: (message: string, context: FastAnswerContext) => string;
+  /** A whole refusal, with its text; its headers are not those of an answer to a call. */
+  refusal: (error: HttpError, context: FastAnswerContext) => string;
   /** The answer to a health check, or to a browser's preflight. */
   empty: (method: "GET" | "HEAD" | "OPTIONS", context: FastAnswerContext) => string;
 }>;
@@ -47,6 +48,7 @@ export function makeFastAnswerHeads(
   let madeSince = Number.POSITIVE_INFINITY;
   let made = { last: "", kept: "" };
   let madeWithAge = made;
+  let refused = { status: 0, text: "", start: "" };
 
   const renew = () => {
     const now = wallClock();
@@ -75,6 +77,14 @@ export function makeFastAnswerHeads(
     starts.set(source, { extraHeaders, start });
     return start;
   };
+  /** The head of a refusal up to the day: nearly always the same one is asked for. */
+  const refusalStart = (error: HttpError) => {
+    if (refused.status !== error.status || refused.text !== error.text) {
+      const start = `HTTP/1.1 ${statusText(error)}\r\n${headerLines(headersOf(error))}`;
+      refused = { status: error.status, text: error.text, start };
+    }
+    return refused.start;
+  };
   return {
     whole: (source, lengthBytes, { extraHeaders, isLast }) =>
       `${wholeStart(source, extraHeaders)}${lengthBytes}\r\n${tail(isLast)}\r\n`,
@@ -88,8 +98,7 @@ export function makeFastAnswerHeads(
       const headers = headerLines(streamHeaders(source, lengthBytes));
       return `HTTP/1.1 200 OK\r\n${extraHeaders}${headers}${tail(isLast || isUnframed)}${chunked}\r\n`;
     },
-    unauthorized: (message, { isLast }) =>
-      `HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${message.length + 1}\r\n${plainTail(isLast)}\r\n${message}\n`,
+    refusal: (error, { isLast }) => `${refusalStart(error)}${plainTail(isLast)}\r\n${bodyOf(error)}`,
     empty: (method, { extraHeaders, isLast }) => {
       const status = method === "OPTIONS" ? "204 No Content" : "200 OK";
       return `HTTP/1.1 ${status}\r\n${extraHeaders}Content-Length: 0\r\n${plainTail(isLast)}\r\n`;

@@ -12,7 +12,7 @@ import { ReaderPace } from "../wire/reader-pace.ts";
 import { goOn, type FastAnswerContext, type FastAnswerHeads } from "./fast-answer.ts";
 import type { FastConnectionDependencies } from "./fast-connection-dependencies.ts";
 import { peerOf } from "../callers/request-facts.ts";
-import { wastefulRequest } from "./chunk-economy.ts";
+import { httpErrors, rawRefusal, unauthorized } from "./http-errors.ts";
 import { isBlank, readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
 import { makeFastSink } from "./fast-sink.ts";
 import { FastWait } from "./fast-wait.ts";
@@ -147,7 +147,7 @@ export class FastConnection implements ConnectionServer {
     }
     this.#wait.isWhole();
     if (request.kind === "odd") this.#handOver(bytes);
-    if (request.kind === "wasteful") this.#leave(wastefulRequest);
+    if (request.kind === "wasteful") this.#leave(rawRefusal(httpErrors.wastefulChunks));
     if (request.kind !== "whole") return false;
     this.#unread.drop(request.endsAt);
     this.#isBusy = true;
@@ -172,11 +172,11 @@ export class FastConnection implements ConnectionServer {
     if (!this.#isBusy) this.#goOn();
   }
 
-  #answer(identity: CallerIdentity, { facts, body }: FastRequest): void {
+  #answer(who: CallerIdentity, { facts, body }: FastRequest): void {
     if (this.#socket.destroyed) return;
-    if (identity.kind === "refused") return this.#send((heads) => heads.unauthorized(identity.message, this.#asked));
+    if (who.kind === "refused") return this.#send((heads) => heads.refusal(unauthorized(who.message), this.#asked));
     const { traceContext, requestId } = facts;
-    const context = { caller: identity.caller, memory: this.#memory, traceContext, requestId };
+    const context = { caller: who.caller, memory: this.#memory, traceContext, requestId };
     const flow = this.#dependencies.handle(body, context, this.#sink);
     if (this.#isBusy) this.#flow = flow;
   }

@@ -8,9 +8,10 @@ import type { ConnectionMemory } from "../memory/connection-memory.ts";
 import { heldUntil } from "../memory/held-scope.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
-import { isWasteful, wastefulChunks } from "./chunk-economy.ts";
+import { isWasteful } from "./chunk-economy.ts";
 import { HeldRequests } from "./held-requests.ts";
 import type { HttpConnections } from "./http-connections.ts";
+import { bodyTooLarge, httpErrors, unauthorized } from "./http-errors.ts";
 import { refuse, refuseBody, refuseDebtor } from "./http-refusals.ts";
 import { httpSink, steer } from "./http-sink.ts";
 import { factsOf, isJsonRpcType } from "../callers/request-facts.ts";
@@ -33,11 +34,6 @@ export type HttpHandlerDependencies = Readonly<{
   isDraining: () => boolean;
 }>;
 
-const tooMuchHeld = {
-  status: 503,
-  message: "too much is held in memory for requests that are not whole and answers that are not taken; try again later",
-};
-
 /**
  * Answers an HTTP request as geth's JSON-RPC server does: POST with a JSON type is a message, an empty GET is a health check,
  * OPTIONS a browser's preflight; 404 off the root path, 405, 413 and 415 where those fit. Every JSON-RPC outcome is 200.
@@ -50,25 +46,18 @@ export function makeHttpHandler(dependencies: HttpHandlerDependencies) {
     if (dependencies.isDraining()) response.shouldKeepAlive = false;
     const cors = headers.origin === undefined ? [] : dependencies.corsHeaders(headers.origin);
     const target = readTarget(request);
-    if (target === undefined)
-      return refuse(request, response, { status: 400, message: "more than one Host header; send one" });
-    if (!dependencies.isAllowedHost(target.host))
-      return refuse(request, response, { status: 403, message: "this Host is not served here" });
-    if (cors === undefined) return refuse(request, response, { status: 403, message: "this Origin may not call" });
-    if (target.path !== "/") return refuse(request, response, { status: 404, message: "not found; POST to /" });
+    if (target === undefined) return refuse(request, response, httpErrors.manyHosts);
+    if (!dependencies.isAllowedHost(target.host)) return refuse(request, response, httpErrors.foreignHost);
+    if (cors === undefined) return refuse(request, response, httpErrors.foreignOrigin);
+    if (target.path !== "/") return refuse(request, response, httpErrors.notFound);
     if (method === "OPTIONS") {
       response.writeHead(204, [...cors, ["Content-Length", "0"]].flat());
       response.end();
       return undefined;
     }
     if (method === "GET" || method === "HEAD") return answerEmpty(response, cors);
-    if (method !== "POST") return refuse(request, response, { status: 405, message: "method not allowed; use POST" });
-    if (!isJsonRpcType(headers["content-type"])) {
-      return refuse(request, response, {
-        status: 415,
-        message: "invalid content type, only application/json is supported",
-      });
-    }
+    if (method !== "POST") return refuse(request, response, httpErrors.methodNotAllowed);
+    if (!isJsonRpcType(headers["content-type"])) return refuse(request, response, httpErrors.unsupportedType);
     if (isRefusedByHead(request, response, cors, dependencies)) return undefined;
     if (isAwaited) response.writeContinue();
     return receive(request, response, cors, dependencies);
@@ -80,11 +69,6 @@ function answerEmpty(response: ServerResponse, cors: AnswerHeaders): void {
   response.end();
 }
 
-const tooLarge = (bodyBytes: number) => ({
-  status: 413,
-  message: `content length too large; at most ${bodyBytes} bytes`,
-});
-
 /** Refuses a body that is too long, its sender's who may not call, or more than that caller can pay for, before any of it is read. */
 function isRefusedByHead(
   request: IncomingMessage,
@@ -95,15 +79,14 @@ function isRefusedByHead(
   const lengthBytes = Number(request.headers["content-length"] ?? 0);
   const { bodyBytes } = policy().settings.limits;
   if (lengthBytes > bodyBytes) {
-    refuseBody(request, response, tooLarge(bodyBytes));
+    refuseBody(request, response, bodyTooLarge(bodyBytes));
     return true;
   }
   const identity = bodies.isLarge(lengthBytes) ? identify(factsOf(request)) : undefined;
   // A token that has to be looked up first is checked when the body is there.
   if (identity === undefined || identity instanceof Promise) return false;
   if (identity.kind === "refused") {
-    response.setHeader("WWW-Authenticate", "Bearer");
-    refuseBody(request, response, { status: 401, message: identity.message });
+    refuseBody(request, response, unauthorized(identity.message));
     return true;
   }
   const waitSeconds = bodies.waitSeconds(identity.caller, lengthBytes);
@@ -130,7 +113,7 @@ function receive(
     if (isWasteful(parts, received.length)) {
       letGo();
       // Not to be read to its end: the reading is what costs.
-      refuse(request, response, wastefulChunks);
+      refuse(request, response, httpErrors.wastefulChunks);
       return;
     }
     const isTooLarge = received.length + part.length > bodyBytes;
@@ -139,7 +122,7 @@ function receive(
       if (received.count()) return;
     }
     letGo();
-    refuseBody(request, response, isTooLarge ? tooLarge(bodyBytes) : tooMuchHeld);
+    refuseBody(request, response, isTooLarge ? bodyTooLarge(bodyBytes) : httpErrors.tooMuchHeld);
   });
   request.on("close", letGo);
   request.on("end", () => {
@@ -174,8 +157,7 @@ function answer(
   // Who went while a token was looked up is not answered: nobody would tell the call that its reader is gone.
   if (response.destroyed) return;
   if (identity.kind === "refused") {
-    response.setHeader("WWW-Authenticate", "Bearer");
-    refuse(request, response, { status: 401, message: identity.message });
+    refuse(request, response, unauthorized(identity.message));
     return;
   }
   const { traceContext, requestId } = factsOf(request);

@@ -1,26 +1,24 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { refuseConnection } from "#daemon/http/connections/refused-connection.ts";
 import { errorText } from "../json-rpc/answer-text.ts";
 import { rateExceeded } from "../errors.ts";
 import { refusedHeaders, type AnswerHeaders } from "./answer-head.ts";
-
-/** A refusal of a request, told as plain text. */
-export type HttpRefusal = Readonly<{ status: number; message: string }>;
+import { bodyOf, headersOf, rawRefusal, type HttpError } from "./http-errors.ts";
 
 /** Answers with plain text. A body that is still to come is not read: the connection closes. */
-export function refuse(request: IncomingMessage, response: ServerResponse, refusal: HttpRefusal): void {
-  writeRefusal(request, response, refusal);
-  response.end(`${refusal.message}\n`);
+export function refuse(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
+  writeHead(request, response, error);
+  response.end(bodyOf(error));
 }
 
-function writeRefusal(request: IncomingMessage, response: ServerResponse, { status, message }: HttpRefusal): void {
-  const headers = [
-    ["Content-Type", "text/plain; charset=utf-8"],
-    ["Content-Length", String(Buffer.byteLength(message) + 1)],
-    ...(status === 503 ? [["Retry-After", "1"]] : []),
-    ...(status === 405 ? [["Allow", "POST, OPTIONS"]] : []),
-    ...(request.complete ? [] : [["Connection", "close"]]),
-  ];
-  response.writeHead(status, headers.flat());
+function writeHead(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
+  const headers = [...headersOf(error), ...(request.complete ? [] : [["Connection", "close"]])];
+  response.writeHead(error.status, headers.flat());
+}
+
+/** Refuses an upgrade. Nobody else bounds the connection any more: node:http has let go of it. */
+export function refuseUpgrade({ socket }: IncomingMessage, error: HttpError): void {
+  refuseConnection(socket, rawRefusal(error));
 }
 
 /** How much of a body that is too large is still read, and for how long, so that the client gets to read the answer. */
@@ -31,9 +29,9 @@ const lingerMs = 2_000;
  * Refuses a request whose body is not whole, and lets the client finish sending before the connection closes (RFC 9112, section 9.6):
  * closed at once, its kernel would throw the answer away with the reset.
  */
-export function refuseBody(request: IncomingMessage, response: ServerResponse, refusal: HttpRefusal): void {
-  writeRefusal(request, response, refusal);
-  response.write(`${refusal.message}\n`);
+export function refuseBody(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
+  writeHead(request, response, error);
+  response.write(bodyOf(error));
   linger(request, response);
 }
 

@@ -13,7 +13,9 @@ import type { MemoryBudget } from "../memory/memory-budget.ts";
 import { SlowReaders } from "../wire/slow-readers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
-import { makeWebSocketClients, refuseUpgrade, type WebSocketClientsOptions } from "./websocket/websocket-clients.ts";
+import { httpErrors } from "./http-errors.ts";
+import { refuseUpgrade } from "./http-refusals.ts";
+import { makeWebSocketClients, type WebSocketClientsOptions } from "./websocket/websocket-clients.ts";
 import { admitPeers, type AdmittedPeers } from "./admitted-peers.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { serveFastConnections } from "./fast-connections.ts";
@@ -109,12 +111,12 @@ export async function startListener(options: ListenerOptions, dependencies: List
     const { headers } = request;
     const foreign = headers.origin !== undefined && dependencies.corsHeaders(headers.origin) === undefined;
     const target = readTarget(request);
-    if (target === undefined) refuseUpgrade(request, "400 Bad Request", "more than one Host header; send one");
+    if (target === undefined) refuseUpgrade(request, httpErrors.manyHosts);
     else if (foreign || !dependencies.isAllowedHost(target.host)) {
-      refuseUpgrade(request, "403 Forbidden", foreign ? "this Origin may not call" : "this Host is not served here");
+      refuseUpgrade(request, foreign ? httpErrors.foreignOrigin : httpErrors.foreignHost);
     } else if (target.path !== "/") {
-      refuseUpgrade(request, "404 Not Found", "not found; connect to /");
-    } else if (draining.now) refuseUpgrade(request, "503 Service Unavailable", "going away");
+      refuseUpgrade(request, httpErrors.notFoundForUpgrade);
+    } else if (draining.now) refuseUpgrade(request, httpErrors.goingAway);
     else {
       const facts = factsOf(request);
       const identity = await dependencies.identify(facts);

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
-import { refusalText, refuseConnection } from "#daemon/http/connections/refused-connection.ts";
 import { goneTier, type Caller, type CallerIdentity } from "../../callers/caller.ts";
+import { httpErrors, tooManyWebSockets, unauthorized } from "../http-errors.ts";
+import { refuseUpgrade } from "../http-refusals.ts";
 import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";
 import type { Tier } from "../../settings/policy.ts";
 import { ConnectionMemory } from "../../memory/connection-memory.ts";
@@ -50,11 +51,6 @@ export type WebSocketClients = Disposable &
     subscriptions: () => number;
   }>;
 
-/** Answers an upgrade with an HTTP error. Nobody else bounds the connection any more: node:http has let go of it. */
-export function refuseUpgrade({ socket }: IncomingMessage, status: string, message: string): void {
-  refuseConnection(socket, refusalText(status, message));
-}
-
 function dropAsSlow({ socket }: ConnectedClient, dropped: ClientSessionDependencies["dropped"]): void {
   dropped("slow");
   socket.terminate();
@@ -73,11 +69,10 @@ export function makeWebSocketClients(
 
   const refusalOf = ({ key }: Caller, { webSockets }: Tier) => {
     if (sessions.size >= options.clients) {
-      return { limit: "clients", status: "503 Service Unavailable", message: "too many clients" } as const;
+      return { limit: "clients", error: httpErrors.tooManyClients } as const;
     }
     if ((byCaller.get(key) ?? 0) < webSockets) return undefined;
-    const message = `more than ${webSockets} WebSockets; close one first`;
-    return { limit: "webSockets", status: "429 Too Many Requests", message } as const;
+    return { limit: "webSockets", error: tooManyWebSockets(webSockets) } as const;
   };
   const accept = (client: ConnectedClient, identifyAgain: IdentifyAgain) => {
     const { socket, connection, caller } = client;
@@ -100,13 +95,13 @@ export function makeWebSocketClients(
   };
   return {
     upgrade: (request, socket, head, { identity, address, traceContext, identifyAgain }) => {
-      if (identity.kind === "refused") return refuseUpgrade(request, "401 Unauthorized", identity.message);
+      if (identity.kind === "refused") return refuseUpgrade(request, unauthorized(identity.message));
       const { caller } = identity;
       const tier = dependencies.policy().tiers.get(caller.tierName) ?? goneTier;
       const refusal = refusalOf(caller, tier);
       if (refusal !== undefined) {
         dependencies.limited(refusal.limit, caller.tierName);
-        return refuseUpgrade(request, refusal.status, refusal.message);
+        return refuseUpgrade(request, refusal.error);
       }
       const connection = request.socket;
       const cut = () => connection.destroy();

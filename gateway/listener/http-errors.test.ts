@@ -1,0 +1,51 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { connect, type AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeFastAnswerHeads } from "./fast-answer.ts";
+import {
+  addressNotAdmitted,
+  bodyTooLarge,
+  httpErrors,
+  rawRefusal,
+  tooManyWebSockets,
+  unauthorized,
+  type HttpError,
+} from "./http-errors.ts";
+import { refuse } from "./http-refusals.ts";
+
+const all: Readonly<Record<string, HttpError>> = {
+  ...httpErrors,
+  unauthorized: unauthorized("send a key"),
+  addressNotAdmitted: addressNotAdmitted("internal.networks"),
+  bodyTooLarge: bodyTooLarge(5),
+  tooManyWebSockets: tooManyWebSockets(3),
+};
+
+const server = createServer((request, response) => {
+  const error = all[request.url?.slice(1) ?? ""];
+  if (error !== undefined) refuse(request, response, error);
+});
+beforeAll(() => once(server.listen(0, "127.0.0.1"), "listening"));
+afterAll(() => once(server.close(), "close"));
+
+/** What node:http answers, without the day, which a raw answer need not tell. */
+async function nodeAnswer(name: string): Promise<string> {
+  const { port } = server.address() as AddressInfo;
+  const socket = connect(port, "127.0.0.1");
+  socket.write(`GET /${name} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  return (await text(socket)).replace(/^Date: .*\r\n/m, "");
+}
+
+describe("a refusal over HTTP", () => {
+  it.each(Object.entries(all))("%s is the same bytes from each of its writers", async (name, error) => {
+    const heads = makeFastAnswerHeads(1_000, { wallClock: () => 0, ageHeaders: () => [], isDraining: () => false });
+    const fast = heads.refusal(error, { extraHeaders: "", isLast: true, mayChunk: true });
+    const answer = await nodeAnswer(name);
+    expect(answer).toBe(rawRefusal(error));
+    expect(fast.replace(/^Date: .*\r\n/m, "")).toBe(answer);
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${error.status} [A-Z][A-Za-z ]+\\r\\n`));
+    expect(answer.endsWith(`\r\n\r\n${error.text}\n`)).toBe(true);
+  });
+});

@@ -1,0 +1,75 @@
+import { STATUS_CODES } from "node:http";
+import { refusalText } from "#daemon/http/connections/refused-connection.ts";
+import type { AnswerHeaders } from "./answer-head.ts";
+import { freeChunks, leastBytes } from "./chunk-economy.ts";
+
+/** How a listener refuses an HTTP request or an upgrade before there is a JSON-RPC answer: in plain text, with headers of its own. */
+export type HttpError = Readonly<{ status: number; text: string; headers: AnswerHeaders }>;
+
+/** The refusals that are always the same. Statuses are RFC 9110's. */
+export const httpErrors = {
+  manyHosts: { status: 400, text: "more than one Host header; send one", headers: [] },
+  wastefulChunks: {
+    status: 400,
+    text: `more than ${freeChunks} chunks of fewer than ${leastBytes} bytes on average; send larger chunks`,
+    headers: [],
+  },
+  foreignHost: { status: 403, text: "this Host is not served here", headers: [] },
+  foreignOrigin: { status: 403, text: "this Origin may not call", headers: [] },
+  notFound: { status: 404, text: "not found; POST to /", headers: [] },
+  notFoundForUpgrade: { status: 404, text: "not found; connect to /", headers: [] },
+  methodNotAllowed: { status: 405, text: "method not allowed; use POST", headers: [["Allow", "POST, OPTIONS"]] },
+  unsupportedType: { status: 415, text: "invalid content type, only application/json is supported", headers: [] },
+  tooMuchHeld: {
+    status: 503,
+    text: "too much is held in memory for requests that are not whole and answers that are not taken; try again later",
+    headers: [["Retry-After", "1"]],
+  },
+  tooManyClients: { status: 503, text: "too many clients", headers: [] },
+  goingAway: { status: 503, text: "going away", headers: [] },
+} as const satisfies Record<string, HttpError>;
+
+/** The caller's credential is missing or not good; `text` says which. */
+export function unauthorized(text: string): HttpError {
+  return { status: 401, text, headers: [["WWW-Authenticate", "Bearer"]] };
+}
+
+/** The peer's address may not call; `setting` names those that may. */
+export function addressNotAdmitted(setting: string): HttpError {
+  return { status: 403, text: `this address may not call here; ${setting} names those that may`, headers: [] };
+}
+
+/** The body is longer than `limitBytes`. */
+export function bodyTooLarge(limitBytes: number): HttpError {
+  return { status: 413, text: `content length too large; at most ${limitBytes} bytes`, headers: [] };
+}
+
+/** The caller has `limit` WebSockets. */
+export function tooManyWebSockets(limit: number): HttpError {
+  return { status: 429, text: `more than ${limit} WebSockets; close one first`, headers: [] };
+}
+
+/** What the status says, as node:http writes it: `404 Not Found`. */
+export function statusText({ status }: Pick<HttpError, "status">): string {
+  return `${status} ${STATUS_CODES[status] ?? ""}`;
+}
+
+/** The body: the text as a line. */
+export function bodyOf({ text }: HttpError): string {
+  return `${text}\n`;
+}
+
+/** The refusal's headers and those of its body. */
+export function headersOf(error: HttpError): AnswerHeaders {
+  return [
+    ["Content-Type", "text/plain; charset=utf-8"],
+    ...error.headers,
+    ["Content-Length", String(Buffer.byteLength(bodyOf(error)))],
+  ];
+}
+
+/** The whole refusal for a raw socket, which closes after it. */
+export function rawRefusal(error: HttpError): string {
+  const headers = error.headers.map(([name, value]) => `${name}: ${value}`);
+  return refusalText(statusText(error), error.text, headers);
+}
