@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from "node:http";
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import type { ListenerConnections } from "./connections/listener-connections.ts";
-import { gatherChunks } from "./gathered-chunks.ts";
+import { gatherChunks } from "./raw-connections.ts";
 import { listenOnSockets, type ListeningSockets } from "./listening-sockets.ts";
 import { takeProxyHeaders } from "./proxies/proxied-connections.ts";
 import { StartupError } from "../startup-error.ts";

@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import { refuseConnection } from "#daemon/http/connections/refused-connection.ts";
-import { putBefore } from "#daemon/http/put-before.ts";
+import { putBefore } from "#daemon/http/raw-connections.ts";
 import { addressNotAdmitted, rawRefusal } from "./http-errors.ts";
 
 /** Who may call a listener. */

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { ConnectionServer, ConnectionStanding } from "#daemon/http/connections/held-connection.ts";
 import { badRequest, requestTimeout } from "#daemon/http/connections/refused-connection.ts";
-import { takeReads, type SocketReads } from "#daemon/http/socket-reads.ts";
+import { takeReads, type SocketReads } from "#daemon/http/raw-connections.ts";
 import type { CallerIdentity } from "../callers/caller.ts";
 import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import { ConnectionMemory } from "../memory/connection-memory.ts";

@@ -9,7 +9,7 @@ import type { MemoryBudget } from "../memory/memory-budget.ts";
 import { makeOutbox } from "../wire/outbox.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
-import { putBefore } from "#daemon/http/put-before.ts";
+import { putBefore } from "#daemon/http/raw-connections.ts";
 import { makeFastAnswerHeads } from "./fast-answer.ts";
 import { FastConnection } from "./fast-connection.ts";
 import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";

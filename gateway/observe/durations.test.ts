@@ -9,7 +9,7 @@ function sorted(text: string): readonly string[] {
     .map((line) => line.replace(/\{(.*)\}/, (_, labels: string) => `{${labels.split(",").sort().join(",")}}`));
 }
 
-it("prints what prom-client's own histogram prints", async () => {
+it("prints and gives what prom-client's own histogram does", async () => {
   const options = { name: "test_seconds", help: "Test.", labelNames: ["method"], buckets: [0.1, 1] };
   const ours = new Registry();
   const theirs = new Registry();
@@ -20,4 +20,5 @@ it("prints what prom-client's own histogram prints", async () => {
     histogram.observe({ method: "m" }, seconds);
   }
   expect(sorted(await ours.metrics())).toEqual(sorted(await theirs.metrics()));
+  expect(await theirs.getMetricsAsJSON()).toMatchObject(await ours.getMetricsAsJSON());
 });

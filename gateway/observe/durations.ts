@@ -28,7 +28,7 @@ export function makeDurations(options: DurationsOptions, metrics: Registry): Dur
     buckets: [...buckets],
     registers: [metrics],
   });
-  // The registry prints text through this, and the histogram's own `get` rests on it.
+  // Private to prom-client: the registry prints text through this, and the histogram's own `get` splays the shared labels of its values.
   Object.assign(histogram, {
     getForPromString: async () => ({
       name,
@@ -60,11 +60,11 @@ function valuesOf(name: string, buckets: readonly number[], { labels, counts, su
   const values = [...counts].map((inBucket, place) => {
     count += inBucket;
     const le: string | number = buckets[place] ?? "+Inf";
-    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: count };
+    return { metricName: `${name}_bucket`, labels: { le }, sharedLabels: labels, value: count };
   });
   return [
     ...values,
-    { metricName: `${name}_sum`, labels, value: sum },
-    { metricName: `${name}_count`, labels, value: count },
+    { metricName: `${name}_sum`, labels: {}, sharedLabels: labels, value: sum },
+    { metricName: `${name}_count`, labels: {}, sharedLabels: labels, value: count },
   ];
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { addressKey } from "../proxies/address-key.ts";
-import { putBefore } from "../put-before.ts";
+import { putBefore } from "../raw-connections.ts";
 import type { ConnectionMetrics, ConnectionRefusal } from "./connection-metrics.ts";
 import { HeldConnection, type ConnectionServer } from "./held-connection.ts";
 import { refusalText, refuseConnection } from "./refused-connection.ts";

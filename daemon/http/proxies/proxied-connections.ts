@@ -1,7 +1,6 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
-import { putBefore, type ServeConnection } from "../put-before.ts";
-import { takeReads } from "../socket-reads.ts";
+import { giveRead, putBefore, takeReads, type ServeConnection } from "../raw-connections.ts";
 import { readProxyHeader } from "./proxy-header.ts";
 
 /** Time in which a proxy has to send the whole header. */
@@ -41,7 +40,7 @@ function awaitHeader(socket: Socket, behind: ServeConnection): void {
     if (header.source !== undefined) Object.defineProperty(socket, "remoteAddress", { value: header.source });
     behind(socket);
     // Only now, because the fast path takes what is read from here on, and never sees what the stream had before.
-    if (read.length > header.endsAt) socket.push(read.subarray(header.endsAt));
+    if (read.length > header.endsAt) giveRead(socket, read.subarray(header.endsAt));
     return true;
   });
 }

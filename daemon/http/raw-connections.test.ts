@@ -1,0 +1,131 @@
+import { once } from "node:events";
+import { createServer as createHttpServer, request } from "node:http";
+import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { gatherChunks, giveRead, putBefore, takeReads, type SocketReads } from "./raw-connections.ts";
+
+/** A server on a free port, until the test is over. */
+async function listening(server: Server) {
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** A server's socket and its client's. */
+async function connected(port: number, server: Server): Promise<Readonly<{ accepted: Socket; client: Socket }>> {
+  const accepting = once(server, "connection");
+  const client = connect(port, "127.0.0.1");
+  await once(client, "connect");
+  const [accepted] = (await accepting) as [Socket];
+  return { accepted, client };
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await nextTurn();
+}
+
+describe("a socket whose reads are taken", () => {
+  it("hands on every read by its push, and none by its stream, until they are given back", async () => {
+    const server = createServer();
+    await using at = await listening(server);
+    const { accepted, client } = await connected(at.port, server);
+    const taken: string[] = [];
+    const streamed: string[] = [];
+    const reads = takeReads(accepted, (bytes) => taken.push(bytes.toString()) > 0);
+    accepted.on("data", (bytes: Buffer) => streamed.push(bytes.toString()));
+    client.write("one");
+    await until(() => taken.join("") === "one");
+    client.write("two");
+    await until(() => taken.join("") === "onetwo");
+    expect(streamed).toEqual([]);
+    reads.release();
+    client.write("three");
+    await until(() => streamed.join("") === "three");
+    giveRead(accepted, Buffer.from("four"));
+    await until(() => streamed.join("") === "threefour");
+    expect(taken.join("")).toBe("onetwo");
+    client.destroy();
+    accepted.destroy();
+  });
+
+  it("is not read on after false, until it is resumed, and tells its end all the same", async () => {
+    const server = createServer({ allowHalfOpen: true });
+    await using at = await listening(server);
+    const { accepted, client } = await connected(at.port, server);
+    let takenBytes = 0;
+    let isAsked = false;
+    const reads: SocketReads = takeReads(accepted, (bytes) => {
+      takenBytes += bytes.length;
+      return isAsked;
+    });
+    accepted.resume();
+    const ended = once(accepted, "end");
+    const size = 1_000_000;
+    client.end(Buffer.alloc(size));
+    await until(() => takenBytes > 0);
+    const first = takenBytes;
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    expect([takenBytes, first < size]).toEqual([first, true]);
+    isAsked = true;
+    reads.resume();
+    await ended;
+    expect(takenBytes).toBe(size);
+    client.destroy();
+    accepted.destroy();
+  });
+});
+
+describe("what is put before a server", () => {
+  it("has each connection first, and node:http serves those that it gives on", async () => {
+    const server = createHttpServer((_, response) => response.end("served"));
+    const seen: string[] = [];
+    putBefore(server, (behind) => (socket) => {
+      seen.push("inner");
+      behind(socket);
+    });
+    putBefore(server, (behind) => (socket) => {
+      seen.push("outer");
+      if (seen.length > 2) socket.resume().end("kept");
+      else behind(socket);
+    });
+    await using at = await listening(server);
+    const ask = async () => {
+      const client = connect(at.port, "127.0.0.1");
+      client.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+      return await text(client);
+    };
+    expect(await ask()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*served/);
+    expect(await ask()).toBe("kept");
+    expect(seen).toEqual(["outer", "inner", "outer"]);
+  });
+});
+
+describe("a body in many chunks", () => {
+  it("comes to its reader in few", async () => {
+    const server = createHttpServer();
+    gatherChunks(server);
+    const parts: Buffer[] = [];
+    server.on("request", (incoming, response) => {
+      incoming.on("data", (part: Buffer) => parts.push(part));
+      incoming.on("end", () => response.end());
+    });
+    await using at = await listening(server);
+    const asked = request({ port: at.port, host: "127.0.0.1", method: "POST", agent: false });
+    const answered = once(asked, "response");
+    const chunks = Array.from({ length: 2_000 }, (_, place) => String(place % 10));
+    for (const chunk of chunks) asked.write(chunk);
+    asked.end();
+    const [response] = (await answered) as [NodeJS.ReadableStream];
+    response.resume();
+    expect(Buffer.concat(parts).toString()).toBe(chunks.join(""));
+    expect(parts.length).toBeLessThan(10);
+  });
+});

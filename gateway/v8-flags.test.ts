@@ -1,0 +1,26 @@
+import { execFileSync } from "node:child_process";
+import { describe, expect, it } from "vitest";
+import v8Flags from "./v8-flags.json" with { type: "json" };
+
+/** What V8 says of its flags: `  --name (what it is for)`, then `type: bool  default: --no-name`. */
+const known = execFileSync(process.execPath, ["--v8-options"], { encoding: "utf8", maxBuffer: 16_777_216 });
+
+function typeOf(name: string): string | undefined {
+  return new RegExp(`^ +--${name} \\(.*\\n +type: (\\w+) `, "m").exec(known)?.[1];
+}
+
+/** Without what they are set to. */
+const names = (flags: readonly string[]) => flags.map((flag) => flag.replace(/^--(no-)?/, "").replace(/=.*/, ""));
+
+describe("the flags that a gateway sets", () => {
+  // V8 says nothing of a flag that it does not know any more when it is set at run time.
+  it.each([...v8Flags.room, ...v8Flags.speed])("%s is one of this V8's", (flag) => {
+    const { name = "", value } = /^--(?:no-)?(?<name>[a-z-]+)(?:=(?<value>\d+))?$/.exec(flag)?.groups ?? {};
+    expect([flag, typeOf(name)]).toEqual([flag, value === undefined ? "bool" : "int"]);
+  });
+
+  it("for speed take back what those for room did", () => {
+    expect(names(v8Flags.speed)).toEqual(expect.arrayContaining(["optimize-for-size", "semi-space-growth-factor"]));
+    expect(names(v8Flags.room)).toEqual(expect.arrayContaining(["optimize-for-size", "semi-space-growth-factor"]));
+  });
+});

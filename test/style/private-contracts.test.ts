@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { root, sourceFiles } from "./rooms.ts";
+
+/** What rests on something that Node or a library does not document, and the one file that may: its test fails when that changes. */
+const contracts = [
+  {
+    what: "the push of a socket or a request that is replaced or called",
+    pattern: /\b(socket|incoming|request)\.push\b/,
+    file: "daemon/http/raw-connections.ts",
+  },
+  {
+    what: "the connection listeners of a server",
+    pattern: /\blisteners\("connection"\)|removeAllListeners\("connection"\)/,
+    file: "daemon/http/raw-connections.ts",
+  },
+  {
+    what: "how prom-client prints a histogram",
+    pattern: /\bgetForPromString\b/,
+    file: "gateway/observe/durations.ts",
+  },
+  {
+    what: "a flag of V8",
+    pattern: /"--[a-z-]*(semi-space|optimize-for-size|heap-growing|scavenge)/,
+    file: "gateway/v8-flags.json",
+  },
+] as const;
+
+const sources = [
+  ...sourceFiles().filter((path) => !path.endsWith(".test.ts")),
+  "cli/launch.js",
+  "gateway/v8-flags.json",
+].map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+
+describe("what Node and libraries keep to themselves", () => {
+  it.each(contracts)("$what stands in $file alone", ({ pattern, file }) => {
+    expect(sources.filter(({ text }) => pattern.test(text)).map(({ path }) => path)).toEqual([file]);
+  });
+});
