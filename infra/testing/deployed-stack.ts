@@ -10,13 +10,28 @@ export type Manifest = Readonly<{
   data?: Readonly<Record<string, string>>;
 }>;
 
+type Deployment = Readonly<{ preview: boolean; prefix?: string; watch?: () => void }>;
+
+const deployed = new Map<string, Promise<readonly Recorded[]>>();
+
 /**
  * Runs the Pulumi program's own parts over mocks, as `infra/index.ts` does, and returns what it registers. `watch` is called
- * when the mocks are set and nothing is registered yet.
+ * when the mocks are set and nothing is registered yet. Without one, the same stack is run once and its resources are shared.
  */
-export async function deployedStack(
+export function deployedStack(
   config: Readonly<Record<string, string>>,
-  { preview, prefix = "gh", watch }: Readonly<{ preview: boolean; prefix?: string; watch?: () => void }>,
+  { preview, prefix = "gh", watch }: Deployment,
+): Promise<readonly Recorded[]> {
+  if (watch !== undefined) return run(config, { preview, prefix, watch });
+  const key = JSON.stringify([config, preview, prefix]);
+  const shared = deployed.get(key) ?? run(config, { preview, prefix });
+  deployed.set(key, shared);
+  return shared;
+}
+
+async function run(
+  config: Readonly<Record<string, string>>,
+  { preview, prefix, watch }: Deployment & Readonly<{ prefix: string }>,
 ): Promise<readonly Recorded[]> {
   const recorded: Recorded[] = [];
   await runtime.setMocks(recordingMocks(recorded), "gatehouse", "test", preview);
