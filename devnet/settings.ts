@@ -2,8 +2,8 @@ import { z } from "zod";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { secret } from "#daemon/secret.ts";
 import { chainId, filePath, host, port, seconds } from "#daemon/settings/types.ts";
+import { nodeVersion } from "#node/version-setting.ts";
 import { nodeProfile } from "./node-profile.ts";
-import { nodeVersion } from "./node-version.ts";
 
 /** A port that stands in node.conf, where others read it: none that the operating system picks. */
 const fixedPort = port.min(1).meta({ expected: "a port number from 1 to 65535" });

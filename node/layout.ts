@@ -1,12 +1,22 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { StartupError } from "#daemon/startup-error.ts";
-import { hasNewLayout, parseNodeVersion, type NodeVersion } from "./versions.ts";
+import {
+  binDirectoryOf,
+  nodeReleases,
+  parseNodeVersion,
+  releaseOf,
+  type LayoutName,
+  type NodeRelease,
+  type NodeReleases,
+  type NodeVersion,
+} from "./versions.ts";
 
 /** Where the parts of a node stand in the file system (absolute paths). */
 export type NodeLayout = Readonly<{
-  /** `bin` of v0.11 and later, or the client's bin directory of before. */
-  kind: "new" | "legacy";
+  kind: LayoutName;
+  /** Whether `node_cli prune` takes `--c <config_path>` there. */
+  nodeCliTakesConfig: boolean;
   binDirectory: string;
   configPath: string;
 }>;
@@ -26,7 +36,11 @@ export type NodeLayoutSettings = Readonly<{
  *
  * @throws {StartupError} when neither a workspace nor a configuration file is set.
  */
-export function resolveNodeLayout(settings: NodeLayoutSettings, version?: NodeVersion): NodeLayout {
+export function resolveNodeLayout(
+  settings: NodeLayoutSettings,
+  version?: NodeVersion,
+  releases: NodeReleases = nodeReleases,
+): NodeLayout {
   const { workspace, configPath } = settings;
   if (workspace === undefined && configPath === undefined) {
     throw new StartupError(
@@ -36,13 +50,21 @@ export function resolveNodeLayout(settings: NodeLayoutSettings, version?: NodeVe
   }
   const known = version ?? (settings.version === undefined ? undefined : parseNodeVersion(settings.version));
   const root = resolve(workspace ?? join(configPath ?? ".", ".."));
-  const legacyBin = join(root, settings.nodeDirectory, "domain", "client", "bin");
-  const kind = known === undefined ? kindOnDisk(legacyBin) : hasNewLayout(known) ? "new" : "legacy";
-  const standard = workspace === undefined ? root : kind === "new" ? join(root, "bin") : legacyBin;
+  const binOf = (layout: LayoutName) => join(root, binDirectoryOf(layout, settings.nodeDirectory));
+  const { layout, nodeCliTakesConfig } =
+    known === undefined ? releaseOnDisk(binOf, releases) : releaseOf(known, releases);
+  const standard = workspace === undefined ? root : binOf(layout);
   const binDirectory = resolve(settings.binDirectory ?? standard);
-  return { kind, binDirectory, configPath: resolve(configPath ?? join(binDirectory, "node.conf")) };
+  return {
+    kind: layout,
+    nodeCliTakesConfig,
+    binDirectory,
+    configPath: resolve(configPath ?? join(binDirectory, "node.conf")),
+  };
 }
 
-function kindOnDisk(legacyBin: string): NodeLayout["kind"] {
-  return existsSync(legacyBin) ? "legacy" : "new";
+/** The newest release of an older layout that is there, else the newest of all. */
+function releaseOnDisk(binOf: (layout: LayoutName) => string, releases: NodeReleases): NodeRelease {
+  const newest = releases.at(-1) ?? releases[0];
+  return releases.findLast(({ layout }) => layout !== newest.layout && existsSync(binOf(layout))) ?? newest;
 }

@@ -2,11 +2,12 @@ import { describe, expect, test } from "vitest";
 import {
   binaryVersion,
   clientVersion,
-  hasNewLayout,
-  hasStorageKeys,
   imageVersion,
   nodeCliVersion,
+  nodeReleases,
   parseNodeVersion,
+  releaseOf,
+  releaseOfText,
 } from "./versions.ts";
 
 test.each([
@@ -66,14 +67,32 @@ describe("web3_clientVersion", () => {
 });
 
 test.each([
-  ["0.10.9", false, false],
-  ["0.11.0-rc.1", true, false],
-  ["0.15.9", true, false],
-  ["0.16.0-beta.2", true, true],
-  ["1.2.3", true, true],
-])("%s: new layout %s, storage keys %s", (text, layout, keys) => {
+  ["0.10.3", "client-bin", false, "pamir"],
+  ["0.10.9", "client-bin", false, "pamir"],
+  ["v0.11", "workspace-bin", true, "pamir"],
+  ["0.11.0-rc.1", "workspace-bin", true, "pamir"],
+  ["0.15.9", "workspace-bin", true, "pamir"],
+  ["0.16.0-beta.2", "workspace-bin", true, "storage"],
+  ["0.16.2", "workspace-bin", true, "storage"],
+  ["1.0.0+build.7", "workspace-bin", true, "storage"],
+  ["1.2.3", "workspace-bin", true, "storage"],
+])("%s has the layout %s, a node_cli with --c: %s, and %s keys", (text, layout, nodeCliTakesConfig, naming) => {
+  expect(releaseOfText(text)).toMatchObject({ layout, nodeCliTakesConfig, naming });
   const version = parseNodeVersion(text);
-  expect(version !== undefined && [hasNewLayout(version), hasStorageKeys(version)]).toEqual([layout, keys]);
+  expect(version && releaseOf(version)).toBe(releaseOfText(text));
+});
+
+test("a text that is no version belongs to no release", () => {
+  expect(() => releaseOfText("latest")).toThrow('"latest" is no version; expected one such as 0.16.2');
+});
+
+test("releases are in order, and one naming has one set of keys", () => {
+  const starts = nodeReleases.map(({ since }) => since);
+  expect(starts).toEqual(starts.toSorted((a, b) => a.localeCompare(b, "en", { numeric: true })));
+  for (const { naming, monitorKeys } of nodeReleases) {
+    const same = nodeReleases.filter((release) => release.naming === naming);
+    expect(same.map((release) => release.monitorKeys)).toEqual(same.map(() => monitorKeys));
+  }
 });
 
 test.each([

@@ -1,4 +1,5 @@
-import semver from "semver";
+import gte from "semver/functions/gte.js";
+import major from "semver/functions/major.js";
 
 /** A node version that could be read; compared without its pre-release part, because a pre-release counts as its release. */
 export type NodeVersion = Readonly<{
@@ -8,15 +9,97 @@ export type NodeVersion = Readonly<{
   release: string;
 }>;
 
-/** First version with the layout `bin/` and the option `--c` (specification, "Versioning", 1). */
-const firstWithNewLayout = "0.11.0";
+/** The five settings of metrics pushing, by what they mean. */
+export type MonitorField = "enabled" | "jobName" | "pushAddress" | "pushIntervalSeconds" | "pushPort";
 
-/** First version with the `storage_*` keys (specification, "Versioning", 2). */
-const firstWithStorageKeys = "0.16.0";
+/** The names of the five keys in `chain.monitor_config`. */
+export type MonitorKeys = Readonly<Record<MonitorField, string>>;
+
+/** What a node is like from one release to the next row's. */
+export type NodeRelease = Readonly<{
+  /** The first release that is so, e.g. `0.16.0`. */
+  since: string;
+  /** Where its programs and its node.conf are: {@link binDirectoryOf}. */
+  layout: LayoutName;
+  /** Whether `node_cli prune` takes `--c <config_path>`. */
+  nodeCliTakesConfig: boolean;
+  /** What its names for the metrics keys are called. Sidecars keep this word in their state, so one that was released stays. */
+  naming: string;
+  monitorKeys: MonitorKeys;
+}>;
+
+/** Rows of {@link nodeReleases}, oldest first. */
+export type NodeReleases = readonly [NodeRelease, ...NodeRelease[]];
+
+const pamirKeys: MonitorKeys = {
+  enabled: "enable_pamir_cetina",
+  jobName: "pamir_cetina_job_name",
+  pushAddress: "pamir_cetina_push_address",
+  pushIntervalSeconds: "pamir_cetina_push_interval",
+  pushPort: "pamir_cetina_push_port",
+};
+
+const storageKeys: MonitorKeys = {
+  enabled: "storage_enable_cetina",
+  jobName: "storage_cetina_job_name",
+  pushAddress: "storage_cetina_push_address",
+  pushIntervalSeconds: "storage_cetina_push_interval",
+  pushPort: "storage_cetina_push_port",
+};
+
+const pamir = { naming: "pamir", monitorKeys: pamirKeys } as const;
+const storage = { naming: "storage", monitorKeys: storageKeys } as const;
+
+/**
+ * Everything that changes with the node's version, oldest first (specification, "Versioning" and "monitor_config keys"). A release that
+ * names its keys differently, or moves its programs, is one more row: sidecar, lint, devnet, deployment and policies all read this table.
+ */
+export const nodeReleases: NodeReleases = [
+  { since: "0.0.0", layout: "client-bin", nodeCliTakesConfig: false, ...pamir },
+  { since: "0.11.0", layout: "workspace-bin", nodeCliTakesConfig: true, ...pamir },
+  { since: "0.16.0", layout: "workspace-bin", nodeCliTakesConfig: true, ...storage },
+];
+
+const binDirectories = {
+  "workspace-bin": () => "bin",
+  "client-bin": (nodeDirectory: string) => `${nodeDirectory}/domain/client/bin`,
+} as const satisfies Readonly<Record<string, (nodeDirectory: string) => string>>;
+
+/** A layout of the node's workspace (specification, "Versioning", 1). */
+export type LayoutName = keyof typeof binDirectories;
+
+/**
+ * The directory with `node_cli`, `ops` and node.conf, relative to the workspace. `nodeDirectory` is the name of the node's own directory,
+ * which not every layout has.
+ */
+export function binDirectoryOf(layout: LayoutName, nodeDirectory: string): string {
+  return binDirectories[layout](nodeDirectory);
+}
+
+/** The row that a version belongs to; a version before the first row belongs to the first. */
+export function releaseOf(
+  { release }: Pick<NodeVersion, "release">,
+  releases: NodeReleases = nodeReleases,
+): NodeRelease {
+  return releases.findLast(({ since }) => gte(release, since)) ?? releases[0];
+}
+
+/**
+ * As {@link releaseOf}, of a version's text.
+ *
+ * @throws {Error} when the text is no version.
+ */
+export function releaseOfText(text: string, releases: NodeReleases = nodeReleases): NodeRelease {
+  const version = parseNodeVersion(text);
+  if (version === undefined) throw new Error(`"${text}" is no version; expected one such as 0.16.2`);
+  return releaseOf(version, releases);
+}
 
 const number = "(0|[1-9]\\d{0,8})";
 const versionPattern = `v?${number}\\.${number}(?:\\.${number})?(?:[-+][0-9A-Za-z.+-]+)?`;
-const wholeVersion = new RegExp(`^${versionPattern}$`);
+
+/** A version and nothing else, with or without a leading `v` and with or without a patch number. */
+export const nodeVersionText = new RegExp(`^${versionPattern}$`);
 
 /** Longer texts are no answer to "which version". */
 const textLengthMax = 1_000;
@@ -27,11 +110,10 @@ const textLengthMax = 1_000;
  */
 export function parseNodeVersion(text: string): NodeVersion | undefined {
   const trimmed = text.slice(0, textLengthMax).trim();
-  const found = wholeVersion.exec(trimmed);
+  const found = nodeVersionText.exec(trimmed);
   if (found === null) return undefined;
-  const [, major = "", minor = "", patch = "0"] = found;
-  const release = `${major}.${minor}.${patch}`;
-  return semver.valid(release) === null ? undefined : { text: trimmed.replace(/^v/, ""), release };
+  const [, first = "", second = "", patch = "0"] = found;
+  return { text: trimmed.replace(/^v/, ""), release: `${first}.${second}.${patch}` };
 }
 
 /**
@@ -75,18 +157,8 @@ export function imageVersion(image: string): NodeVersion | undefined {
   const name = image.split("@")[0] ?? "";
   const tag = /:([^/:]+)$/.exec(name)?.[1];
   const version = tag === undefined ? undefined : parseNodeVersion(tag);
-  return version !== undefined && semver.major(version.release) < firstYear ? version : undefined;
+  return version !== undefined && major(version.release) < firstYear ? version : undefined;
 }
 
 /** A major number of an image's tag from which it is a year. */
 const firstYear = 1_000;
-
-/** Whether the node has the layout and the commands of v0.11 and later. */
-export function hasNewLayout(version: NodeVersion): boolean {
-  return semver.gte(version.release, firstWithNewLayout);
-}
-
-/** Whether the node reads the `storage_*` keys of v0.16.0 and later. */
-export function hasStorageKeys(version: NodeVersion): boolean {
-  return semver.gte(version.release, firstWithStorageKeys);
-}

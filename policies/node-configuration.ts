@@ -1,6 +1,6 @@
 // Relative, not by `#sidecar`: Pulumi wants a package.json of the pack's own, and Node looks such names up in the nearest one.
 import { lintConfig } from "../node/lint/lint-config.ts";
-import { imageVersion, parseNodeVersion, type NodeVersion } from "../node/versions.ts";
+import { imageVersion, nodeReleases, parseNodeVersion, type NodeReleases, type NodeVersion } from "../node/versions.ts";
 import { monitorFields, namingOf } from "../node/conf/monitor-keys.ts";
 import { fields } from "./values.ts";
 
@@ -9,14 +9,18 @@ import { fields } from "./values.ts";
  * but a deployment has to say: the metrics keys of that version, switched on (specification, "monitor_config keys" and
  * "Versioning", 2). A line each; none when the file is right.
  */
-export function nodeConfigurationFindings(text: string, version: string): readonly string[] {
+export function nodeConfigurationFindings(
+  text: string,
+  version: string,
+  releases: NodeReleases = nodeReleases,
+): readonly string[] {
   const known = parseNodeVersion(version);
   if (known === undefined) return [`can't be judged: "${version}" is no version`];
-  const linted = lintConfig(Buffer.from(text), known).map(({ line, column, path, message, fix }) => {
+  const linted = lintConfig(Buffer.from(text), known, releases).map(({ line, column, path, message, fix }) => {
     const subject = path === "" ? message : `${path} ${message}`;
     return `(line ${line}, column ${column}) ${subject} Fix: ${fix}`;
   });
-  return [...linted, ...silentMetrics(text, known)];
+  return [...linted, ...silentMetrics(text, known, releases)];
 }
 
 /** Whether a version is another release line than an image's tag tells; `undefined` when the tag tells none. */
@@ -33,12 +37,12 @@ function releaseLine({ release }: NodeVersion): string {
 }
 
 /** Metrics that are never pushed, which no node reports: no keys at all, a key that is missing, the switch turned off. */
-function silentMetrics(text: string, version: NodeVersion): readonly string[] {
+function silentMetrics(text: string, version: NodeVersion, releases: NodeReleases): readonly string[] {
   const monitor = monitorOf(text);
   if (monitor === undefined) return [];
   const present = Object.keys(monitor);
   if (present.length === 0) return ["has no chain.monitor_config, so the node pushes no metrics"];
-  const { own } = namingOf(version);
+  const { own } = namingOf(version, releases);
   const lacking = monitorFields.map((field) => own[field]).filter((key) => !present.includes(key));
   return [
     ...lacking.map((key) => `chain.monitor_config lacks ${key}, which node ${version.text} reads`),

@@ -1,9 +1,9 @@
 import { join } from "node:path";
+import { releaseOfText } from "#node/versions.ts";
 import { askNode, NodeNotRunningError, type ControlCommand } from "../node/control-client.ts";
 import { readNodeConf } from "../node/node-conf.ts";
 import type { PruneInfo } from "../pruning.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
-import { versionTraits, type VersionTraits } from "../node-version.ts";
 import { CommandError } from "./command-error.ts";
 import { typedOptions } from "./typed-options.ts";
 
@@ -15,8 +15,8 @@ import { typedOptions } from "./typed-options.ts";
  */
 export async function nodeCli(workspace: string, words: readonly string[]): Promise<string> {
   const { version, profile } = readParameters(join(workspace, "devnet.json"));
-  const { layout } = versionTraits(version);
-  const usage = usageOf(layout);
+  const { nodeCliTakesConfig: takesConfig } = releaseOfText(version);
+  const usage = usageOf(takesConfig);
   const [subcommand, ...rest] = words;
   if (subcommand === "--version" && profile === "standard") return `node_cli ${version}\n`;
   if (subcommand === "--help") return `${usage}\n`;
@@ -24,14 +24,12 @@ export async function nodeCli(workspace: string, words: readonly string[]): Prom
     const found = subcommand === undefined ? "no command was given" : `there is no command "${subcommand}"`;
     throw new CommandError(`${found}.\n${usage}`, 2);
   }
-  const info = await ask(join(workspace, "run"), pruneCommand(rest, layout, usage));
+  const info = await ask(join(workspace, "run"), pruneCommand(rest, takesConfig, usage));
   return profile === "strict" ? printedSparsely(info) : printed(info);
 }
 
-type Layout = VersionTraits["layout"];
-
-function usageOf(layout: Layout): string {
-  const config = layout === "legacy" ? "" : " --c <config_path>";
+function usageOf(takesConfig: boolean): string {
+  const config = takesConfig ? " --c <config_path>" : "";
   return [
     "Usage:",
     `  node_cli prune${config} --get                 print the pruning settings of the running node`,
@@ -40,13 +38,13 @@ function usageOf(layout: Layout): string {
   ].join("\n");
 }
 
-function pruneCommand(words: readonly string[], layout: Layout, usage: string): ControlCommand {
+function pruneCommand(words: readonly string[], takesConfig: boolean, usage: string): ControlCommand {
   const actions = { get: "boolean", enable_auto_prune: "boolean" } as const;
-  const options = typedOptions(words, layout === "legacy" ? actions : { ...actions, c: "string" }, usage);
+  const options = typedOptions(words, takesConfig ? { ...actions, c: "string" } : actions, usage);
   if (options["get"] === options["enable_auto_prune"]) {
     throw new CommandError(`expected one of --get and --enable_auto_prune.\n${usage}`, 2);
   }
-  if (layout === "current") {
+  if (takesConfig) {
     if (typeof options["c"] !== "string") throw new CommandError(`--c <config_path> is missing.\n${usage}`, 2);
     readNodeConf(options["c"]);
   }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { monitorKeyNames } from "../monitor-keys.ts";
+import { nodeReleases, releaseOfText, type NodeReleases } from "#node/versions.ts";
 
 /** Where a node pushes its metrics and how often. */
 export type MonitorSettings = Readonly<{
@@ -13,14 +13,18 @@ export type MonitorSettings = Readonly<{
  * What `chain.monitor_config` tells a node of this version, or nothing when it is disabled, incomplete, or named for another
  * version: the node says nothing then and pushes nothing (specification, "Errors").
  */
-export function monitorSettings(version: string, config: unknown): MonitorSettings | undefined {
-  const keys = monitorKeyNames(version);
+export function monitorSettings(
+  version: string,
+  config: unknown,
+  releases: NodeReleases = nodeReleases,
+): MonitorSettings | undefined {
+  const { monitorKeys: keys } = releaseOfText(version, releases);
   const parsed = z
     .object({
-      [keys.enable]: z.literal(true),
+      [keys.enabled]: z.literal(true),
       [keys.jobName]: z.string().min(1),
       [keys.pushAddress]: z.string().regex(/^[^\s/]+$/),
-      [keys.pushInterval]: z.int().min(1).max(86_400),
+      [keys.pushIntervalSeconds]: z.int().min(1).max(86_400),
       [keys.pushPort]: z.int().min(1).max(65_535),
     })
     .safeParse(config);
@@ -29,6 +33,6 @@ export function monitorSettings(version: string, config: unknown): MonitorSettin
     jobName: parsed.data[keys.jobName] as string,
     pushAddress: parsed.data[keys.pushAddress] as string,
     pushPort: parsed.data[keys.pushPort] as number,
-    pushIntervalSeconds: parsed.data[keys.pushInterval] as number,
+    pushIntervalSeconds: parsed.data[keys.pushIntervalSeconds] as number,
   };
 }

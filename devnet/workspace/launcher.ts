@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { versionTraits } from "../node-version.ts";
+import { binDirectoryOf, releaseOfText } from "#node/versions.ts";
 
 /** The programs of a node's bin directory. */
 export type LauncherName = "ops" | "node_cli";
@@ -14,7 +14,8 @@ const programs: Readonly<Record<LauncherName, URL>> = {
  * a workspace may be moved or mounted elsewhere, and hands it to the program together with the arguments.
  */
 export function launcherText(name: LauncherName, version: string): string {
-  const up = versionTraits(version).layout === "legacy" ? "../../../.." : "..";
+  const binDirectory = binDirectoryOf(releaseOfText(version).layout, "node");
+  const up = binDirectory.split("/").fill("..").join("/");
   return [
     "#!/bin/sh",
     `workspace=$(cd "$(dirname "$0")/${up}" && pwd -P) || exit 1`,

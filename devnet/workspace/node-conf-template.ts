@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { monitorKeyNames } from "../monitor-keys.ts";
+import { nodeReleases, releaseOfText, type MonitorKeys, type NodeReleases } from "#node/versions.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Ports of a node, as `chain.startup_config.init_config` names them. */
@@ -25,10 +25,14 @@ export type NodeConfOptions = Readonly<{
 }>;
 
 /** Writes the text of a new `node.conf` (specification, "Node operations objects"). */
-export function nodeConfText({ version, workspace, hostIp, ports, monitor }: NodeConfOptions): string {
+export function nodeConfText(
+  { version, workspace, hostIp, ports, monitor }: NodeConfOptions,
+  releases: NodeReleases = nodeReleases,
+): string {
+  const { monitorKeys } = releaseOfText(version, releases);
   const conf = {
     chain: {
-      ...(monitor === undefined ? {} : { monitor_config: monitorConfig(version, monitor) }),
+      ...(monitor === undefined ? {} : { monitor_config: monitorConfig(monitorKeys, monitor) }),
       secret_config: {
         domain_key_path: join(workspace.keyDirectory, "domain.key"),
         stabilizing_key_path: join(workspace.keyDirectory, "stabilizing.key"),
@@ -52,13 +56,12 @@ export function nodeConfText({ version, workspace, hostIp, ports, monitor }: Nod
   return `${JSON.stringify(conf, null, 2)}\n`;
 }
 
-function monitorConfig(version: string, target: MonitorTarget): Record<string, unknown> {
-  const keys = monitorKeyNames(version);
+function monitorConfig(keys: MonitorKeys, target: MonitorTarget): Record<string, unknown> {
   return {
-    [keys.enable]: true,
+    [keys.enabled]: true,
     [keys.jobName]: target.jobName,
     [keys.pushAddress]: target.pushAddress,
-    [keys.pushInterval]: target.pushIntervalSeconds,
+    [keys.pushIntervalSeconds]: target.pushIntervalSeconds,
     [keys.pushPort]: target.pushPort,
   };
 }

@@ -4,8 +4,8 @@ import type { Address } from "viem";
 import { z } from "zod";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { StartupError } from "#daemon/startup-error.ts";
+import { nodeVersion } from "#node/version-setting.ts";
 import { nodeProfile } from "../node-profile.ts";
-import { nodeVersion } from "../node-version.ts";
 
 const schema = z.strictObject({
   version: nodeVersion,

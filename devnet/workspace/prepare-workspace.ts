@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { access, chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
+import { nodeReleases } from "#node/versions.ts";
 import { launcherText, type LauncherName } from "./launcher.ts";
 import { nodeConfText, type MonitorTarget, type NodePorts } from "./node-conf-template.ts";
 import { writeParameters, type NodeParameters } from "./node-parameters.ts";
@@ -58,9 +59,9 @@ async function writeLauncher(
 async function takeOverConf(workspace: Workspace, { nodeDirectory }: NodeParameters): Promise<void> {
   if (await exists(workspace.configPath)) return;
   const place = { directory: workspace.directory, nodeDirectory };
-  for (const version of ["0.10.0", "0.11.0"]) {
-    const { configPath } = workspaceOf({ ...place, version });
-    if (await exists(configPath)) await copyFile(configPath, workspace.configPath);
+  for (const { since } of nodeReleases.toReversed()) {
+    const { configPath } = workspaceOf({ ...place, version: since });
+    if (await exists(configPath)) return copyFile(configPath, workspace.configPath);
   }
 }
 

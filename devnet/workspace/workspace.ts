@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { versionTraits } from "../node-version.ts";
+import { binDirectoryOf, nodeReleases, releaseOfText, type NodeReleases } from "#node/versions.ts";
 
 /** What decides where a workspace's files are. */
 export type WorkspacePlace = Readonly<{
@@ -24,11 +24,12 @@ export type Workspace = Readonly<{
 }>;
 
 /** The files of a workspace, by the layout of its node's version (specification, "Node command line"). */
-export function workspaceOf({ directory, version, nodeDirectory }: WorkspacePlace): Workspace {
-  const binDirectory =
-    versionTraits(version).layout === "legacy"
-      ? join(directory, nodeDirectory, "domain", "client", "bin")
-      : join(directory, "bin");
+export function workspaceOf(
+  { directory, version, nodeDirectory }: WorkspacePlace,
+  releases: NodeReleases = nodeReleases,
+): Workspace {
+  const { layout } = releaseOfText(version, releases);
+  const binDirectory = join(directory, binDirectoryOf(layout, nodeDirectory));
   return {
     directory,
     binDirectory,

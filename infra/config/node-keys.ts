@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { chainId, port, seconds } from "#daemon/settings/types.ts";
+import { nodeVersion } from "#node/version-setting.ts";
 import { imageReference } from "./config-types.ts";
 
 /** The keys of the node and of where its metrics go. */
@@ -49,9 +50,7 @@ export const nodeKeys = {
     .min(1)
     .default(9_091)
     .describe("Docker: host port, on loopback, of the Pushgateway, for Prometheus to scrape"),
-  nodeVersion: z
-    .string()
-    .regex(/^v?\d+\.\d+(\.\d+)?([-+][0-9A-Za-z.+-]+)?$/)
+  nodeVersion: nodeVersion
     .optional()
     .meta({ expected: "the node's version, such as 0.16.2" })
     .describe(

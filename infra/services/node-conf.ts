@@ -1,5 +1,6 @@
 import { posix } from "node:path";
-import { binDirectories, chainDataDirectory, confPath, keysDirectory, nodePorts } from "./node-layout.ts";
+import { nodeReleases, releaseOfText, type NodeReleases } from "#node/versions.ts";
+import { chainDataDirectory, confPath, keysDirectory, nodePorts, programDirectory } from "./node-layout.ts";
 import { keyFiles } from "./node-keys.ts";
 import type { HostAddress, SeedSpec, ServiceSpec } from "./service-spec.ts";
 
@@ -27,8 +28,10 @@ export type ProgramPlace = Readonly<{
 }>;
 
 /** The devnet's first `node.conf`, where its version looks for it (specification, "Versioning", 1). */
-export function devnetConfSeed(args: NodeConfArgs): SeedSpec {
-  return { path: `${programDirectory(args.version, {})}/node.conf`, content: nodeConf(args), host: args.host };
+export function devnetConfSeed(args: NodeConfArgs, releases: NodeReleases = nodeReleases): SeedSpec {
+  const { layout } = releaseOfText(args.version, releases);
+  const path = `${programDirectory(layout, defaultNodeDirectory)}/node.conf`;
+  return { path, content: nodeConf(args, releases), host: args.host };
 }
 
 /** The directory of a node's container with its programs, whichever node it is. */
@@ -37,37 +40,32 @@ export function binDirectoryOf({ seed }: Pick<ServiceSpec, "seed">): string | un
 }
 
 /** A real node's first `node.conf`, and where its container has what. */
-export function nodeConfSeed(args: NodeConfArgs, place: ProgramPlace): SeedSpec {
-  const { current, legacy } = binDirectories(place.nodeDirectory ?? defaultNodeDirectory);
-  const bin = programDirectory(args.version, place);
-  const formerConf = [...new Set([bin, current, legacy])].map((directory) => `${directory}/node.conf`);
-  const places = { bin, data: chainDataDirectory, keys: keysDirectory, formerConf };
-  return { path: confPath, content: nodeConf(args), host: args.host, places };
-}
-
-function programDirectory(
-  version: string,
+export function nodeConfSeed(
+  args: NodeConfArgs,
   { binDirectory, nodeDirectory = defaultNodeDirectory }: ProgramPlace,
-): string {
-  const { current, legacy } = binDirectories(nodeDirectory);
-  return binDirectory ?? (isAtLeast(version, 11) ? current : legacy);
+  releases: NodeReleases = nodeReleases,
+): SeedSpec {
+  const bin = binDirectory ?? programDirectory(releaseOfText(args.version, releases).layout, nodeDirectory);
+  const standard = releases.toReversed().map(({ layout }) => programDirectory(layout, nodeDirectory));
+  const formerConf = [...new Set([bin, ...standard])].map((directory) => `${directory}/node.conf`);
+  const places = { bin, data: chainDataDirectory, keys: keysDirectory, formerConf };
+  return { path: confPath, content: nodeConf(args, releases), host: args.host, places };
 }
 
 /**
  * Renders a node's first `node.conf` (specification, "Node configuration file"), with the metrics keys of the node's version
  * ("Versioning", 2). An address that only the place knows is filled in there.
  */
-function nodeConf(args: NodeConfArgs): string {
-  const storage = isAtLeast(args.version, 16);
-  const key = (field: string) => (storage ? `storage_cetina_${field}` : `pamir_cetina_${field}`);
+function nodeConf(args: NodeConfArgs, releases: NodeReleases): string {
+  const { monitorKeys: keys } = releaseOfText(args.version, releases);
   const configuration = {
     chain: {
       monitor_config: {
-        [storage ? "storage_enable_cetina" : "enable_pamir_cetina"]: true,
-        [key("job_name")]: args.jobName,
-        [key("push_address")]: args.pushAddress,
-        [key("push_interval")]: args.pushIntervalSeconds,
-        [key("push_port")]: args.pushPort,
+        [keys.enabled]: true,
+        [keys.jobName]: args.jobName,
+        [keys.pushAddress]: args.pushAddress,
+        [keys.pushIntervalSeconds]: args.pushIntervalSeconds,
+        [keys.pushPort]: args.pushPort,
       },
       secret_config: {
         domain_key_path: `${keysDirectory}/${keyFiles.domainKey}`,
@@ -87,10 +85,4 @@ function nodeConf(args: NodeConfArgs): string {
     storage: { mygrid_conf: {}, mygrid_env: { storage_data_path: chainDataDirectory } },
   };
   return `${JSON.stringify(configuration, undefined, 2)}\n`;
-}
-
-/** Whether a version is 0.`minor` or later. */
-function isAtLeast(version: string, wanted: number): boolean {
-  const [, major = "0", minor = "0"] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
-  return Number(major) > 0 || Number(minor) >= wanted;
 }

@@ -1,3 +1,4 @@
+import { binDirectoryOf, type LayoutName } from "#node/versions.ts";
 import type { VolumeSpec } from "./service-spec.ts";
 
 /** Where the node listens inside its container (specification, sample of `node.conf`). */
@@ -39,10 +40,7 @@ export const confVolume: VolumeSpec = { ...workspace, directory: "conf", path: `
 /** Where a real node's node.conf stands; the directory that the node runs in has a link to it. */
 export const confPath = `${confVolume.path}/node.conf`;
 
-/** Directories of the node's programs (specification, "Versioning", 1), from v0.11 on and before. */
-export function binDirectories(nodeDirectory: string) {
-  return {
-    current: `${workspaceDirectory}/bin`,
-    legacy: `${workspaceDirectory}/${nodeDirectory}/domain/client/bin`,
-  } as const;
+/** The directory of the node's programs in a layout (specification, "Versioning", 1). */
+export function programDirectory(layout: LayoutName, nodeDirectory: string): string {
+  return `${workspaceDirectory}/${binDirectoryOf(layout, nodeDirectory)}`;
 }

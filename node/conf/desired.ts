@@ -1,4 +1,4 @@
-/** What metrics pushing is to be. An absent value keeps what the file has under either naming. */
+/** What metrics pushing is to be. An absent value keeps what the file has under any naming. */
 export type DesiredMonitor = Readonly<{
   enabled: boolean;
   jobName?: string | undefined;

@@ -1,16 +1,17 @@
 import { expect, test } from "vitest";
-import { parseConfig } from "./document.ts";
-import { parseNodeVersion } from "../versions.ts";
-import { isSameMeaning, meaningOf } from "./meaning.ts";
+import { nodeReleases, parseNodeVersion, type NodeReleases } from "../versions.ts";
+import { parseConfig, type ConfigDocument } from "./document.ts";
+import { hasSameMeaning, meaningOf } from "./meaning.ts";
+
+function documentOf(text: string): ConfigDocument {
+  const parsed = parseConfig(Buffer.from(text));
+  if (!parsed.ok) throw new Error(parsed.problem.message);
+  return parsed.document;
+}
 
 /** Whether a node has to be restarted when the one text replaces the other. */
 function matters(before: string, after: string, version = "0.16.2"): boolean {
-  const [one = "", other = ""] = [before, after].map((text) => {
-    const parsed = parseConfig(Buffer.from(text));
-    if (!parsed.ok) throw new Error(parsed.problem.message);
-    return meaningOf(parsed.document);
-  });
-  return !isSameMeaning(one, other, parseNodeVersion(version));
+  return !hasSameMeaning(meaningOf(documentOf(before)), documentOf(after), parseNodeVersion(version));
 }
 
 const config =
@@ -43,4 +44,109 @@ test("which names count depends on the version; of an unknown one all do", () =>
   expect(matters(config, other, "0.16.0")).toBe(false);
   expect(matters(config, other, "0.15.0")).toBe(true);
   expect(matters(config, other, "unknown")).toBe(true);
+});
+
+/** Meanings as version 0.1.0 kept them, recorded from its code: storage_* keys, pamir keys, all else. */
+const firstFormat: readonly (readonly [string, string, readonly string[]])[] = [
+  [
+    "storage_* keys and an unknown one",
+    '{"chain":{"monitor_config":{"storage_enable_cetina":true,"storage_cetina_push_port":9091,"own":2},"a":[1,2]},"big":12345678901234567890}',
+    [
+      "c69f88141f3481e7af1d6dbc710130e9889bca9169cfe600521650538b4e7472",
+      "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+      "9aa97f2cde22f79e51057e243a0a324c857d2b30a89fe63472a3641debb88d19",
+    ],
+  ],
+  [
+    "keys of both namings",
+    '{"chain":{"monitor_config":{"storage_cetina_push_port":1,"pamir_cetina_push_port":2}}}',
+    [
+      "27f3ef77ea2aafae263edc350899e5c7da47252fcec6fd124200f7c5dd7db7ac",
+      "7c38d833912c5ec0b5f404c79e59997cf1184d2dcd75b65deaffcc3fc8e5c9cc",
+      "5140a4f4b6ea2a3d4a376f4edf223bcc4d95b1657d49f26caa4a1c7ba39055a0",
+    ],
+  ],
+  [
+    "no monitor_config",
+    '{"chain":{}}',
+    [
+      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+      "e141a13d49948a00e7ef50bf36a0990fc639e2e2764edf5f793405a5a5a48441",
+    ],
+  ],
+  [
+    "an empty monitor_config",
+    '{"chain":{"monitor_config":{}}}',
+    [
+      "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+      "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+      "5140a4f4b6ea2a3d4a376f4edf223bcc4d95b1657d49f26caa4a1c7ba39055a0",
+    ],
+  ],
+  [
+    "a monitor_config that is no object",
+    '{"chain":{"monitor_config":null}}',
+    [
+      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+      "0d61ec530e8df4b0b10f4f9513a3900c67efa2c8befb4ea96de94418e8404cfa",
+    ],
+  ],
+  [
+    "JSON5",
+    "{chain:{monitor_config:{storage_enable_cetina:true}}}",
+    [
+      "bbcebd3780e1a63055d7f49bcde33a84bbe8a1982c6b7bd29d2864f6d89ed53e",
+      "bbcebd3780e1a63055d7f49bcde33a84bbe8a1982c6b7bd29d2864f6d89ed53e",
+      "bbcebd3780e1a63055d7f49bcde33a84bbe8a1982c6b7bd29d2864f6d89ed53e",
+    ],
+  ],
+];
+
+test.each(firstFormat)(
+  "a meaning of the first format, of %s, is that of the same file and of no other",
+  (_, text, hashes) => {
+    const kept = hashes.join("-");
+    for (const version of ["0.15.0", "0.16.2", "unknown"]) {
+      expect(hasSameMeaning(kept, documentOf(text), parseNodeVersion(version))).toBe(true);
+      const other = text.replace("{", text.startsWith("{chain") ? "{more:1," : '{"more":1,');
+      expect(hasSameMeaning(kept, documentOf(other), parseNodeVersion(version))).toBe(false);
+    }
+  },
+);
+
+test("of a meaning of the first format, too, the names of other versions do not count", () => {
+  const [, both = "", hashes = []] = firstFormat[1] ?? [];
+  const kept = hashes.join("-");
+  const otherPamir = documentOf(both.replace('pamir_cetina_push_port":2', 'pamir_cetina_push_port":3'));
+  expect(hasSameMeaning(kept, otherPamir, parseNodeVersion("0.16.2"))).toBe(true);
+  expect(hasSameMeaning(kept, otherPamir, parseNodeVersion("0.15.0"))).toBe(false);
+  expect(hasSameMeaning(kept, otherPamir, undefined)).toBe(false);
+});
+
+test("what is kept says the number of its format; another number, or any other text, is the meaning of no file", () => {
+  const document = documentOf(config);
+  const kept = meaningOf(document);
+  expect(kept).toMatch(/^2;storage=[0-9a-f]{64};pamir=[0-9a-f]{64};rest=[0-9a-f]{64}$/);
+  for (const text of ["unknown", "", kept.replace("2;", "3;"), kept.replace("pamir=", "lagoon=")]) {
+    expect(hasSameMeaning(text, document, parseNodeVersion("0.16.2")), text).toBe(false);
+  }
+});
+
+test("a naming that becomes known later changes no meaning that was kept before, even of a file that has its keys", () => {
+  const [{ monitorKeys }] = nodeReleases;
+  const lagoonKeys = { ...monitorKeys, pushPort: "lagoon_push_port" };
+  const newest = { since: "0.99.0", layout: "workspace-bin", nodeCliTakesConfig: true } as const;
+  const releases: NodeReleases = [...nodeReleases, { ...newest, naming: "lagoon", monitorKeys: lagoonKeys }];
+  const document = documentOf(config.replace('"own":2', '"lagoon_push_port":2'));
+  const other = documentOf(config.replace('"own":2', '"lagoon_push_port":3'));
+  const kept = meaningOf(document);
+  for (const version of ["0.15.0", "0.16.2", "0.99.0", "unknown"].map(parseNodeVersion)) {
+    expect(hasSameMeaning(kept, document, version, releases)).toBe(true);
+    expect(hasSameMeaning(kept, other, version, releases)).toBe(false);
+  }
+  const keptNow = meaningOf(document, releases);
+  expect(hasSameMeaning(keptNow, other, parseNodeVersion("0.16.2"), releases)).toBe(true);
+  expect(hasSameMeaning(keptNow, other, parseNodeVersion("0.99.0"), releases)).toBe(false);
 });

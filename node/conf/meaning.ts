@@ -1,39 +1,84 @@
 import { createHash } from "node:crypto";
 import { findNodeAtLocation, parseTree, type Node } from "jsonc-parser";
 import type { ConfigDocument } from "./document.ts";
-import type { NodeVersion } from "../versions.ts";
-import { namingOf, pamirKeys, storageKeys, type MonitorKeys } from "./monitor-keys.ts";
+import { nodeReleases, releaseOf, type MonitorKeys, type NodeReleases, type NodeVersion } from "../versions.ts";
+import { keySets, type KeySet } from "./monitor-keys.ts";
+
+/** Number of the format that {@link meaningOf} writes. The first one had no number. */
+const format = "2";
+
+/** The part with everything that no naming has a name for. */
+const restPart = "rest";
+
+/** The first format: hashes of the storage_* keys, of the pamir keys and of all else, in this order. */
+const firstFormat = /^([0-9a-f]{64})-([0-9a-f]{64})-([0-9a-f]{64})$/;
 
 /**
- * What a configuration means to a node: three hashes, of its `storage_*` keys, of its pamir keys and of all else. Comments, blanks,
- * trailing commas and the order of keys do not count. Numbers count as they are written, because they may exceed 2^53. Pure.
+ * What a configuration means to a node, as a text to keep: the number of its format, then a hash of the `monitor_config` keys of each
+ * naming and one of all else, e.g. `2;storage=…;pamir=…;rest=…`. Comments, blanks, trailing commas and the order of keys do not count.
+ * Numbers count as they are written, because they may exceed 2^53. Pure.
  */
-export function meaningOf({ format, text }: ConfigDocument): string {
-  // JSON5 has no tree here that keeps its numbers as they are written.
-  const root = format === "json5" ? undefined : parseTree(text, [], { allowTrailingComma: true });
-  if (root === undefined) return [text, text, text].map(hashOf).join("-");
-  const monitor = findNodeAtLocation(root, ["chain", "monitor_config"]);
-  const parts = [storageKeys, pamirKeys].map((keys) =>
-    monitor?.type === "object" ? canonicalObject(text, monitor, (name) => isOf(keys, name)) : "",
-  );
-  const rest = canonical(
-    text,
-    root,
-    (node, name) => node !== monitor || ![storageKeys, pamirKeys].some((keys) => isOf(keys, name)),
-  );
-  return [...parts, rest].map(hashOf).join("-");
+export function meaningOf(document: ConfigDocument, releases: NodeReleases = nodeReleases): string {
+  const parts = [...partsOf(document, keySets(releases))].map(([name, hash]) => `${name}=${hash}`);
+  return [format, ...parts].join(";");
 }
 
 /**
- * Whether a node of a version takes the same from two configurations, so that it need not be restarted between them. The names of
- * `monitor_config` that the version ignores do not count; of an unknown version all names do. Pure.
+ * Whether a node of a version takes the same from a configuration as from one whose meaning was kept, so that it need not be restarted
+ * between them. The names of `monitor_config` that the version ignores do not count; of an unknown version all names do. The meaning may
+ * be of an earlier format, or of a time that knew fewer namings: the document is split as the configuration was then. Pure.
  */
-export function isSameMeaning(one: string, other: string, version: NodeVersion | undefined): boolean {
-  if (one === other) return true;
-  if (version === undefined) return false;
-  const own = namingOf(version).own === storageKeys ? 0 : 1;
-  const [a, b] = [one.split("-"), other.split("-")];
-  return a.length === b.length && a[own] === b[own] && a[2] === b[2];
+export function hasSameMeaning(
+  kept: string,
+  document: ConfigDocument,
+  version: NodeVersion | undefined,
+  releases: NodeReleases = nodeReleases,
+): boolean {
+  const before = readMeaning(kept);
+  if (before === undefined) return false;
+  const now = partsOf(
+    document,
+    keySets(releases).filter(({ name }) => before.has(name)),
+  );
+  // A naming that is known no more can't be looked up.
+  if (now.size !== before.size) return false;
+  const own = version === undefined ? undefined : releaseOf(version, releases).naming;
+  const counting = own === undefined || !before.has(own) ? [...before.keys()] : [own, restPart];
+  return counting.every((part) => before.get(part) === now.get(part));
+}
+
+/** The hashes of a kept meaning by their part; undefined for any other text, and for a format of a later version. */
+function readMeaning(text: string): ReadonlyMap<string, string> | undefined {
+  const [, storage, pamir, rest] = firstFormat.exec(text) ?? [];
+  if (storage !== undefined && pamir !== undefined && rest !== undefined) {
+    return new Map([
+      ["storage", storage],
+      ["pamir", pamir],
+      [restPart, rest],
+    ]);
+  }
+  const [number, ...parts] = text.split(";");
+  if (number !== format) return undefined;
+  return new Map(
+    parts.map((part) => {
+      const [name = "", hash = ""] = part.split("=");
+      return [name, hash];
+    }),
+  );
+}
+
+function partsOf({ format: written, text }: ConfigDocument, sets: readonly KeySet[]): ReadonlyMap<string, string> {
+  // JSON5 has no tree here that keeps its numbers as they are written.
+  const root = written === "json5" ? undefined : parseTree(text, [], { allowTrailingComma: true });
+  const names = [...sets.map(({ name }) => name), restPart];
+  if (root === undefined) return new Map(names.map((name) => [name, hashOf(text)]));
+  const monitor = findNodeAtLocation(root, ["chain", "monitor_config"]);
+  const parts = sets.map(({ name, keys }) => {
+    const own = monitor?.type === "object" ? canonicalObject(text, monitor, (key) => isOf(keys, key)) : "";
+    return [name, hashOf(own)] as const;
+  });
+  const rest = canonical(text, root, (node, key) => node !== monitor || !sets.some(({ keys }) => isOf(keys, key)));
+  return new Map([...parts, [restPart, hashOf(rest)]]);
 }
 
 function hashOf(text: string): string {

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "./document.ts";
-import { monitorFields, type Naming } from "./monitor-keys.ts";
+import { monitorFields, otherNames, type Naming } from "./monitor-keys.ts";
 import type { MonitorValue, WantedMonitor } from "./monitor-values.ts";
 
 /** One change of `chain.monitor_config`, and why. */
@@ -17,16 +17,17 @@ export function configChanges(current: unknown, wanted: WantedMonitor, naming: N
   if (!isJsonObject(current)) return created(current, wanted, naming);
   return monitorFields.flatMap((field): ConfigChange[] => {
     const own = naming.own[field];
-    const other = naming.other[field];
     const hasOwn = Object.hasOwn(current, own);
-    const hasOther = Object.hasOwn(current, other);
+    const others = otherNames(naming, field).filter((name) => Object.hasOwn(current, name));
+    const renamed = hasOwn ? undefined : others[0];
+    const left = others.filter((name) => name !== renamed);
     const changes: ConfigChange[] = [];
-    if (hasOther && hasOwn) changes.push({ kind: "remove", key: other, reason: `${naming.rule}, and ${own} is there` });
-    if (hasOther && !hasOwn) changes.push({ kind: "rename", key: other, to: own, reason: naming.rule });
+    if (renamed !== undefined) changes.push({ kind: "rename", key: renamed, to: own, reason: naming.rule });
+    for (const key of left) changes.push({ kind: "remove", key, reason: `${naming.rule}, and ${own} is there` });
     const target = wanted[field];
     if (target === undefined) return changes;
-    const from = hasOwn ? current[own] : current[other];
-    if (!hasOwn && !hasOther) changes.push({ kind: "insert", key: own, ...target });
+    const from = current[renamed ?? own];
+    if (!hasOwn && renamed === undefined) changes.push({ kind: "insert", key: own, ...target });
     else if (from !== target.value) changes.push({ kind: "set", key: own, from, ...target });
     return changes;
   });

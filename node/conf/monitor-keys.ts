@@ -1,38 +1,76 @@
-import { hasStorageKeys, type NodeVersion } from "../versions.ts";
-
-/** The five settings of metrics pushing, by what they mean. */
-export type MonitorField = "enabled" | "jobName" | "pushAddress" | "pushIntervalSeconds" | "pushPort";
-
-/** The names of the five keys in `chain.monitor_config`. */
-export type MonitorKeys = Readonly<Record<MonitorField, string>>;
-
-/** Names of v0.16.0 and later (specification, "monitor_config keys"). */
-export const storageKeys: MonitorKeys = {
-  enabled: "storage_enable_cetina",
-  jobName: "storage_cetina_job_name",
-  pushAddress: "storage_cetina_push_address",
-  pushIntervalSeconds: "storage_cetina_push_interval",
-  pushPort: "storage_cetina_push_port",
-};
-
-/** Names of v0.15.0 and earlier (specification, "Versioning", 2). */
-export const pamirKeys: MonitorKeys = {
-  enabled: "enable_pamir_cetina",
-  jobName: "pamir_cetina_job_name",
-  pushAddress: "pamir_cetina_push_address",
-  pushIntervalSeconds: "pamir_cetina_push_interval",
-  pushPort: "pamir_cetina_push_port",
-};
+import {
+  nodeReleases,
+  releaseOf,
+  type MonitorField,
+  type MonitorKeys,
+  type NodeRelease,
+  type NodeReleases,
+  type NodeVersion,
+} from "../versions.ts";
 
 /** In the order in which they are written. */
-export const monitorFields = Object.keys(storageKeys) as readonly MonitorField[];
+export const monitorFields: readonly MonitorField[] = [
+  "enabled",
+  "jobName",
+  "pushAddress",
+  "pushIntervalSeconds",
+  "pushPort",
+];
 
-/** The names that a node reads, the names that it silently ignores, and since or until when. */
-export type Naming = Readonly<{ own: MonitorKeys; other: MonitorKeys; rule: string }>;
+/** One set of names for the metrics keys, and the releases that read it. */
+export type KeySet = Readonly<{
+  name: string;
+  keys: MonitorKeys;
+  /** The names in words, e.g. `storage_*`. */
+  words: string;
+  /** The releases in words, e.g. `0.16.0 and later`. */
+  range: string;
+}>;
+
+/** Every set of names that some release reads, newest first. */
+export function keySets(releases: NodeReleases = nodeReleases): readonly KeySet[] {
+  const isFirst = ({ naming }: NodeRelease, index: number) =>
+    releases.findIndex((release) => release.naming === naming) === index;
+  return releases
+    .filter(isFirst)
+    .map((release) => keySetOf(release, releases))
+    .toReversed();
+}
+
+function keySetOf({ naming, monitorKeys }: NodeRelease, releases: NodeReleases): KeySet {
+  const first = releases.findIndex((release) => release.naming === naming);
+  const since = first === 0 ? undefined : releases[first]?.since;
+  const next = releases.slice(first).find((release) => release.naming !== naming)?.since;
+  const isPrefix = Object.values(monitorKeys).every((key) => key.startsWith(`${naming}_`));
+  return { name: naming, keys: monitorKeys, words: isPrefix ? `${naming}_*` : naming, range: rangeOf(since, next) };
+}
+
+function rangeOf(since: string | undefined, next: string | undefined): string {
+  if (next === undefined) return since === undefined ? "every version" : `${since} and later`;
+  return since === undefined ? `before ${next}` : `${since} to before ${next}`;
+}
+
+/** The names that a node reads, those that it silently ignores, and since or until when. */
+export type Naming = Readonly<{
+  own: MonitorKeys;
+  /** The names of other releases, newest first. */
+  others: readonly MonitorKeys[];
+  rule: string;
+}>;
 
 /** The naming of a node's version. */
-export function namingOf(version: NodeVersion): Naming {
-  return hasStorageKeys(version)
-    ? { own: storageKeys, other: pamirKeys, rule: `node ${version.text} reads the storage_* names (0.16.0 and later)` }
-    : { own: pamirKeys, other: storageKeys, rule: `node ${version.text} reads the pamir names (before 0.16.0)` };
+export function namingOf(version: NodeVersion, releases: NodeReleases = nodeReleases): Naming {
+  const release = releaseOf(version, releases);
+  const { words, range } = keySetOf(release, releases);
+  const others = keySets(releases).filter(({ name }) => name !== release.naming);
+  return {
+    own: release.monitorKeys,
+    others: others.map(({ keys }) => keys),
+    rule: `node ${version.text} reads the ${words} names (${range})`,
+  };
+}
+
+/** The names that other releases have for a field and this one ignores, newest first. */
+export function otherNames({ own, others }: Pick<Naming, "own" | "others">, field: MonitorField): readonly string[] {
+  return [...new Set(others.map((keys) => keys[field]))].filter((name) => name !== own[field]);
 }

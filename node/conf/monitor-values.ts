@@ -1,7 +1,8 @@
 import type { JsonObject } from "./document.ts";
 import { shownValue } from "./shown-value.ts";
 import type { DesiredMonitor } from "./desired.ts";
-import type { MonitorField, Naming } from "./monitor-keys.ts";
+import type { MonitorField } from "../versions.ts";
+import { otherNames, type Naming } from "./monitor-keys.ts";
 
 /** A value of `monitor_config`. */
 export type MonitorValue = string | number | boolean;
@@ -13,8 +14,8 @@ type WantedValue = Readonly<{ value: MonitorValue; reason: string }>;
 export type WantedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>;
 
 /**
- * Decides each value: the setting, else what the file has under the version's own naming, else under the other, else the
- * default. A value of the wrong type is read as what it was meant to be, where that is plain.
+ * Decides each value: the setting, else what the file has under the version's own naming, else under the newest of the
+ * others, else the default. A value of the wrong type is read as what it was meant to be, where that is plain.
  */
 export function wantedMonitor(current: JsonObject | undefined, naming: Naming, desired: DesiredMonitor): WantedMonitor {
   if (!desired.enabled) return disabled(current, naming);
@@ -34,9 +35,9 @@ export function wantedMonitor(current: JsonObject | undefined, naming: Naming, d
 }
 
 /** Pushing off: only a switch that the file has is turned, and its other values stay. */
-function disabled(current: JsonObject | undefined, { own, other }: Naming): WantedMonitor {
-  const stands =
-    current !== undefined && (Object.hasOwn(current, own.enabled) || Object.hasOwn(current, other.enabled));
+function disabled(current: JsonObject | undefined, naming: Naming): WantedMonitor {
+  const names = [naming.own.enabled, ...otherNames(naming, "enabled")];
+  const stands = current !== undefined && names.some((name) => Object.hasOwn(current, name));
   return stands ? { enabled: { value: false, reason: "metrics pushing is not desired (monitor.enabled)" } } : {};
 }
 
@@ -51,7 +52,7 @@ function fromDefault(field: MonitorField, value: MonitorValue | undefined): Want
 }
 
 function fromFile(field: MonitorField, current: JsonObject | undefined, naming: Naming): WantedValue | undefined {
-  for (const key of [naming.own[field], naming.other[field]]) {
+  for (const key of [naming.own[field], ...otherNames(naming, field)]) {
     const found = current?.[key];
     const value = found === undefined ? undefined : readMonitorValue(field, found);
     if (value === undefined) continue;

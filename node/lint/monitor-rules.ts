@@ -1,5 +1,5 @@
-import type { NodeVersion } from "../versions.ts";
-import { monitorFields, namingOf, pamirKeys, storageKeys, type MonitorField } from "../conf/monitor-keys.ts";
+import type { MonitorField, MonitorKeys, NodeReleases, NodeVersion } from "../versions.ts";
+import { keySets, monitorFields, namingOf } from "../conf/monitor-keys.ts";
 import { readMonitorValue, typeRule } from "../conf/monitor-values.ts";
 import { shownValue } from "../conf/shown-value.ts";
 import type { ConfigTree, FoundProperty } from "./config-tree.ts";
@@ -8,7 +8,11 @@ import type { LintFinding } from "./finding.ts";
 const monitorPath = ["chain", "monitor_config"];
 
 /** Keys of `chain.monitor_config`: of the node's version, of the right type, none misspelt. */
-export function monitorRules(tree: ConfigTree, version: NodeVersion | undefined): readonly LintFinding[] {
+export function monitorRules(
+  tree: ConfigTree,
+  version: NodeVersion | undefined,
+  releases: NodeReleases,
+): readonly LintFinding[] {
   const monitor = tree.find(monitorPath);
   if (monitor === undefined) return [];
   if (typeof monitor.value !== "object" || monitor.value === null || Array.isArray(monitor.value)) {
@@ -28,24 +32,26 @@ export function monitorRules(tree: ConfigTree, version: NodeVersion | undefined)
     .filter(
       (property) => property.path.length === 3 && property.path[1] === "monitor_config" && property.path[0] === "chain",
     );
-  const names = keys.map(({ key }) => key);
-  const isMixed = names.some((name) => fieldOf(name, "storage")) && names.some((name) => fieldOf(name, "pamir"));
-  return keys.flatMap((property) => keyFindings(property, version, isMixed));
+  const naming = (key: string, field: MonitorField) =>
+    version === undefined ? mixedFinding(keys, releases) : foreignFinding(key, field, version, releases);
+  return keys.flatMap((property) => keyFindings(property, releases, naming));
 }
 
 function keyFindings(
   { path, key, value, position, keyPosition }: FoundProperty,
-  version: NodeVersion | undefined,
-  isMixed: boolean,
+  releases: NodeReleases,
+  namingFinding: (key: string, field: MonitorField) => Judgement | undefined,
 ): readonly LintFinding[] {
-  const field = fieldOf(key, "storage") ?? fieldOf(key, "pamir");
+  const field = keySets(releases)
+    .map(({ keys }) => fieldOf(key, keys))
+    .find((found) => found !== undefined);
   const here = path.join(".");
   if (field === undefined) {
     const message = "is no key that a node reads.";
     return [{ rule: "unknown-key", path: here, ...keyPosition, message, fix: "correct the spelling, or remove it." }];
   }
   const findings: LintFinding[] = [];
-  const naming = namingFinding(key, field, version, isMixed);
+  const naming = namingFinding(key, field);
   if (naming !== undefined) findings.push({ ...naming, path: here, ...keyPosition });
   const wrong = valueFinding(field, value);
   if (wrong !== undefined) findings.push({ ...wrong, path: here, ...position });
@@ -54,22 +60,28 @@ function keyFindings(
 
 type Judgement = Pick<LintFinding, "rule" | "message" | "fix">;
 
-function namingFinding(
+function foreignFinding(
   key: string,
   field: MonitorField,
-  version: NodeVersion | undefined,
-  isMixed: boolean,
+  version: NodeVersion,
+  releases: NodeReleases,
 ): Judgement | undefined {
-  const rule = "other-version";
-  if (version !== undefined) {
-    const naming = namingOf(version);
-    if (naming.own[field] === key) return undefined;
-    const message = `is silently ignored: ${naming.rule}.`;
-    return { rule, message, fix: `rename it to ${naming.own[field]}.` };
-  }
-  if (!isMixed) return undefined;
+  const { own, rule } = namingOf(version, releases);
+  if (own[field] === key) return undefined;
+  const message = `is silently ignored: ${rule}.`;
+  return { rule: "other-version", message, fix: `rename it to ${own[field]}.` };
+}
+
+/** Of an unknown version it is wrong only that no version reads all of the keys. */
+function mixedFinding(found: readonly FoundProperty[], releases: NodeReleases): Judgement | undefined {
+  const sets = keySets(releases);
+  const known = found.map(({ key }) => key).filter((key) => sets.some(({ keys }) => fieldOf(key, keys) !== undefined));
+  if (sets.some(({ keys }) => known.every((key) => fieldOf(key, keys) !== undefined))) return undefined;
   const message = "is of one naming while other keys are of the other; a node reads only one of them.";
-  return { rule, message, fix: "keep the storage_* names for 0.16.0 and later, the pamir names before." };
+  const each = sets.map(({ words, range }, index) => {
+    return index === sets.length - 1 ? `the ${words} names before` : `the ${words} names for ${range}`;
+  });
+  return { rule: "other-version", message, fix: `keep ${each.join(", ")}.` };
 }
 
 function valueFinding(field: MonitorField, value: unknown): Judgement | undefined {
@@ -82,7 +94,6 @@ function valueFinding(field: MonitorField, value: unknown): Judgement | undefine
   return { rule, message, fix };
 }
 
-function fieldOf(key: string, naming: "storage" | "pamir"): MonitorField | undefined {
-  const keys = naming === "storage" ? storageKeys : pamirKeys;
+function fieldOf(key: string, keys: MonitorKeys): MonitorField | undefined {
   return monitorFields.find((field) => keys[field] === key);
 }

@@ -1,12 +1,7 @@
 import { z } from "zod";
 import { chainId, filePath, httpUrl, milliseconds, webSocketUrl } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
-
-/** A semantic version, with or without a leading `v` and with or without a patch number. */
-const nodeVersion = z
-  .string()
-  .regex(/^v?\d+\.\d+(\.\d+)?([-+][0-9A-Za-z.+-]+)?$/)
-  .meta({ expected: "a version such as 0.16.2, v0.11 or 0.16.0-rc.1" });
+import { nodeVersion } from "#node/version-setting.ts";
 
 /** The node: where it stands in the file system and how its RPC is reached. */
 export const nodeSection = section({

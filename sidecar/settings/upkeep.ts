@@ -75,7 +75,7 @@ export const upkeepSection = section({
     .meta({ expected: "refuse or rewrite" }),
 });
 
-/** The desired `chain.monitor_config`. What is not set keeps what the file has under either naming. */
+/** The desired `chain.monitor_config`. What is not set keeps what the file has under any naming. */
 export const monitorSection = section({
   enabled: yesOrNo.default(true).describe("Whether the node pushes metrics"),
   jobName: z

@@ -52,7 +52,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
   },
   devnet: {
     what: "A node to develop against, a stand-in for the Pushgateway, and a sample upstream",
-    mayImport: ["daemon/**"],
+    // What changes with the node's version stands once.
+    mayImport: ["daemon/**", "node/{versions,version-setting}.ts"],
   },
   policies: {
     what: "A Pulumi policy pack: what a deployment may not do",
@@ -70,8 +71,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // Types alone: an alert on a condition, a reason, an outcome or a limit that does not exist must not compile.
       "status/condition-reasons.ts",
       "gateway/observe/meter.ts",
-      // An image's tag is read for the node's version as the sidecar reads it.
-      "node/versions.ts",
+      // What changes with the node's version, and how a version is read, stand once.
+      "node/{versions,version-setting}.ts",
     ],
   },
   cli: {

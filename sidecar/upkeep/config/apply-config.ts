@@ -3,7 +3,7 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
 import { writePatiently } from "./patient-writing.ts";
 import type { ConfigReading } from "./config-file.ts";
-import { isSameMeaning, meaningOf } from "#node/conf/meaning.ts";
+import { hasSameMeaning } from "#node/conf/meaning.ts";
 import { describeChange, whatChanges } from "#node/conf/describe-change.ts";
 import type { Plan, PlanAction } from "../plan/plan.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
@@ -55,7 +55,7 @@ function forgetWhatNodeHas(
 ): void {
   const nodeHas = state.nodeHas.get();
   if (nodeHas === undefined || nodeHas === "unknown") return;
-  if (isSameMeaning(nodeHas, meaningOf(document), observer.version().version)) return;
+  if (hasSameMeaning(nodeHas, document, observer.version().version)) return;
   memory.nodeHad = { meaning: nodeHas, untilMs: changedAtMs };
   state.nodeHas.set("unknown");
 }

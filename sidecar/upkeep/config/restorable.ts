@@ -1,5 +1,5 @@
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
-import { meaningOf } from "#node/conf/meaning.ts";
+import { hasSameMeaning } from "#node/conf/meaning.ts";
 import { namesOwner, ownershipDifference, tieDifference, tiesOf, type ConfigTies } from "#node/conf/ties.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 
@@ -29,7 +29,7 @@ export function restorable(
   if (!parsed.ok) return { ok: false, why: "it can't be used itself" };
   const ties = tiesOf(parsed.document, configPath);
   const lastRan = nodeTies.get();
-  const hasRun = ran !== undefined && ran === meaningOf(parsed.document);
+  const hasRun = ran !== undefined && hasSameMeaning(ran, parsed.document, undefined);
   if (lastRan === undefined) return { ok: false, why: "what the node runs with is not known yet" };
   const another = tieDifference(ties, lastRan) ?? (hasRun ? undefined : strangeness(ties, configPath, standing));
   return another === undefined ? { ok: true, document: parsed.document } : { ok: false, why: another };

@@ -17,14 +17,14 @@ export type NodeCli = Readonly<{
   version: (signal: AbortSignal) => Promise<NodeCliResult<string>>;
 }>;
 
-/** What changes with the node's version: v0.11 and later take `--c <config_path>`, before there is no such option. */
-export type NodeCliForm = Readonly<{ layout: "new" | "legacy"; configArgument: string }>;
+/** What changes with the node's version: whether the tool takes `--c <config_path>`. */
+export type NodeCliForm = Readonly<{ takesConfig: boolean; configArgument: string }>;
 
 /** Makes the tool's commands from a runner. */
 export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner): NodeCli {
   const prune = (option: string, signal: AbortSignal) => {
-    const { layout, configArgument } = form();
-    return run(layout === "new" ? ["prune", "--c", configArgument, option] : ["prune", option], signal);
+    const { takesConfig, configArgument } = form();
+    return run(takesConfig ? ["prune", "--c", configArgument, option] : ["prune", option], signal);
   };
   return {
     pruneInfo: async (signal) => {

@@ -2,6 +2,7 @@ import { StartupError } from "#daemon/startup-error.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { localNodeCli } from "./local-node-cli.ts";
 import type { NodeLayout } from "#node/layout.ts";
+import { binDirectoryOf } from "#node/versions.ts";
 import { createNodeCli, type NodeCli, type NodeCliRunner } from "./node-cli.ts";
 import { composeDriver } from "./compose-driver.ts";
 import { composeNodeCli } from "./compose-node-cli.ts";
@@ -68,7 +69,7 @@ export function selectNodeCli(
   const runner = nodeCli.runner === "auto" ? beside : nodeCli.runner;
   if (runner === "none") return undefined;
   const form = () => ({
-    layout: layout().kind,
+    takesConfig: layout().nodeCliTakesConfig,
     configArgument: nodeCli.configArgument ?? configPathFor(runner, settings, layout()),
   });
   return createNodeCli(form, nodeCliRunner(runner, settings, layout, resources));
@@ -86,9 +87,7 @@ function configPathFor(runner: Runner, settings: SidecarSettings, layout: NodeLa
 }
 
 function containerBinDirectory({ nodeCli, node }: SidecarSettings, { kind }: NodeLayout): string {
-  return (
-    nodeCli.containerBinDirectory ?? (kind === "new" ? "/data/bin" : `/data/${node.nodeDirectory}/domain/client/bin`)
-  );
+  return nodeCli.containerBinDirectory ?? `/data/${binDirectoryOf(kind, node.nodeDirectory)}`;
 }
 
 function nodeCliRunner(

@@ -1,12 +1,12 @@
-import type { NodeVersion } from "#node/versions.ts";
+import { nodeReleases, type NodeReleases, type NodeVersion } from "#node/versions.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { isJsonObject, parseConfig, type ConfigDocument } from "#node/conf/document.ts";
-import { isSameMeaning, meaningOf } from "#node/conf/meaning.ts";
+import { hasSameMeaning } from "#node/conf/meaning.ts";
 import { configChanges, type ConfigChange } from "#node/conf/monitor-change.ts";
 import { editConfig } from "#node/conf/edit.ts";
 import type { Desired } from "#node/conf/desired.ts";
 import { rewriteConfig } from "#node/conf/rewrite.ts";
-import { namingOf, type MonitorKeys, type Naming } from "#node/conf/monitor-keys.ts";
+import { monitorFields, namingOf, otherNames, type Naming } from "#node/conf/monitor-keys.ts";
 import { wantedMonitor } from "#node/conf/monitor-values.ts";
 
 /** What is known of a node. What is absent is not known now; nothing is planned on what is not known. */
@@ -39,19 +39,23 @@ export type Plan = Readonly<{ actions: readonly PlanAction[]; problems: readonly
 /**
  * Plans. Pure and total: the same arguments give the same plan, and a plan that has been carried out leaves nothing to do.
  */
-export function plan(observed: Observed, desired: Desired): Plan {
+export function plan(observed: Observed, desired: Desired, releases: NodeReleases = nodeReleases): Plan {
   const problems: PlanProblem[] = [];
-  const write = planConfig(observed, desired, problems);
+  const write = planConfig(observed, desired, { problems, releases });
   const prune = planPrune(observed, desired, problems);
   // A file whose names can't be judged is no file to start the node with.
   const isJudged = problems.every(({ reason }) => reason !== "VersionUnknown");
-  const restart = isJudged ? planRestart(observed, write) : undefined;
+  const restart = isJudged ? planRestart(observed, write, releases) : undefined;
   return { actions: [write, prune, restart].filter((action) => action !== undefined), problems };
 }
 
 type WriteConfig = Extract<PlanAction, { kind: "write-config" }>;
 
-function planConfig(observed: Observed, desired: Desired, problems: PlanProblem[]): WriteConfig | undefined {
+function planConfig(
+  observed: Observed,
+  desired: Desired,
+  { problems, releases }: Readonly<{ problems: PlanProblem[]; releases: NodeReleases }>,
+): WriteConfig | undefined {
   const { document, version, doubt } = observed;
   if (document === undefined) return undefined;
   if (version === undefined) {
@@ -60,7 +64,7 @@ function planConfig(observed: Observed, desired: Desired, problems: PlanProblem[
     problems.push({ reason: "VersionUnknown", message });
     return undefined;
   }
-  const naming = namingOf(version);
+  const naming = namingOf(version, releases);
   const current = document.chain["monitor_config"];
   const wanted = wantedMonitor(isJsonObject(current) ? current : undefined, naming, desired.monitor);
   if (desired.monitor.enabled && wanted.pushAddress === undefined) {
@@ -85,10 +89,10 @@ function planConfig(observed: Observed, desired: Desired, problems: PlanProblem[
 }
 
 /** Whether a `monitor_config` has names of a naming, and none that it ignores. */
-function isNamedFor({ own, other }: Naming, monitor: unknown): boolean {
+function isNamedFor(naming: Naming, monitor: unknown): boolean {
   if (!isJsonObject(monitor)) return false;
-  const has = (keys: MonitorKeys) => Object.values(keys).some((key) => Object.hasOwn(monitor, key));
-  return has(own) && !has(other);
+  const has = (key: string) => Object.hasOwn(monitor, key);
+  return Object.values(naming.own).some(has) && !monitorFields.some((field) => otherNames(naming, field).some(has));
 }
 
 function planPrune(observed: Observed, desired: Desired, problems: PlanProblem[]): PlanAction | undefined {
@@ -107,11 +111,15 @@ function planPrune(observed: Observed, desired: Desired, problems: PlanProblem[]
   return undefined;
 }
 
-function planRestart(observed: Observed, write: WriteConfig | undefined): PlanAction | undefined {
+function planRestart(
+  observed: Observed,
+  write: WriteConfig | undefined,
+  releases: NodeReleases,
+): PlanAction | undefined {
   const { document, nodeHas, version } = observed;
   if (document === undefined || nodeHas === undefined) return undefined;
   const next = write === undefined ? document : documentOf(write.text);
-  if (next === undefined || isSameMeaning(meaningOf(next), nodeHas, version)) return undefined;
+  if (next === undefined || hasSameMeaning(nodeHas, next, version, releases)) return undefined;
   const why =
     nodeHas === "unknown" ? "the node may have read another node.conf" : "node.conf is not what the node has read";
   return { kind: "restart", reason: `${why}, and the node reads it at start only` };

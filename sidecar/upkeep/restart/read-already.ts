@@ -2,7 +2,7 @@ import { startPrecisionMs } from "../drivers/driver.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import { nodeBegan } from "./node-began.ts";
 import { nodeStart } from "./node-start.ts";
-import { isSameMeaning, meaningOf } from "#node/conf/meaning.ts";
+import { hasSameMeaning, meaningOf } from "#node/conf/meaning.ts";
 import { tiesOf } from "#node/conf/ties.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 
@@ -13,7 +13,7 @@ export function isAsBeforeDrift(
   { state, observer }: Pick<UpkeepParts, "state" | "observer">,
 ): boolean {
   if (!reading.ok || nodeHad === undefined || state.nodeHas.get() !== "unknown") return false;
-  return isSameMeaning(nodeHad.meaning, meaningOf(reading.document), observer.version().version);
+  return hasSameMeaning(nodeHad.meaning, reading.document, observer.version().version);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { keepHealthy, recallHealthy } from "../config/keep-healthy.ts";
 import { contentHashOf, type ConfigReading } from "../config/config-file.ts";
 import { nodeBegan } from "./node-began.ts";
-import { isSameMeaning, meaningOf } from "#node/conf/meaning.ts";
+import { hasSameMeaning, meaningOf } from "#node/conf/meaning.ts";
 import type { HealthyProof } from "../state/upkeep-state.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 
@@ -25,12 +25,12 @@ export async function rememberRunning(reading: ConfigReading, memory: UpkeepMemo
   // The same disk: what can't be written now would throw, or hang.
   if (state.store.failure() !== undefined) return;
   const nodeHas = state.nodeHas.get();
-  const meaning = meaningOf(reading.document);
+  const { document } = reading;
   const { version } = observer.version();
-  if (nodeHas === undefined || nodeHas === "unknown" || !isSameMeaning(nodeHas, meaning, version)) return;
-  await noteStart(reading, meaning, memory, parts);
+  if (nodeHas === undefined || nodeHas === "unknown" || !hasSameMeaning(nodeHas, document, version)) return;
+  await noteStart(reading, memory, parts);
   const known = state.startedWith.get();
-  const isKnown = known !== undefined && isSameMeaning(known, meaning, version);
+  const isKnown = known !== undefined && hasSameMeaning(known, document, version);
   const proof: HealthyProof = isKnown && advances(reading, memory, parts) ? "advanced" : "assumed";
   memory.kept ??= await keptHealthy(parts);
   const { kept } = memory;
@@ -65,8 +65,7 @@ export async function keptHealthy(parts: UpkeepParts): Promise<NonNullable<Upkee
 
 /** Finds out whether the node began with what stands there. */
 async function noteStart(
-  { contentHash, changedAtMs }: UsableReading,
-  meaning: string,
+  { contentHash, changedAtMs, document }: UsableReading,
   memory: UpkeepMemory,
   parts: UpkeepParts,
 ): Promise<void> {
@@ -81,7 +80,7 @@ async function noteStart(
   memory.startAsked = now;
   const began = await nodeBegan(changedAtMs, memory, parts);
   memory.startAsked = { ...now, began };
-  if (began === "after") state.startedWith.set(meaning);
+  if (began === "after") state.startedWith.set(meaningOf(document));
 }
 
 /** Whether the height has risen since this content was first seen in force, or the references have no block after it. */

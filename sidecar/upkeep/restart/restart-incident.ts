@@ -1,4 +1,4 @@
-import { meaningOf } from "#node/conf/meaning.ts";
+import { hasSameMeaning, meaningOf } from "#node/conf/meaning.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { FilePatience } from "#daemon/files/file-patience.ts";
@@ -190,7 +190,8 @@ async function proveMade(
 ): Promise<RestartAttempt> {
   const { state } = dependencies;
   const verified = await prove(() => Promise.resolve({}), incident, dependencies);
-  const isUnchanged = before.ok && state.nodeHas.get() === meaningOf(before.document);
+  const nodeHas = state.nodeHas.get();
+  const isUnchanged = before.ok && nodeHas !== undefined && hasSameMeaning(nodeHas, before.document, undefined);
   return { verified, startedWith: isUnchanged ? before : undefined };
 }
 

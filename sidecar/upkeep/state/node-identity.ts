@@ -5,7 +5,7 @@ import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { dataPathOf } from "#node/conf/data-path.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
-import { parseNodeVersion } from "#node/versions.ts";
+import { nodeReleases, parseNodeVersion } from "#node/versions.ts";
 
 /** Where a node runs: a machine by its host name, a container by its name, a pod by its name. */
 export type NodeHost = Readonly<{ kind: "machine" | "container" | "pod"; name: string }>;
@@ -45,12 +45,10 @@ export function identifyNode(
   };
 }
 
-/** One version of either layout (specification, "Versioning", 1). */
-const layoutVersions = ["0.10.0", "0.11.0"];
-
-/** Where node.conf is in either layout of a workspace. */
+/** Where node.conf is in each layout of a workspace. */
 export function layoutPaths(node: IdentitySettings["node"]): readonly string[] {
-  return layoutVersions.map((version) => realPathOf(resolveNodeLayout(node, parseNodeVersion(version)).configPath));
+  const paths = nodeReleases.map(({ since }) => resolveNodeLayout(node, parseNodeVersion(since)).configPath);
+  return [...new Set(paths.map(realPathOf))];
 }
 
 /** A node in words, for a person who has two of them. */

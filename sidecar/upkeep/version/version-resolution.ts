@@ -2,10 +2,10 @@ import type { ToldVersion } from "#health/node-health.ts";
 import {
   binaryVersion,
   clientVersion,
-  hasStorageKeys,
   imageVersion,
   nodeCliVersion,
   parseNodeVersion,
+  releaseOf,
   type NodeVersion,
 } from "#node/versions.ts";
 
@@ -79,7 +79,8 @@ function doubtOf(first: Candidate, others: readonly Candidate[], binary: Version
     return `the node said ${binary?.text} before it stopped answering, and may come back as another version; start it, or set node.version (GATEHOUSE_SIDECAR_NODE_VERSION)`;
   }
   const installed = others.find(({ source }) => source === sourceNames.nodeCli);
-  if (installed === undefined || hasStorageKeys(installed.version) === hasStorageKeys(first.version)) return undefined;
+  const namingOf = ({ version }: Candidate) => releaseOf(version).naming;
+  if (installed === undefined || namingOf(installed) === namingOf(first)) return undefined;
   const isRunning = first.source === sourceNames.binary;
   const next = isRunning ? "restart the node to finish the upgrade" : "correct node.version, or start the node";
   return `${first.source} says ${first.version.text}, and ${installed.source} says ${installed.version.text}; ${next}`;

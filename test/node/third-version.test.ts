@@ -1,0 +1,180 @@
+import { expect, test } from "vitest";
+import { monitorSettings } from "#devnet/monitor/monitor-settings.ts";
+import { nodeConfText } from "#devnet/workspace/node-conf-template.ts";
+import { workspaceOf } from "#devnet/workspace/workspace.ts";
+import { devnetConfSeed, nodeConfSeed } from "#infra/services/node-conf.ts";
+import type { Desired } from "#node/conf/desired.ts";
+import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
+import { isRightForSomeVersion } from "#node/conf/right-for-some-version.ts";
+import { meaningOf } from "#node/conf/meaning.ts";
+import { lintConfig } from "#node/lint/lint-config.ts";
+import { nodeReleases, parseNodeVersion, releaseOfText, type MonitorKeys, type NodeReleases } from "#node/versions.ts";
+import { nodeConfigurationFindings } from "#policies/node-configuration.ts";
+import { plan } from "#sidecar/upkeep/plan/plan.ts";
+
+/** A made-up naming. Adding it to the table is all that this file does; no other code knows of it. */
+const lagoonKeys: MonitorKeys = {
+  enabled: "lagoon_enable",
+  jobName: "lagoon_job",
+  pushAddress: "lagoon_address",
+  pushIntervalSeconds: "lagoon_interval",
+  pushPort: "lagoon_port",
+};
+const releases: NodeReleases = [
+  ...nodeReleases,
+  { since: "0.99.0", layout: "workspace-bin", nodeCliTakesConfig: true, naming: "lagoon", monitorKeys: lagoonKeys },
+];
+
+const fallback = { jobName: "made-up", pushPort: 9091, pushIntervalSeconds: 10 };
+const desired: Desired = { monitor: { enabled: true, fallback }, prune: { enabled: true }, json5: "refuse" };
+const values = { enabled: true, jobName: "node-7", pushAddress: "10.0.0.1", pushIntervalSeconds: 5, pushPort: 9292 };
+const keysOf = (version: string) => releaseOfText(version).monitorKeys;
+const pamirKeys = keysOf("0.15.0");
+const storageKeys = keysOf("0.16.2");
+
+/** A `monitor_config` with the values under a naming. */
+function named(keys: MonitorKeys): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(values).map(([field, value]) => [keys[field as keyof MonitorKeys], value]));
+}
+
+function confOf(...monitors: readonly Readonly<Record<string, unknown>>[]): string {
+  return JSON.stringify({ chain: { monitor_config: Object.assign({}, ...monitors) } }, undefined, 2);
+}
+
+function documentOf(text: string): ConfigDocument {
+  const parsed = parseConfig(Buffer.from(text));
+  if (!parsed.ok) throw new Error(parsed.problem.message);
+  return parsed.document;
+}
+
+function monitorOf(text: string): unknown {
+  return documentOf(text).chain["monitor_config"];
+}
+
+/** What the plan makes of a node.conf for a node of a version. */
+function corrected(text: string, version: string) {
+  const observed = { document: documentOf(text), version: parseNodeVersion(version) };
+  const { actions, problems } = plan(observed, desired, releases);
+  expect(problems).toEqual([]);
+  return actions.find((action) => action.kind === "write-config");
+}
+
+/** The lint's findings about `monitor_config`. */
+function linted(text: string, version?: string): readonly string[] {
+  const known = version === undefined ? undefined : parseNodeVersion(version);
+  return lintConfig(Buffer.from(text), known, releases)
+    .filter(({ path }) => path.startsWith("chain.monitor_config"))
+    .map(({ rule, path, message, fix }) => `${rule} ${path.split(".").at(-1)} ${message} ${fix}`);
+}
+
+test.each([
+  ["pamir", pamirKeys, "0.15.0"],
+  ["storage", storageKeys, "0.16.2"],
+])("an upgrade from %s names is a drift whose correction keeps every value; so is the way back", (_, keys, version) => {
+  const before = confOf(named(keys));
+  const migrated = corrected(before, "0.99.1");
+  expect(migrated?.changes.map(({ kind }) => kind)).toEqual(["rename", "rename", "rename", "rename", "rename"]);
+  expect(migrated?.changes[0]?.reason).toBe("node 0.99.1 reads the lagoon_* names (0.99.0 and later)");
+  expect(monitorOf(migrated?.text ?? "")).toEqual(named(lagoonKeys));
+  expect(corrected(migrated?.text ?? "", "0.99.1")).toBeUndefined();
+  expect(corrected(migrated?.text ?? "", version)?.text).toBe(before);
+});
+
+test("of two older namings the newer one's values are kept, and the older one's keys are removed", () => {
+  const old = { ...named(pamirKeys), [pamirKeys.jobName]: "of long ago" };
+  const both = corrected(confOf(old, named(storageKeys)), "0.99.1");
+  expect(monitorOf(both?.text ?? "")).toEqual(named(lagoonKeys));
+  const all = corrected(confOf(old, named(storageKeys), { ...named(lagoonKeys), lagoon_job: "now" }), "0.99.1");
+  expect(monitorOf(all?.text ?? "")).toEqual({ ...named(lagoonKeys), lagoon_job: "now" });
+  expect(corrected(confOf(named(lagoonKeys), named(storageKeys)), "0.15.0")?.text).toBe(confOf(named(pamirKeys)));
+});
+
+test("a naming that keeps a key of the one before renames only the others", () => {
+  const shared: NodeReleases = [
+    ...nodeReleases,
+    {
+      ...releases[0],
+      since: "0.99.0",
+      naming: "lagoon",
+      monitorKeys: { ...lagoonKeys, pushPort: storageKeys.pushPort },
+    },
+  ];
+  const before = { document: documentOf(confOf(named(storageKeys))), version: parseNodeVersion("0.99.1") };
+  const [action] = plan(before, desired, shared).actions;
+  const changes = action?.kind === "write-config" ? action.changes : [];
+  expect(changes.map(({ kind }) => kind)).toEqual(["rename", "rename", "rename", "rename"]);
+});
+
+test("the plan restarts a node for its own names, and for no others", () => {
+  const text = confOf(named(lagoonKeys), { [pamirKeys.pushPort]: 1, [storageKeys.pushPort]: 1 });
+  const nodeHas = meaningOf(documentOf(text), releases);
+  const version = parseNodeVersion("0.99.1");
+  const tidied = plan({ document: documentOf(text), version, nodeHas }, desired, releases);
+  expect(tidied.actions.map(({ kind }) => kind)).toEqual(["write-config"]);
+  const other = documentOf(confOf({ ...named(lagoonKeys), lagoon_port: 1 }));
+  expect(plan({ document: other, version, nodeHas }, desired, releases).actions.map(({ kind }) => kind)).toEqual([
+    "restart",
+  ]);
+});
+
+test("a file that is right for the new naming is right for some version", () => {
+  expect(isRightForSomeVersion(documentOf(confOf(named(lagoonKeys))), desired.monitor, releases)).toBe(true);
+  expect(isRightForSomeVersion(documentOf(confOf(named(lagoonKeys))), desired.monitor)).toBe(false);
+});
+
+test("the lint names the keys that the version reads, and knows the new ones under any version", () => {
+  expect(linted(confOf(named(lagoonKeys)), "0.99.0")).toEqual([]);
+  expect(linted(confOf(named(storageKeys)), "0.99.0")[0]).toBe(
+    "other-version storage_enable_cetina is silently ignored: node 0.99.0 reads the lagoon_* names (0.99.0 and later). rename it to lagoon_enable.",
+  );
+  expect(linted(confOf(named(lagoonKeys)), "0.16.2")[0]).toBe(
+    "other-version lagoon_enable is silently ignored: node 0.16.2 reads the storage_* names (0.16.0 to before 0.99.0). rename it to storage_enable_cetina.",
+  );
+  expect(linted(confOf(named(lagoonKeys)))).toEqual([]);
+  expect(linted(confOf({ lagoon_port: 1, [pamirKeys.pushPort]: 1 }))[0]).toBe(
+    "other-version lagoon_port is of one naming while other keys are of the other; a node reads only one of them. keep the lagoon_* names for 0.99.0 and later, the storage_* names for 0.16.0 to before 0.99.0, the pamir names before.",
+  );
+  expect(linted(confOf({ lagoon_port: "x" }), "0.99.0")[0]).toContain("wrong-type lagoon_port");
+});
+
+const target = { jobName: "node-7", pushAddress: "10.0.0.1", pushPort: 9292, pushIntervalSeconds: 5 };
+
+test("the devnet writes a node.conf with the new names, and its node reads those alone", () => {
+  const version = "0.99.0-rc.1";
+  const workspace = workspaceOf({ directory: "/srv/node", version, nodeDirectory: "node" }, releases);
+  expect(workspace.configPath).toBe("/srv/node/bin/node.conf");
+  const ports = { http: 18_100, webSocket: 18_200, rpc: 20_000, tcp: 19_000 };
+  const text = nodeConfText({ version, workspace, hostIp: "127.0.0.1", ports, monitor: target }, releases);
+  expect(monitorOf(text)).toEqual(named(lagoonKeys));
+  expect(monitorSettings(version, named(lagoonKeys), releases)).toEqual(target);
+  expect(monitorSettings(version, named(storageKeys), releases)).toBeUndefined();
+  expect(monitorSettings("0.98.0", named(lagoonKeys), releases)).toBeUndefined();
+});
+
+test("a deployment writes it, for the devnet and for a real node", () => {
+  const args = {
+    ...target,
+    version: "0.99.0",
+    host: { kind: "fixed", address: "10.0.0.9" },
+    peerPort: 19_000,
+  } as const;
+  for (const { content } of [devnetConfSeed(args, releases), nodeConfSeed(args, {}, releases)]) {
+    expect(monitorOf(content)).toEqual(named(lagoonKeys));
+  }
+});
+
+/** What the policies have against a `monitor_config`. */
+function policyFindings(monitor: Readonly<Record<string, unknown>>): readonly string[] {
+  const findings = nodeConfigurationFindings(confOf(monitor), "0.99.0", releases);
+  return findings.filter((finding) => finding.includes("monitor_config"));
+}
+
+test("the policies miss a key of the new naming, and find those of another", () => {
+  expect(policyFindings(named(lagoonKeys))).toEqual([]);
+  const { lagoon_job: _, ...without } = named(lagoonKeys);
+  expect(policyFindings(without)).toEqual(["chain.monitor_config lacks lagoon_job, which node 0.99.0 reads"]);
+  expect(policyFindings({ ...named(lagoonKeys), lagoon_enable: false })).toEqual([
+    "chain.monitor_config.lagoon_enable is false, so the node pushes no metrics",
+  ]);
+  expect(policyFindings(named(storageKeys)).join("\n")).toContain("rename it to lagoon_enable.");
+});
