@@ -34,6 +34,15 @@ test("what the node ran with until now is its own, whatever it names and whateve
   expect(judge(owned("../data"), owned("../data"), { standing, ran })).toBe("restored");
 });
 
+test("what the node ran with may have been kept by an earlier version", () => {
+  // Kept by version 0.1.0 for the text of `nameless`.
+  const ran =
+    "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a-44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a-5140a4f4b6ea2a3d4a376f4edf223bcc4d95b1657d49f26caa4a1c7ba39055a0";
+  expect(judge(nameless, nameless, { ran })).toBe("restored");
+  const other = '{ "chain": { "monitor_config": { "more": 1 } } }';
+  expect(judge(other, other, { ran })).toContain("it names neither data nor keys");
+});
+
 test("a copy with other data than those that the node last ran with is never restored", () => {
   const ran = meaningOf(documentOf(owned("/srv/b/data")));
   expect(judge(owned("/srv/b/data"), owned("../data"), { ran })).toContain("storage_data_path is /srv/b/data there");

@@ -1,0 +1,104 @@
+import { execFile } from "node:child_process";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { until } from "#sidecar/testing/until.ts";
+
+/** A state directory that version 0.1.0 left, of a node that it had corrected and restarted. */
+type RecordedState = Readonly<{
+  /** Of the node. */
+  version: string;
+  schemaVersion: number;
+  schema: readonly string[];
+  fact: Readonly<Record<string, unknown>>;
+  restart: readonly Readonly<{ at_ms: number; reason: string; boot_id: string; boot_ms: number }>[];
+  event: readonly Readonly<{ id: number; at_ms: number; kind: string; message: string; why: string | null }>[];
+  nodeConf: string;
+  healthyConf: string;
+  lastGoodConf: string;
+}>;
+
+const recorded = await readFile(new URL("recorded/state-of-0.1.json", import.meta.url), "utf8");
+const { states } = JSON.parse(recorded) as Readonly<{ states: readonly RecordedState[] }>;
+
+/** Puts a recorded state beside a node, as if it had been that node's all along. */
+async function restoreState(state: RecordedState, { workspace }: FakeNode): Promise<string> {
+  const directory = join(workspace, "state");
+  await mkdir(directory);
+  const placed = (value: unknown) =>
+    JSON.stringify(value).replaceAll("{workspace}", workspace).replaceAll("{host}", hostname());
+  using database = new DatabaseSync(join(directory, "upkeep.sqlite"));
+  database.exec(`${state.schema.join(";")}; PRAGMA user_version = ${state.schemaVersion}`);
+  const fact = database.prepare("INSERT INTO fact VALUES (?, ?)");
+  for (const [name, value] of Object.entries(state.fact)) fact.run(name, placed(value));
+  const restart = database.prepare("INSERT INTO restart (at_ms, reason, boot_id, boot_ms) VALUES (?, ?, ?, ?)");
+  for (const { at_ms, reason, boot_id, boot_ms } of state.restart) restart.run(at_ms, reason, boot_id, boot_ms);
+  const event = database.prepare("INSERT INTO event (id, at_ms, kind, message, why) VALUES (?, ?, ?, ?, ?)");
+  for (const { id, at_ms, kind, message, why } of state.event) event.run(id, at_ms, kind, message, why);
+  await writeFile(join(directory, "healthy.conf"), state.healthyConf);
+  await writeFile(join(directory, "last-good.conf"), state.lastGoodConf);
+  return directory;
+}
+
+/** Starts a node of the recorded version with the recorded node.conf, its pruning on as it was left. */
+async function startRecordedNode({ version, nodeConf }: RecordedState): Promise<FakeNode> {
+  const node = await startFakeNode(nodeConf);
+  try {
+    await node.stop();
+    await node.install(version);
+    await node.start();
+    const enable = ["prune", "--c", node.configPath, "--enable_auto_prune"];
+    await promisify(execFile)("./node_cli", enable, { cwd: node.binDirectory });
+    return node;
+  } catch (error) {
+    await node[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+const settingsOf = ({ version }: RecordedState) => ({
+  GATEHOUSE_SIDECAR_NODE_VERSION: version,
+  GATEHOUSE_SIDECAR_MONITOR_PUSH_PORT: "9292",
+});
+
+describe.each(states)("the state that 0.1.0 left of a node of $version", (state) => {
+  test("is taken up without a restart, a correction or a warning", async () => {
+    await using node = await startRecordedNode(state);
+    const stateDirectory = await restoreState(state, node);
+    const starts = await node.starts();
+    await using upkeep = await runUpkeep(node, settingsOf(state), { stateDirectory });
+    await upkeep.reason("ConfigCurrent", "AsDesired");
+    await upkeep.reason("RestartSettled", "Idle");
+    await upkeep.reason("RollBackReady", "Kept");
+    await upkeep.reason("AutoPruneOn", "On");
+    expect(upkeep.board.list().filter(({ status }) => status === "False")).toEqual([]);
+    const acts = new Set(["write", "restart", "roll-back", "hold", "prune", "version"]);
+    const kept = state.event.filter(({ kind }) => acts.has(kind)).map(({ message }) => message);
+    const acted = upkeep.events.list().filter(({ kind }) => acts.has(kind));
+    expect(acted.map(({ message }) => message).toSorted()).toEqual(kept.toSorted());
+    expect(await upkeep.corrections()).toBe(0);
+    expect(await node.starts()).toBe(starts);
+    expect(await node.config()).toBe(state.nodeConf);
+    expect(upkeep.state.startedWith.get()).toBe(state.fact["startedWith"]);
+    expect(upkeep.state.healthy.get()).toEqual(state.fact["healthy"]);
+  });
+
+  test("still tells a node.conf that the node has not read, which is a reason to restart it", async () => {
+    await using node = await startRecordedNode(state);
+    const stateDirectory = await restoreState(state, node);
+    const starts = await node.starts();
+    await node.save(state.nodeConf.replace("12345678901234567890", "12345678901234567891"));
+    await using upkeep = await runUpkeep(node, settingsOf(state), { stateDirectory });
+    await until(
+      () => upkeep.events.list().filter(({ kind }) => kind === "restart"),
+      (restarts) => restarts.filter(({ message }) => message.startsWith("The node is back")).length === 2,
+    );
+    expect(await node.starts()).toBe(starts + 1);
+    expect(upkeep.state.nodeHas.get()).toMatch(/^2;/);
+  });
+});
