@@ -1,0 +1,150 @@
+import { createHash } from "node:crypto";
+import { Registry } from "prom-client";
+import { pino } from "pino";
+import type { PaymentRequirements } from "@x402/core/types";
+import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
+import { createScheme } from "#facilitator/schemes/exact.ts";
+import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
+import type { NewClaim } from "#resource-server/claims/payment-claim.ts";
+import { facilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
+import { acceptedOffer, readPayment } from "#resource-server/sale/payment.ts";
+import { sell } from "#resource-server/sale/sale.ts";
+import { openTestLedger } from "#resource-server/testing/claim-store.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
+import { domainSeparator } from "#x402/typed-data.ts";
+
+/** The token that is settled. */
+const token = {
+  address: "0x00000000000000000000000000000000000000AA",
+  name: "USDC",
+  version: "2",
+  chainId: 1672,
+} as const;
+/** The time by every clock: 2027-01-15T08:00:00Z. */
+const nowSeconds = 1_800_000_000;
+
+const network = "eip155:1672";
+const transaction = `0x${"ab".repeat(32)}` as const;
+const log = pino({ level: "silent" });
+
+/** What a facilitator and a seller make of one payment, in JSON. */
+export type ObservedPayment = Readonly<{ facilitator: object; seller: object }>;
+
+/** Gives a payment to a facilitator whose chain takes everything, and to a seller whose facilitator does. */
+export async function observePayment(paymentPayload: unknown, paymentRequirements: unknown): Promise<ObservedPayment> {
+  return {
+    facilitator: await observeFacilitator(paymentPayload, paymentRequirements),
+    seller: await observeSeller(paymentPayload, isObject(paymentRequirements) ? [paymentRequirements] : []),
+  };
+}
+
+async function observeFacilitator(paymentPayload: unknown, paymentRequirements: unknown): Promise<object> {
+  const registry = new Registry();
+  const settled: object[] = [];
+  const separator = domainSeparator(token);
+  const { verify, settle } = createScheme(
+    {
+      network,
+      signer: `0x${"05".repeat(20)}`,
+      terms: { assets: new Map([[token.address.toLowerCase(), { ...token, separator }]]), payees: new Set() },
+    },
+    {
+      engine: {
+        progress: async () => undefined,
+        noteVerified: async () => undefined,
+        settle: async (payment) => {
+          settled.push(settlementFacts(payment));
+          return { state: "settled", transaction };
+        },
+      },
+      check: async () => undefined,
+      metrics: createFacilitatorMetrics([registry]),
+      clock: () => nowSeconds * 1_000,
+      log,
+    },
+  );
+  const verified = await answerOf(verify(paymentPayload, paymentRequirements, {}));
+  const settling = await answerOf(settle(paymentPayload, paymentRequirements, {}));
+  return { verified, settling, settled, counted: await outcomesOf(registry) };
+}
+
+function settlementFacts({ id, asset, payer, payTo, amount, authorization, callData }: SignedPayment): object {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization;
+  const words = [from, to, value, validAfter, validBefore, nonce].map(String);
+  return { id, asset, payer, payTo, amount: String(amount), authorization: words, callData };
+}
+
+async function answerOf(answer: Promise<object>): Promise<object> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return { thrown: error.name, message: error.message };
+  }
+}
+
+async function outcomesOf(registry: Registry): Promise<readonly string[]> {
+  const families = await registry.getMetricsAsJSON();
+  return families.flatMap(({ name, values }) =>
+    (values as readonly { metricName?: string; labels: Record<string, unknown>; value: number }[])
+      .filter(({ metricName }) => metricName?.endsWith("_count"))
+      .map(({ labels, value }) => `${name} ${String(labels["outcome"])} ${value}`),
+  );
+}
+
+function isObject(value: unknown): value is PaymentRequirements {
+  return typeof value === "object" && value !== null;
+}
+
+async function observeSeller(payload: unknown, offers: readonly PaymentRequirements[]): Promise<object> {
+  const reading = readPayment(Buffer.from(JSON.stringify(payload) ?? "").toString("base64"));
+  if (!reading.ok) return { refused: reading.message };
+  const { payment } = reading;
+  const asked: string[] = [];
+  const claims: NewClaim[] = [];
+  await using ledger = await openTestLedger(":memory:", () => nowSeconds * 1_000);
+  await using facilitation = facilitatorOverHttp(
+    { url: "http://facilitator.test", network, verifyTimeoutMs: 1_000, settleTimeoutMs: 1_000 },
+    { fetch: agreeing(asked), log, signal: new AbortController().signal },
+  );
+  const outcome = await sell(
+    {
+      payment,
+      requirements: acceptedOffer(payment, offers),
+      route: "GET /data",
+      fingerprint: "request",
+      work: async () => ({ kind: "resource", response: { status: 200, headers: [], body: new Uint8Array([1]) } }),
+    },
+    {
+      ledger: { ...ledger, claim: async (claim) => (claims.push(claim), ledger.claim(claim)) },
+      facilitation,
+      owners: createPaymentOwners(),
+      onSettled: () => undefined,
+    },
+  );
+  const { payer, nonce, validBefore, digest } = payment;
+  return {
+    read: { payer, nonce, validBefore, digest },
+    outcome: outcome.kind === "invalid" ? { kind: outcome.kind, reason: outcome.reason } : { kind: outcome.kind },
+    claims: claims.map(claimFacts),
+    asked,
+  };
+}
+
+function claimFacts({ key, digest, validBefore, payload }: NewClaim): object {
+  return { key, digest, validBefore, payload: hashOf(payload) };
+}
+
+/** A facilitator that takes every payment, and notes the hashes of the bodies that it was sent. */
+function agreeing(asked: string[]): typeof globalThis.fetch {
+  return async (input, init) => {
+    const path = new URL(String(input)).pathname;
+    if (path === "/supported") return Response.json({ kinds: [{ x402Version: 2, scheme: "exact", network }] });
+    asked.push(`${path} ${createHash("sha256").update(String(init?.body)).digest("hex")}`);
+    return Response.json(path === "/verify" ? { isValid: true } : { success: true, transaction, network });
+  };
+}
+
+function hashOf(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("hex");
+}

@@ -1,0 +1,24 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { observePayment } from "./observed-payment.ts";
+
+type RecordedPayment = Readonly<{
+  name: string;
+  paymentPayload: unknown;
+  paymentRequirements: unknown;
+  observed: object;
+}>;
+
+/**
+ * Payments of every shape, with what facilitator and seller made of each when they were recorded: the answer, what is settled by which
+ * bytes, the key and the digest of the claim, and the hash of what is sent on. None of it may change, because ledgers hold it.
+ */
+const recorded = readFileSync(new URL("recorded-payments.jsonl", import.meta.url), "utf8")
+  .trimEnd()
+  .split("\n")
+  .map((line) => JSON.parse(line) as RecordedPayment);
+
+test.each(recorded)("$name", async ({ paymentPayload, paymentRequirements, observed }) => {
+  const seen = await observePayment(paymentPayload, paymentRequirements);
+  expect(JSON.parse(JSON.stringify(seen))).toEqual(observed);
+});
