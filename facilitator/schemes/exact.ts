@@ -6,9 +6,9 @@ import type { FacilitatorMetrics } from "../facilitator-metrics.ts";
 import type { Hex } from "#x402/hex.ts";
 import { parsePayment } from "#x402/payment.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
-import { isRefusal, signedPayment, type SignedPayment } from "#x402/signed-payment.ts";
-import { refusePayee, type AcceptedTerms } from "#x402/terms.ts";
-import { refuseTime } from "#x402/validity.ts";
+import { isRefusal, signedPayment, type SignedPayment } from "../payment/signed-payment.ts";
+import { refusePayee, type AcceptedTerms } from "../payment/terms.ts";
+import { refuseTime } from "../payment/validity.ts";
 import type { Engine } from "../settlement/engine.ts";
 import type { Progress, SettleResult } from "../settlement/settlement.ts";
 

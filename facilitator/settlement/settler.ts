@@ -1,8 +1,8 @@
 import type { Caller } from "../callers/caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
-import type { SignedPayment } from "#x402/signed-payment.ts";
-import { refuseTime } from "#x402/validity.ts";
+import type { SignedPayment } from "../payment/signed-payment.ts";
+import { refuseTime } from "../payment/validity.ts";
 import { unsent, type Ending, type InFlight, type InFlightBook } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { OverloadError } from "./overload-error.ts";

@@ -10,7 +10,7 @@ import { facilitatorOverHttp } from "#resource-server/facilitators/facilitator-o
 import { acceptedOffer, readPayment } from "#resource-server/sale/payment.ts";
 import { sell } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
-import type { SignedPayment } from "#x402/signed-payment.ts";
+import type { SignedPayment } from "#facilitator/payment/signed-payment.ts";
 import { domainSeparator } from "#x402/typed-data.ts";
 
 /** The token that is settled. */

@@ -1,7 +1,7 @@
 import { ChainError } from "../../chain/chain-error.ts";
 import type { Refusal } from "#x402/reason.ts";
-import type { SignedPayment } from "#x402/signed-payment.ts";
-import { refuseTime } from "#x402/validity.ts";
+import type { SignedPayment } from "../../payment/signed-payment.ts";
+import { refuseTime } from "../../payment/validity.ts";
 import { tell, type Ownership } from "../ownership.ts";
 import { nonceUsed, settlementOf, type Settler, type SettlerOptions } from "../settler.ts";
 import { OverloadError } from "../overload-error.ts";

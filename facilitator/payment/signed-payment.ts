@@ -1,10 +1,10 @@
-import type { Authorization } from "./exact-payload.ts";
-import type { Hex, Word } from "./hex.ts";
-import type { Payment } from "./payment.ts";
-import { reason, type Refusal } from "./reason.ts";
-import { isSignedBy, parseSignature, signatureWords } from "./signature.ts";
+import type { Authorization } from "#x402/exact-payload.ts";
+import type { Hex, Word } from "#x402/hex.ts";
+import type { Payment } from "#x402/payment.ts";
+import { reason, type Refusal } from "#x402/reason.ts";
+import { isSignedBy, parseSignature, signatureWords } from "#x402/signature.ts";
 import { assetOf, refuseTerms, type AcceptedTerms } from "./terms.ts";
-import { authorizationDigest, authorizationWords } from "./typed-data.ts";
+import { authorizationDigest, authorizationWords } from "#x402/typed-data.ts";
 
 /** A payment whose terms are accepted and that its payer really signed. */
 export type SignedPayment = Readonly<{

@@ -1,6 +1,6 @@
-import type { Hex } from "./hex.ts";
-import type { Payment, Requirements } from "./payment.ts";
-import { reason, type Refusal } from "./reason.ts";
+import type { Hex } from "#x402/hex.ts";
+import type { Payment, Requirements } from "#x402/payment.ts";
+import { reason, type Refusal } from "#x402/reason.ts";
 
 /** A token that payments may be made in, with its EIP-712 domain separator. */
 export type AcceptedAsset = Readonly<{ address: Hex; name: string; version: string; separator: Hex }>;
