@@ -1,10 +1,10 @@
 import type { ClientEvmSigner } from "@x402/evm";
-import { ExactEvmScheme } from "@x402/evm/exact/client";
 import type { PaymentPayload } from "@x402/core/types";
 import { wrapFetchWithPayment, x402Client, x402HTTPClient } from "@x402/fetch";
 import { requireDecimals, withDecimals } from "./asset-decimals.ts";
 import { choosePayment, type AllowedAsset, type ChosenPayment } from "./payment-choice.ts";
-import type { PaymentEvent, SignedAuthorization } from "./payment-event.ts";
+import type { PaymentEvent } from "./payment-event.ts";
+import { payingSchemes, type PayingScheme } from "./paying-scheme.ts";
 import { repeatingFetch, type Fetch } from "./repeating-fetch.ts";
 import { requireFunds } from "./sufficient-funds.ts";
 import { createSpendingBudget } from "./spending-budget.ts";
@@ -42,6 +42,8 @@ export type PayingFetchDependencies = Readonly<{
   fetch?: Fetch;
   /** Reads decimals, and the payer's balance before it signs, e.g. `tokenReader({ rpcUrl })`. Default: nothing is read. */
   tokens?: TokenReader;
+  /** What it pays by. Default: scheme `exact`. */
+  schemes?: readonly PayingScheme[];
   /** Told about each step of each payment. */
   onEvent?: (event: PaymentEvent) => void;
 }>;
@@ -64,7 +66,7 @@ export type PayingFetchDependencies = Readonly<{
  * const response = await fetch("http://127.0.0.1:4021/data");
  */
 export function payingFetch(options: PayingFetchOptions, dependencies: PayingFetchDependencies = {}): Fetch {
-  const { fetch = globalThis.fetch, onEvent = () => undefined, tokens } = dependencies;
+  const { fetch = globalThis.fetch, onEvent = () => undefined, tokens, schemes = payingSchemes } = dependencies;
   const budget = createSpendingBudget(parseTokenAmount(options.maxTotal));
   const limits = {
     maxPerPayment: parseTokenAmount(options.maxPerPayment),
@@ -82,13 +84,15 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
     const client = new x402Client(
       (_version, accepts) => accepts.find((offer) => offer === chosen?.offer) ?? unchosen(),
     );
-    client.register("eip155:*", new ExactEvmScheme(options.account));
+    for (const scheme of schemes) client.register("eip155:*", scheme.signer(options.account));
     client.setSpendControls(false);
-    client.onAfterPaymentCreation(async ({ paymentPayload }) => onEvent(signedEvent(paymentPayload, chosen?.decimals)));
+    client.onAfterPaymentCreation(async ({ paymentPayload }) =>
+      onEvent(signedEvent(paymentPayload, chosen?.decimals, schemes)),
+    );
     const httpClient = new x402HTTPClient(client).onPaymentRequired(async ({ paymentRequired, requestUrl }) => {
       onEvent({ type: "payment-required", url: requestUrl, paymentRequired });
       const assets = await withDecimals(options.assets, paymentRequired, { tokens, onEvent });
-      chosen = choosePayment(paymentRequired, { ...limits, assets });
+      chosen = choosePayment(paymentRequired, { ...limits, assets, schemes });
       if (tokens !== undefined) await requireFunds(chosen, options.account.address, { tokens, onEvent });
       budget.take({ units: BigInt(chosen.offer.amount), decimals: chosen.decimals });
     });
@@ -102,7 +106,11 @@ function unchosen(): never {
   throw new TypeError("the SDK does not offer the payment that was chosen");
 }
 
-function signedEvent({ accepted, payload }: PaymentPayload, decimals: number | undefined): PaymentEvent {
-  const { authorization } = payload as { authorization: SignedAuthorization };
-  return { type: "payment-signed", accepted, decimals, authorization };
+function signedEvent(
+  { accepted, payload }: PaymentPayload,
+  decimals: number | undefined,
+  schemes: readonly PayingScheme[],
+): PaymentEvent {
+  const scheme = schemes.find(({ name }) => name === accepted.scheme) ?? unchosen();
+  return { type: "payment-signed", accepted, decimals, authorization: scheme.authorization(payload) };
 }

@@ -1,4 +1,5 @@
 import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
+import { payingSchemes, type PayingScheme } from "./paying-scheme.ts";
 import { PaymentRefusedError } from "./payment-refused.ts";
 import { amountText, decimalsMax, unitsOf, type TokenAmount } from "#x402/money.ts";
 import type { TokenPlace } from "./token-reader.ts";
@@ -12,6 +13,8 @@ export type PaymentLimits = Readonly<{
   maxPerPayment: TokenAmount;
   /** Longest time that a signed payment may stay valid. */
   maxValiditySeconds: number;
+  /** Default: all that are known. */
+  schemes?: readonly PayingScheme[];
 }>;
 
 /** The offer to pay, and the decimals of its token where they are known. */
@@ -50,17 +53,19 @@ function not(text: string): Objection {
 
 /** Says why an offer may not be paid; nothing where it may. */
 export function objectionTo(offer: PaymentRequirements, limits: PaymentLimits): Objection | undefined {
-  if (offer.scheme !== "exact") return not(`scheme "${offer.scheme}" is not "exact"`);
+  const { schemes = payingSchemes } = limits;
+  const paying = schemes.find(({ name }) => name === offer.scheme);
+  if (paying === undefined) {
+    return not(`scheme "${offer.scheme}" is not ${schemes.map(({ name }) => `"${name}"`).join(" or ")}`);
+  }
   if (!limits.assets.some((asset) => asset.network === offer.network)) {
     return not(`the network is not allowed; allow an asset on it to pay there`);
   }
   if (!limits.assets.some((asset) => isSameAsset(asset, offer))) {
     return not(`token ${offer.asset} is not in the list of allowed assets`);
   }
-  const method = offer.extra?.["assetTransferMethod"] ?? "eip3009";
-  if (method !== "eip3009") return not(`transfer method "${String(method)}" is not EIP-3009`);
-  const flow = offer.extra?.["paymentFlow"] ?? "authorization";
-  if (flow !== "authorization") return not(`payment flow "${String(flow)}" is not "authorization"`);
+  const objection = paying.objectionTo(offer);
+  if (objection !== undefined) return not(objection);
   if (!/^\d{1,78}$/.test(offer.amount)) return not(`amount "${offer.amount}" is not a whole number`);
   if (!(offer.maxTimeoutSeconds > 0 && offer.maxTimeoutSeconds <= limits.maxValiditySeconds)) {
     return not(`a validity of ${offer.maxTimeoutSeconds} s is not within 1 to ${limits.maxValiditySeconds} s`);

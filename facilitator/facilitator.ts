@@ -12,7 +12,8 @@ import { followNewHeads } from "./chain/new-heads.ts";
 import type { SignedPayment } from "./payment/signed-payment.ts";
 import type { AcceptedAsset, AcceptedTerms } from "./payment/terms.ts";
 import { domainSeparator } from "#x402/typed-data.ts";
-import { createScheme, type Scheme } from "./schemes/exact.ts";
+import { settleExact } from "./schemes/exact.ts";
+import { createOperations, type Operations } from "./schemes/operations.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 import { startEngine } from "./settlement/start-engine.ts";
 import { checkOnChain } from "./schemes/chain-check.ts";
@@ -45,7 +46,7 @@ export type FacilitatorDependencies = Readonly<{
 /**
  * Verifies and settles x402 version 2 payments: scheme `exact` with EIP-3009 on one EVM chain.
  *
- * `verify` and `settle` take what a client sent, unparsed, and throw
+ * `verify` and `settle` take what a client sent, unparsed or as this process has read it, and throw
  * - `MalformedPaymentError` when it has not the shape of a payment (HTTP 400),
  * - `ChainError` when the node can't be asked or gives no usable answer (HTTP 500), which says nothing about the payment,
  * - `OverloadError` when too many settlements are under way (HTTP 503),
@@ -61,15 +62,15 @@ export type Facilitator = AsyncDisposable &
      * Whether the payment would settle now. One whose settlement was begun is valid only for the sale that owns it, or while nobody
      * does. Changes nothing.
      */
-    verify: Scheme["verify"];
+    verify: Operations["verify"];
     /**
      * Settles a payment, at most once however often and from wherever it is called for the same payment. The first caller owns it;
      * every other one gets `duplicate_settlement` with the transaction. `settlement_pending` with a `transaction` means that the
      * outcome is not known yet; call again with the same payment, as the same caller, to get it. It is never right to ask the
      * client for another payment then. See `caller.ts` for what a caller is told twice.
      */
-    settle: Scheme["settle"];
-    supported: Scheme["supported"];
+    settle: Operations["settle"];
+    supported: Operations["supported"];
     readiness: () => Readiness;
   }>;
 
@@ -114,11 +115,12 @@ export async function createFacilitator(
   // Ends first as well: what still waits for a node that hangs must not hold up the stop; it is journalled.
   resources.use(rpc);
   metrics.watch({ inFlight: engine.inFlight, nextNonce: engine.nextNonce, signerBalance: watch.signerBalance });
+  const schemes = [settleExact({ terms }, { engine, check, clock, log })];
   const owned = resources.move();
   return {
     signer: signer.address,
     network,
-    ...createScheme({ network, terms, signer: signer.address }, { engine, check, metrics, clock, log }),
+    ...createOperations({ network, signer: signer.address, schemes }, { metrics }),
     readiness: () => readinessOf({ ...watch.checks(), ledger: engine.readiness() }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -59,7 +59,8 @@ async function answer(
     if (body.x402Version !== undefined && body.x402Version !== 2) return c.json(otherVersion(operation, facilitator));
     const { seller } = known;
     const caller = { seller, idempotencyKey: readIdempotencyKey(c.req.header("Idempotency-Key")) };
-    return c.json(await facilitator[operation](body.paymentPayload, body.paymentRequirements, caller));
+    const { paymentPayload, paymentRequirements } = body;
+    return c.json(await facilitator[operation]({ paymentPayload, paymentRequirements }, caller));
   } catch (error) {
     const { status, message } = describeError(error);
     const requestId = c.get("requestId");

@@ -7,6 +7,7 @@ import type { App, AppVariables } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { forwardedBy } from "#daemon/http/proxies/forwarded-hops.ts";
+import type { Scheme } from "#x402/scheme.ts";
 import { paymentRequired, saleAnswer } from "./payment-answers.ts";
 import { acceptedOffer, readPayment } from "./sale/payment.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";
@@ -33,6 +34,8 @@ export type PaidRoutesOptions = Readonly<{
   deliveryTimeoutMs: number;
   /** Whose address requests come from. */
   client: ClientAddress;
+  /** The schemes that payments are read by. Default: all that are known. */
+  schemes?: readonly Scheme[];
 }>;
 
 /** The parts of `node:http` that the listener hands to each request. */
@@ -43,7 +46,7 @@ type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerRespon
  * route; the upstream is reached from here alone, so that no other spelling of a path gets around the payment.
  */
 export function paidRoutes(app: App, options: PaidRoutesOptions, dependencies: PaidRoutesDependencies): void {
-  const { deliveryTimeoutMs, client } = options;
+  const { deliveryTimeoutMs, client, schemes } = options;
   const { log } = dependencies;
   const serving = { ...dependencies, lines: { sales: boundedLog(log, boundOfSales), others: boundedLog(log), log } };
   for (const route of options.routes) {
@@ -52,7 +55,7 @@ export function paidRoutes(app: App, options: PaidRoutesOptions, dependencies: P
       const target = incoming.url ?? "";
       if (incoming.method !== route.method || target.split("?", 1)[0] !== route.path) return c.notFound();
       const url = new URL(target, options.publicUrl ?? c.req.url).href;
-      const response = await serve(c, { route, target, url, deliveryTimeoutMs, client }, serving);
+      const response = await serve(c, { route, target, url, deliveryTimeoutMs, client, schemes }, serving);
       return response;
     });
   }
@@ -64,11 +67,12 @@ type Ordered = Readonly<{
   url: string;
   deliveryTimeoutMs: number;
   client: ClientAddress;
+  schemes: readonly Scheme[] | undefined;
 }>;
 
 async function serve(
   c: Context<AppVariables>,
-  { route, target, url, deliveryTimeoutMs, client }: Ordered,
+  { route, target, url, deliveryTimeoutMs, client, schemes }: Ordered,
   dependencies: PaidRoutesDependencies & Readonly<{ lines: SaleLines }>,
 ): Promise<Response> {
   const { sell, work, metrics, lines } = dependencies;
@@ -78,7 +82,7 @@ async function serve(
   };
   const header = c.req.header("PAYMENT-SIGNATURE");
   if (header === undefined) return refuse("unpaid", "PAYMENT-SIGNATURE header is required");
-  const reading = readPayment(header);
+  const reading = readPayment(header, schemes);
   if (!reading.ok) return refuse("invalid", `invalid_payload: ${reading.message}`);
 
   const body = route.method === "GET" ? undefined : new Uint8Array(await c.req.arrayBuffer());
@@ -95,11 +99,11 @@ async function serve(
     fingerprint: requestFingerprint({ method: route.method, target, body }),
     work: () =>
       metrics.timeUpstream(route, () =>
-        work({ route, target, headers: c.req.raw.headers, body, origin }, reading.payment.payer),
+        work({ route, target, headers: c.req.raw.headers, body, origin }, reading.payment.key.payer),
       ),
   });
   metrics.count(route, outcome.kind);
-  const facts = { route: route.key, requestId: c.get("requestId"), payer: reading.payment.payer };
+  const facts = { route: route.key, requestId: c.get("requestId"), payer: reading.payment.key.payer };
   logOutcome(lines, facts, outcome);
   if (outcome.kind === "sold") {
     void conclude(outcome.delivery, { outgoing: bindingsOf(c).outgoing, deliveryTimeoutMs }, lines.others);

@@ -13,6 +13,7 @@ import { openFacilitation } from "./facilitators/open-facilitation.ts";
 import { paidRoutes } from "./http.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
+import type { Route } from "./routes/route.ts";
 import { readRoutes } from "./routes/routes.ts";
 import { boundedSale } from "./sale/sale-limit.ts";
 import { sell } from "./sale/sale.ts";
@@ -46,7 +47,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log }));
   const { ledger } = claims;
   const facilitation = resources.use(
-    await openFacilitation(settings, { fetch, log, metrics: registry, clock, signal }),
+    await openFacilitation(settings, { schemes: schemesOf(routes) }, { fetch, log, metrics: registry, clock, signal }),
   );
   const owners = createPaymentOwners();
   const metrics = createPaymentMetrics({ ledger, owners, registry });
@@ -98,6 +99,11 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   );
   port.opened();
   return { urls: { "resource-server": listener.url, "resource-server-operations": operations.url } };
+}
+
+/** Names of the schemes that routes are sold by. */
+function schemesOf(routes: readonly Route[]): readonly string[] {
+  return [...new Set(routes.flatMap(({ accepts }) => accepts.map(({ scheme }) => scheme)))];
 }
 
 /** The port that sells, and the proxies before it. */

@@ -1,5 +1,5 @@
 import { keccak256, stringToBytes } from "viem/utils";
-import type { Authorization } from "./exact-payload.ts";
+import type { Authorization } from "./exact.ts";
 import { addressWord, integerWord, type Hex, type Word } from "./hex.ts";
 
 /** EIP-712 domain of a token. */

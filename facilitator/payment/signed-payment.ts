@@ -1,6 +1,6 @@
-import type { Authorization } from "#x402/exact-payload.ts";
+import type { Authorization } from "#x402/exact.ts";
 import type { Hex, Word } from "#x402/hex.ts";
-import type { Payment } from "#x402/payment.ts";
+import type { Transfer } from "./transfer.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import { isSignedBy, parseSignature, signatureWords } from "#x402/signature.ts";
 import { assetOf, refuseTerms, type AcceptedTerms } from "./terms.ts";
@@ -29,7 +29,7 @@ const transferSelector = "0xe3ee160e";
  * Judges everything about a payment that neither the time nor the chain decides. It costs no request, so that an invalid payment
  * is refused for the price of one signature recovery.
  */
-export function signedPayment(payment: Payment, terms: AcceptedTerms): SignedPayment | Refusal {
+export function signedPayment(payment: Transfer, terms: AcceptedTerms): SignedPayment | Refusal {
   const refusal = refuseTerms(payment, terms);
   if (refusal !== undefined) return refusal;
   const asset = assetOf(payment, terms);

@@ -1,5 +1,5 @@
 import type { Hex } from "#x402/hex.ts";
-import type { Payment, Requirements } from "#x402/payment.ts";
+import type { Requirements, Transfer } from "./transfer.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 
 /** A token that payments may be made in, with its EIP-712 domain separator. */
@@ -17,7 +17,7 @@ export type AcceptedTerms = Readonly<{
  * Says why the terms of a payment (who gets how much of what) can't be accepted, if so. What the client accepted, what the
  * resource server requires and what was signed have to be the same (x402 version 2, scheme `exact` on EVM, verification steps).
  */
-export function refuseTerms(payment: Payment, terms: AcceptedTerms): Refusal | undefined {
+export function refuseTerms(payment: Transfer, terms: AcceptedTerms): Refusal | undefined {
   return (
     refuseAccepted(payment.accepted, payment.requirements) ??
     refuseAsset(payment.requirements, terms) ??
@@ -35,7 +35,7 @@ export function refusePayee(payTo: Hex, { payees }: Pick<AcceptedTerms, "payees"
 }
 
 /** The token of a payment whose terms were accepted. */
-export function assetOf(payment: Payment, terms: AcceptedTerms): AcceptedAsset | undefined {
+export function assetOf(payment: Transfer, terms: AcceptedTerms): AcceptedAsset | undefined {
   return terms.assets.get(payment.requirements.asset.toLowerCase());
 }
 
@@ -78,7 +78,7 @@ function refuseAsset({ asset, name, version }: Requirements, terms: AcceptedTerm
   return undefined;
 }
 
-function refuseTransfer({ requirements, authorization }: Payment): Refusal | undefined {
+function refuseTransfer({ requirements, authorization }: Transfer): Refusal | undefined {
   const payTo = requirements.payTo.toLowerCase();
   if (authorization.to.toLowerCase() !== payTo) {
     return {

@@ -1,4 +1,5 @@
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/core/types";
+import type { PaymentKey } from "#x402/scheme.ts";
 import type { SoldResponse } from "../sold-response.ts";
 
 /**
@@ -22,8 +23,8 @@ import type { SoldResponse } from "../sold-response.ts";
  */
 type ClaimState = "working" | "settling" | "settled" | "delivered";
 
-/** What names a payment for good: the token takes a nonce of an account once (EIP-3009). All in lower case. */
-export type ClaimKey = Readonly<{ network: string; asset: string; payer: string; nonce: string }>;
+/** A claim is named as its payment is. */
+export type ClaimKey = PaymentKey;
 
 /** What is known when a payment is claimed. */
 export type NewClaim = Readonly<{

@@ -1,15 +1,23 @@
 import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from "@x402/core/types";
+import type { ReadPayment } from "#x402/scheme.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+
+/** A payment for a facilitator: as this process has read it, or as it was sent to an earlier process, which left it in the ledger. */
+export type PresentedPayment = Readonly<ReadPayment | { sent: PaymentPayload }>;
 
 /** Verifies and settles payments: a facilitator over HTTP, or one in this process. Both throw {@link FacilitationError} only. */
 export type Facilitation = AsyncDisposable &
   Readonly<{
-    verify(payload: PaymentPayload, requirements: PaymentRequirements): Promise<VerifyResponse>;
+    verify(payment: PresentedPayment, requirements: PaymentRequirements): Promise<VerifyResponse>;
     /**
      * May be asked again for the same payment: it charges once (EIP-3009). `idempotencyKey` names the sale; a facilitator that tells
      * callers apart gives the outcome to the sale that asked first, and `duplicate_settlement` to any other.
      */
-    settle(payload: PaymentPayload, requirements: PaymentRequirements, idempotencyKey: string): Promise<SettleResponse>;
+    settle(
+      payment: PresentedPayment,
+      requirements: PaymentRequirements,
+      idempotencyKey: string,
+    ): Promise<SettleResponse>;
     /** Whether it can be used now, from state. */
     readiness(): ReadinessCheck;
   }>;

@@ -1,3 +1,4 @@
+import type { PaymentRequirements } from "@x402/core/types";
 import type { Registry } from "prom-client";
 import {
   createFacilitator,
@@ -9,7 +10,7 @@ import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { answerTimeMs } from "../drain-time.ts";
-import { FacilitationError, type Facilitation } from "./facilitation.ts";
+import { FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";
 import { onceFit } from "./once-fit.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 
@@ -60,12 +61,28 @@ export async function facilitatorInProcess(
   // Whoever asks first may do so when the node it was started with is down already.
   readiness();
   return {
-    verify: (payload, requirements) => judged(facilitator.verify(payload, requirements, {})),
-    settle: (payload, requirements, idempotencyKey) =>
-      judged(facilitator.settle(payload, requirements, { idempotencyKey })),
+    ...askInProcess(facilitator),
     readiness,
     [Symbol.asyncDispose]: () => facilitator[Symbol.asyncDispose](),
   };
+}
+
+/** Asks a facilitator of this process, which needs not read again what this process has read. */
+export function askInProcess({
+  verify,
+  settle,
+}: Pick<Facilitator, "verify" | "settle">): Pick<Facilitation, "verify" | "settle"> {
+  return {
+    verify: (payment, requirements) => judged(verify(questionOf(payment, requirements), {})),
+    settle: (payment, requirements, idempotencyKey) =>
+      judged(settle(questionOf(payment, requirements), { idempotencyKey })),
+  };
+}
+
+function questionOf(payment: PresentedPayment, paymentRequirements: PaymentRequirements) {
+  return "scheme" in payment
+    ? { read: payment, paymentRequirements }
+    : { paymentPayload: payment.sent, paymentRequirements };
 }
 
 function wholeCheck(facilitator: Pick<Facilitator, "readiness">): ReadinessCheck {

@@ -41,8 +41,8 @@ describe("facilitatorOverHttp", () => {
       asked.push([path, body, headers.get("Idempotency-Key")]);
       return Response.json(path === "/verify" ? { isValid: true, payer: "0xp", invalidReason: null } : settledAnswer);
     });
-    expect(await client.verify(sent, offer)).toEqual({ isValid: true, payer: "0xp" });
-    expect(await client.settle(sent, offer, "a-sale")).toEqual(settledAnswer);
+    expect(await client.verify({ sent }, offer)).toEqual({ isValid: true, payer: "0xp" });
+    expect(await client.settle({ sent }, offer, "a-sale")).toEqual(settledAnswer);
     const body = { x402Version: 2, paymentPayload: sent, paymentRequirements: offer };
     expect(asked).toEqual([
       ["/verify", body, null],
@@ -58,8 +58,8 @@ describe("facilitatorOverHttp", () => {
     };
     await using client = facilitator(answer, { apiKey: new Secret("a-key-of-16-or-more") });
     const denied = { code: "denied", message: expect.stringMatching(/^(?!.*a-key-of).*answered 401/s) };
-    await expect(client.verify(payload(), offer)).rejects.toMatchObject(denied);
-    await expect(client.settle(payload(), offer, "a-sale")).rejects.toMatchObject(denied);
+    await expect(client.verify({ sent: payload() }, offer)).rejects.toMatchObject(denied);
+    await expect(client.settle({ sent: payload() }, offer, "a-sale")).rejects.toMatchObject(denied);
     await expect.poll(() => client.readiness()).toMatchObject({ ok: false, message: expect.stringContaining("401") });
     expect([...shown]).toEqual(["Bearer a-key-of-16-or-more"]);
   });
@@ -72,7 +72,7 @@ describe("facilitatorOverHttp", () => {
     };
     const url = "http://seller:p%40ss@facilitator.test/";
     await using client = facilitator(answer, { url, apiKey: new Secret("a-key-of-16-or-more") });
-    expect(await client.verify(payload(), offer)).toMatchObject({ isValid: true });
+    expect(await client.verify({ sent: payload() }, offer)).toMatchObject({ isValid: true });
     expect(shown).toEqual([`Basic ${btoa("seller:p@ss")}`, "a-key-of-16-or-more"]);
   });
 
@@ -102,12 +102,15 @@ describe("facilitatorOverHttp", () => {
     ],
   ])("takes %s for no verdict", async (_name, answer, code) => {
     await using client = facilitator(answer);
-    await expect(client.settle(payload(), offer, "a-sale")).rejects.toMatchObject({ name: "FacilitationError", code });
+    await expect(client.settle({ sent: payload() }, offer, "a-sale")).rejects.toMatchObject({
+      name: "FacilitationError",
+      code,
+    });
   });
 
   it("does not wait longer than it may", async () => {
     await using client = facilitator(() => new Promise(() => undefined), { timeoutMs: 20 });
-    await expect(client.verify(payload(), offer)).rejects.toMatchObject({ code: "unknown" });
+    await expect(client.verify({ sent: payload() }, offer)).rejects.toMatchObject({ code: "unknown" });
   });
 
   it.each([

@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { httpEndpoint } from "#daemon/http/endpoint.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Secret } from "#daemon/secret.ts";
+import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { readBody } from "../upstream/bounded-body.ts";
 import { FacilitationError, type Facilitation } from "./facilitation.ts";
 import { settleAnswer, supportedAnswer, verifyAnswer } from "./facilitator-answer.ts";
@@ -18,6 +19,8 @@ export type FacilitatorOverHttpOptions = Readonly<{
   settleTimeoutMs: number;
   /** The network that payments are made on; the facilitator has to support it. */
   network: string;
+  /** The schemes that are sold; the facilitator has to support each. Default: all that are known. */
+  schemes?: readonly string[];
 }>;
 
 /** What the client of a facilitator works with. */
@@ -77,19 +80,19 @@ export function facilitatorOverHttp(
   }
 
   const watch = watchFacilitator(
-    { network: options.network },
+    { network: options.network, schemes: options.schemes ?? knownSchemes.map(({ name }) => name) },
     { log, supported: () => ask("/supported", supportedAnswer, { timeoutMs: options.verifyTimeoutMs }) },
   );
   return {
-    verify: (payload, requirements) =>
+    verify: ({ sent }, requirements) =>
       ask("/verify", verifyAnswer, {
         timeoutMs: options.verifyTimeoutMs,
-        body: requestBody(payload, requirements),
+        body: requestBody(sent, requirements),
       }),
-    settle: (payload, requirements, idempotencyKey) =>
+    settle: ({ sent }, requirements, idempotencyKey) =>
       ask("/settle", settleAnswer, {
         timeoutMs: options.settleTimeoutMs,
-        body: requestBody(payload, requirements),
+        body: requestBody(sent, requirements),
         headers: { "Idempotency-Key": idempotencyKey },
       }),
     readiness: watch.readiness,

@@ -12,11 +12,11 @@ const unfitPauseMs = 500;
 export type FacilitatorWatch = AsyncDisposable & Readonly<{ readiness: () => ReadinessCheck }>;
 
 /**
- * Looks from time to time whether a facilitator answers `/supported` with scheme `exact` on the network; logs each change. Once it was fit, a
+ * Looks from time to time whether a facilitator answers `/supported` with the schemes on the network; logs each change. Once it was fit, a
  * failure is tolerated ({@link onceFit}).
  */
 export function watchFacilitator(
-  { network }: Readonly<{ network: string }>,
+  { network, schemes }: Readonly<{ network: string; schemes: readonly string[] }>,
   { log, supported }: Readonly<{ log: Logger; supported: () => Promise<SupportedKinds> }>,
 ): FacilitatorWatch {
   const stop = new AbortController();
@@ -26,8 +26,10 @@ export function watchFacilitator(
   async function look(): Promise<ReadinessCheck> {
     try {
       const { kinds } = await supported();
-      const fit = kinds.some((kind) => kind.x402Version === 2 && kind.scheme === "exact" && kind.network === network);
-      return fit ? { ok: true, message: "answers" } : { ok: false, message: `does not settle exact on ${network}` };
+      const settled = kinds.filter((kind) => kind.x402Version === 2 && kind.network === network);
+      const missing = schemes.filter((name) => settled.every(({ scheme }) => scheme !== name));
+      if (missing.length === 0) return { ok: true, message: "answers" };
+      return { ok: false, message: `does not settle ${missing.join(" and ")} on ${network}` };
     } catch (error) {
       return { ok: false, message: error instanceof Error ? error.message : String(error) };
     }

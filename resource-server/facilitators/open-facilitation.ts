@@ -16,13 +16,14 @@ export type FacilitationDependencies = Readonly<{
 }>;
 
 /**
- * Opens what verifies and settles payments: the facilitator that the settings name, or one in this process.
+ * Opens what verifies and settles payments by the schemes that are sold: the facilitator that the settings name, or one in this process.
  *
  * @throws {StartupError} when there is no facilitator URL and a setting is missing that settling here needs, or when both ways
  * are set.
  */
 export async function openFacilitation(
   settings: ResourceServerSettings,
+  { schemes }: Readonly<{ schemes: readonly string[] }>,
   dependencies: FacilitationDependencies,
 ): Promise<Facilitation> {
   const { url, ...how } = settings.facilitator;
@@ -34,7 +35,7 @@ export async function openFacilitation(
       );
     }
     const network = `eip155:${settings.chain.id}`;
-    return facilitatorOverHttp({ url, ...how, network }, dependencies);
+    return facilitatorOverHttp({ url, ...how, network, schemes }, dependencies);
   }
   const { privateKey, rpcUrl } = settings.settlement;
   if (privateKey === undefined || rpcUrl === undefined) {

@@ -19,52 +19,56 @@ const routeKey = z.string().superRefine((key, context) => {
   if (ownPaths.has(path)) refuse(`${path} is a path of the server itself; sell another`);
 });
 
-const offer = z.strictObject({
-  scheme: z.literal("exact"),
-  price: z.string(),
-  network: z.string().regex(/^eip155:\d+$/, 'expected "eip155:<chain id>"'),
-  payTo: address.optional(),
-});
+const offerBy = (schemes: readonly string[]) =>
+  z.strictObject({
+    scheme: z.literal([...schemes]),
+    price: z.string(),
+    network: z.string().regex(/^eip155:\d+$/, 'expected "eip155:<chain id>"'),
+    payTo: address.optional(),
+  });
 
 /** Longest time that a token is sold for: a year. */
 const tokenSecondsMax = 31_536_000;
 
-const route = z
-  .strictObject({
-    accepts: z.union([offer, z.array(offer).min(1).max(16)]),
-    description: z.string().max(1_000).optional(),
-    mimeType: z
-      .string()
-      .regex(/^[\w.+-]+\/[\w.+-]+$/, 'expected a media type, e.g. "application/json"')
-      .optional(),
-    upstream: httpUrl.optional(),
-    token: z
-      .strictObject({
-        tier: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "expected a tier's name: small letters, digits and hyphens"),
-        seconds: z.int().min(1).max(tokenSecondsMax),
-      })
-      .optional(),
-  })
-  .refine(({ upstream, token }) => (upstream === undefined) !== (token === undefined), {
-    path: ["upstream"],
-    message: "expected either upstream, the URL that paid requests are forwarded to, or token, what is sold instead",
-  });
+const routeBy = (offer: ReturnType<typeof offerBy>) =>
+  z
+    .strictObject({
+      accepts: z.union([offer, z.array(offer).min(1).max(16)]),
+      description: z.string().max(1_000).optional(),
+      mimeType: z
+        .string()
+        .regex(/^[\w.+-]+\/[\w.+-]+$/, 'expected a media type, e.g. "application/json"')
+        .optional(),
+      upstream: httpUrl.optional(),
+      token: z
+        .strictObject({
+          tier: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "expected a tier's name: small letters, digits and hyphens"),
+          seconds: z.int().min(1).max(tokenSecondsMax),
+        })
+        .optional(),
+    })
+    .refine(({ upstream, token }) => (upstream === undefined) !== (token === undefined), {
+      path: ["upstream"],
+      message: "expected either upstream, the URL that paid requests are forwarded to, or token, what is sold instead",
+    });
 
 /** Most routes in one file. */
 const routesMax = 1_000;
 
 /**
  * The routes file (specification, "x402 route protection configuration"): routes keyed by `<METHOD> <path>`, with `accepts`
- * (one object or several), `description`, `mimeType`, and `upstream`, the URL that a paid request is forwarded to, or `token`, the
- * tier and the time of the access token that is sold (specification, Authentication, 4).
+ * (one object or several, by one of these schemes), `description`, `mimeType`, and `upstream`, the URL that a paid request is forwarded
+ * to, or `token`, the tier and the time of the access token that is sold (specification, Authentication, 4).
  */
-export const routeFile = z
-  .record(routeKey, route)
-  .refine((routes) => Object.keys(routes).length > 0, "it sells nothing; add a route")
-  .refine((routes) => Object.keys(routes).length <= routesMax, `more than ${routesMax} routes`);
+export function routeFileFor(schemes: readonly string[]) {
+  return z
+    .record(routeKey, routeBy(offerBy(schemes)))
+    .refine((routes) => Object.keys(routes).length > 0, "it sells nothing; add a route")
+    .refine((routes) => Object.keys(routes).length <= routesMax, `more than ${routesMax} routes`);
+}
 
 /** One payment option of a route as the file has it. */
-export type RouteOffer = z.output<typeof offer>;
+export type RouteOffer = z.output<ReturnType<typeof offerBy>>;
 
 /** The routes file, parsed. */
-export type RouteFile = z.output<typeof routeFile>;
+export type RouteFile = z.output<ReturnType<typeof routeFileFor>>;

@@ -1,13 +1,18 @@
 import type { z } from "zod";
 import { PriceError, priceToAmount } from "./price.ts";
-import { routeFile, type RouteOffer } from "./route-file.ts";
+import { schemes as knownSchemes } from "#x402/schemes.ts";
+import { routeFileFor, type RouteOffer } from "./route-file.ts";
 
 /**
- * What is wrong with the content of a routes file for a server that charges on one network: a line a problem, each with the route and the
+ * What is wrong with the content of a routes file for a server that charges on one network by these schemes: a line a problem, each with the route and the
  * field. None where the server takes it.
  */
-export function routeProblems(content: unknown, network: string): readonly string[] {
-  const parsed = routeFile.safeParse(content);
+export function routeProblems(
+  content: unknown,
+  network: string,
+  schemes: readonly string[] = knownSchemes.map(({ name }) => name),
+): readonly string[] {
+  const parsed = routeFileFor(schemes).safeParse(content);
   if (!parsed.success) return schemaProblems(parsed.error.issues);
   return Object.entries(parsed.data).flatMap(([key, { accepts }]) =>
     [accepts].flat().flatMap((offer) => offerProblems(offer, network).map((text) => `${key}: accepts.${text}`)),

@@ -1,10 +1,11 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import { readJson5File } from "#daemon/files/json5-file.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import { exactScheme, type ChargedToken } from "./money-conversion.ts";
-import { routeFile, type RouteFile } from "./route-file.ts";
+import type { ChargedToken } from "./money-conversion.ts";
+import { routeFileFor, type RouteFile } from "./route-file.ts";
 import { routeProblems } from "./route-problems.ts";
 import { routeMethods, type Route } from "./route.ts";
+import { sellingSchemes, type SellingScheme } from "./selling-scheme.ts";
 
 /** What turns a routes file into routes. */
 export type RouteOptions = Readonly<{
@@ -14,6 +15,8 @@ export type RouteOptions = Readonly<{
   payTo: string;
   /** `maxTimeoutSeconds` of every offer. */
   validitySeconds: number;
+  /** Default: all that are known. */
+  schemes?: readonly SellingScheme[];
 }>;
 
 /**
@@ -24,19 +27,23 @@ export type RouteOptions = Readonly<{
 export async function readRoutes(options: RouteOptions): Promise<readonly Route[]> {
   const file = readJson5File(options.path);
   if (!file.ok) throw new StartupError(`${options.path}: ${file.message}`);
-  const problems = routeProblems(file.value, options.token.network);
+  const { schemes = sellingSchemes } = options;
+  const names = schemes.map(({ scheme }) => scheme.name);
+  const problems = routeProblems(file.value, options.token.network, names);
   if (problems.length > 0) throw new StartupError(problems.map((text) => `${options.path}: ${text}`).join("\n"));
-  return Promise.all(Object.entries(routeFile.parse(file.value)).map(([key, entry]) => routeOf(key, entry, options)));
+  const routes = Object.entries(routeFileFor(names).parse(file.value));
+  return Promise.all(routes.map(([key, entry]) => routeOf(key, entry, { ...options, schemes })));
 }
 
-async function routeOf(key: string, entry: RouteFile[string], options: RouteOptions): Promise<Route> {
+async function routeOf(key: string, entry: RouteFile[string], options: Required<RouteOptions>): Promise<Route> {
   const [method, path = ""] = key.split(" ");
   const known = routeMethods.find((candidate) => candidate === method);
   if (known === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown method pass`);
-  const scheme = exactScheme(options.token);
   const accepts = await Promise.all(
     [entry.accepts].flat().map(async (offer): Promise<PaymentRequirements> => {
-      const { amount, asset, extra } = await scheme.parsePrice(offer.price, options.token.network);
+      const selling = options.schemes.find(({ scheme }) => scheme.name === offer.scheme);
+      if (selling === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown scheme pass`);
+      const { amount, asset, extra } = await selling.quote(offer.price, options.token);
       return {
         scheme: offer.scheme,
         network: options.token.network,
@@ -44,7 +51,7 @@ async function routeOf(key: string, entry: RouteFile[string], options: RouteOpti
         asset,
         payTo: offer.payTo ?? options.payTo,
         maxTimeoutSeconds: options.validitySeconds,
-        extra: extra ?? {},
+        extra,
       };
     }),
   );

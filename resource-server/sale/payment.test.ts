@@ -13,8 +13,12 @@ describe("readPayment", () => {
     expect(readPayment(encodePaymentSignatureHeader(sent))).toMatchObject({
       ok: true,
       payment: {
-        payer: "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-        nonce: authorization.nonce,
+        key: {
+          network: offer.network,
+          asset: offer.asset.toLowerCase(),
+          payer: "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+          nonce: authorization.nonce,
+        },
         validBefore: 4_000_000_000,
       },
     });

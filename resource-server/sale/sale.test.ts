@@ -229,7 +229,7 @@ describe("sell, when the facilitator does not settle at once", () => {
     expect(await buy(paid)).toMatchObject({ kind: "pending" });
     expect(await buy(paid)).toMatchObject({
       kind: "sold",
-      settlement: { success: true, transaction, payer: paid.payer },
+      settlement: { success: true, transaction, payer: paid.key.payer },
     });
   });
 

@@ -38,7 +38,7 @@ export type SaleDependencies = Readonly<{
  * caller delivers. A payment that was claimed before gets what it is owed, and nothing is charged again, whatever is offered now.
  */
 export async function sell(request: SaleRequest, dependencies: SaleDependencies): Promise<SaleOutcome> {
-  const key = keyOf(request);
+  const { key } = request.payment;
   const claim = await dependencies.ledger.find(key);
   if (claim?.digest === request.payment.digest) {
     return owning(key, dependencies, () => collect(key, request, dependencies));
@@ -92,7 +92,7 @@ async function verify(
   { facilitation }: SaleDependencies,
 ): Promise<SaleOutcome | undefined> {
   try {
-    const verdict = await facilitation.verify(payment.payload, requirements);
+    const verdict = await facilitation.verify(payment.read, requirements);
     if (verdict.isValid) return undefined;
     const { invalidReason } = verdict;
     if (!isInconclusive(invalidReason)) return { kind: "invalid", reason: invalidReason ?? malformed };
@@ -108,7 +108,8 @@ async function verify(
 async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies): Promise<SaleOutcome> {
   const { ledger, facilitation } = dependencies;
   const { payment, requirements, route, fingerprint } = request;
-  const { payload, digest, validBefore } = payment;
+  const { read, digest, validBefore } = payment;
+  const payload = read.sent;
   const idempotencyKey = randomUUID();
   const begun = { key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore };
   if (!(await ledger.claim(begun))) return collect(key, request, dependencies);
@@ -121,7 +122,7 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
   if (result.kind !== "resource") return result;
   await ledger.settling(key, result.response);
   const claim: PaymentClaim = { ...begun, state: "settling", response: result.response, settlement: undefined };
-  return conclude(claim, await settleClaim(claim, facilitation), dependencies);
+  return conclude(claim, await settleClaim(claim, read, facilitation), dependencies);
 }
 
 /** Gives the owner of an earlier claim what it is owed. */
@@ -205,9 +206,4 @@ function sold({ key, response, settlement }: PaymentClaim, { ledger, owners }: S
       },
     },
   };
-}
-
-function keyOf({ payment }: SaleRequest): ClaimKey {
-  const { network, asset } = payment.payload.accepted;
-  return { network, asset: asset.toLowerCase(), payer: payment.payer, nonce: payment.nonce };
 }

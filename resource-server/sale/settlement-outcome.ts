@@ -1,5 +1,10 @@
 import type { SettleResponse } from "@x402/core/types";
-import { FacilitationError, type Facilitation, type FacilitationErrorCode } from "../facilitators/facilitation.ts";
+import {
+  FacilitationError,
+  type Facilitation,
+  type FacilitationErrorCode,
+  type PresentedPayment,
+} from "../facilitators/facilitation.ts";
 import { isInconclusive } from "../facilitators/inconclusive-reason.ts";
 import type { PaymentClaim } from "../claims/payment-claim.ts";
 
@@ -24,11 +29,14 @@ const settlementPending = "settlement_pending";
 /** Faults after which nothing can have been charged. */
 const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "refused", "denied"]);
 
-/** Settles a claim for the first time. */
-export async function settleClaim(claim: PaymentClaim, facilitation: Facilitation): Promise<SettlementOutcome> {
-  if (claim.payload === undefined) throw new TypeError("a claim that was delivered can't be settled");
+/** Settles a claim whose payment is at hand. */
+export async function settleClaim(
+  claim: PaymentClaim,
+  payment: PresentedPayment,
+  facilitation: Facilitation,
+): Promise<SettlementOutcome> {
   try {
-    const answer = await facilitation.settle(claim.payload, claim.requirements, claim.idempotencyKey);
+    const answer = await facilitation.settle(payment, claim.requirements, claim.idempotencyKey);
     const settlement = { ...answer, payer: answer.payer ?? claim.key.payer };
     if (answer.success) return { kind: "settled", settlement };
     if (isInconclusive(answer.errorReason))
@@ -48,7 +56,8 @@ export async function settleClaim(claim: PaymentClaim, facilitation: Facilitatio
  * One that calls it a duplicate of the very transaction that it named before has settled this claim, before it knew owners.
  */
 export async function resumeClaim(claim: PaymentClaim, facilitation: Facilitation): Promise<SettlementOutcome> {
-  const outcome = await settleClaim(claim, facilitation);
+  if (claim.payload === undefined) throw new TypeError("a claim that was delivered can't be settled");
+  const outcome = await settleClaim(claim, { sent: claim.payload }, facilitation);
   if (outcome.kind === "not-sent") return { kind: "pending", settlement: pendingSettlement(claim) };
   const transaction = claim.settlement?.transaction ?? "";
   if (outcome.kind !== "refused" || transaction === "" || !isOwnSettlement(outcome.settlement, transaction))

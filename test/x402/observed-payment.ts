@@ -3,7 +3,9 @@ import { Registry } from "prom-client";
 import { pino } from "pino";
 import type { PaymentRequirements } from "@x402/core/types";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
-import { createScheme } from "#facilitator/schemes/exact.ts";
+import { settleExact } from "#facilitator/schemes/exact.ts";
+import { createOperations } from "#facilitator/schemes/operations.ts";
+import type { PaymentQuestion } from "#facilitator/schemes/payment-question.ts";
 import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
 import type { NewClaim } from "#resource-server/claims/payment-claim.ts";
 import { facilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
@@ -26,6 +28,7 @@ const nowSeconds = 1_800_000_000;
 const network = "eip155:1672";
 const transaction = `0x${"ab".repeat(32)}` as const;
 const log = pino({ level: "silent" });
+const clock = () => nowSeconds * 1_000;
 
 /** What a facilitator and a seller make of one payment, in JSON. */
 export type ObservedPayment = Readonly<{ facilitator: object; seller: object }>;
@@ -33,38 +36,41 @@ export type ObservedPayment = Readonly<{ facilitator: object; seller: object }>;
 /** Gives a payment to a facilitator whose chain takes everything, and to a seller whose facilitator does. */
 export async function observePayment(paymentPayload: unknown, paymentRequirements: unknown): Promise<ObservedPayment> {
   return {
-    facilitator: await observeFacilitator(paymentPayload, paymentRequirements),
+    facilitator: await observeFacilitator({ paymentPayload, paymentRequirements }),
     seller: await observeSeller(paymentPayload, isObject(paymentRequirements) ? [paymentRequirements] : []),
   };
 }
 
-async function observeFacilitator(paymentPayload: unknown, paymentRequirements: unknown): Promise<object> {
+/** Gives a payment to a facilitator in the process of a seller, who has read it. */
+export async function observeInProcess(paymentPayload: unknown, paymentRequirements: unknown): Promise<object> {
+  const reading = readPayment(headerOf(paymentPayload));
+  if (!reading.ok) throw new TypeError(reading.message);
+  return observeFacilitator({ read: reading.payment.read, paymentRequirements });
+}
+
+async function observeFacilitator(question: PaymentQuestion): Promise<object> {
   const registry = new Registry();
   const settled: object[] = [];
   const separator = domainSeparator(token);
-  const { verify, settle } = createScheme(
-    {
-      network,
-      signer: `0x${"05".repeat(20)}`,
-      terms: { assets: new Map([[token.address.toLowerCase(), { ...token, separator }]]), payees: new Set() },
+  const terms = {
+    assets: new Map([[token.address.toLowerCase(), { ...token, separator }]]),
+    payees: new Set<string>(),
+  };
+  const engine = {
+    progress: async () => undefined,
+    noteVerified: async () => undefined,
+    settle: async (payment: SignedPayment) => {
+      settled.push(settlementFacts(payment));
+      return { state: "settled", transaction } as const;
     },
-    {
-      engine: {
-        progress: async () => undefined,
-        noteVerified: async () => undefined,
-        settle: async (payment) => {
-          settled.push(settlementFacts(payment));
-          return { state: "settled", transaction };
-        },
-      },
-      check: async () => undefined,
-      metrics: createFacilitatorMetrics([registry]),
-      clock: () => nowSeconds * 1_000,
-      log,
-    },
+  };
+  const scheme = settleExact({ terms }, { engine, check: async () => undefined, clock, log });
+  const { verify, settle } = createOperations(
+    { network, signer: `0x${"05".repeat(20)}`, schemes: [scheme] },
+    { metrics: createFacilitatorMetrics([registry]) },
   );
-  const verified = await answerOf(verify(paymentPayload, paymentRequirements, {}));
-  const settling = await answerOf(settle(paymentPayload, paymentRequirements, {}));
+  const verified = await answerOf(verify(question, {}));
+  const settling = await answerOf(settle(question, {}));
   return { verified, settling, settled, counted: await outcomesOf(registry) };
 }
 
@@ -97,12 +103,12 @@ function isObject(value: unknown): value is PaymentRequirements {
 }
 
 async function observeSeller(payload: unknown, offers: readonly PaymentRequirements[]): Promise<object> {
-  const reading = readPayment(Buffer.from(JSON.stringify(payload) ?? "").toString("base64"));
+  const reading = readPayment(headerOf(payload));
   if (!reading.ok) return { refused: reading.message };
   const { payment } = reading;
   const asked: string[] = [];
   const claims: NewClaim[] = [];
-  await using ledger = await openTestLedger(":memory:", () => nowSeconds * 1_000);
+  await using ledger = await openTestLedger(":memory:", clock);
   await using facilitation = facilitatorOverHttp(
     { url: "http://facilitator.test", network, verifyTimeoutMs: 1_000, settleTimeoutMs: 1_000 },
     { fetch: agreeing(asked), log, signal: new AbortController().signal },
@@ -122,9 +128,9 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       onSettled: () => undefined,
     },
   );
-  const { payer, nonce, validBefore, digest } = payment;
+  const { key, validBefore, digest } = payment;
   return {
-    read: { payer, nonce, validBefore, digest },
+    read: { payer: key.payer, nonce: key.nonce, validBefore, digest },
     outcome: outcome.kind === "invalid" ? { kind: outcome.kind, reason: outcome.reason } : { kind: outcome.kind },
     claims: claims.map(claimFacts),
     asked,
@@ -143,6 +149,10 @@ function agreeing(asked: string[]): typeof globalThis.fetch {
     asked.push(`${path} ${createHash("sha256").update(String(init?.body)).digest("hex")}`);
     return Response.json(path === "/verify" ? { isValid: true } : { success: true, transaction, network });
   };
+}
+
+function headerOf(payload: unknown): string {
+  return Buffer.from(JSON.stringify(payload)).toString("base64");
 }
 
 function hashOf(value: unknown): string {

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { observePayment } from "./observed-payment.ts";
+import { observeInProcess, observePayment, type ObservedPayment } from "./observed-payment.ts";
 
 type RecordedPayment = Readonly<{
   name: string;
   paymentPayload: unknown;
   paymentRequirements: unknown;
-  observed: object;
+  observed: ObservedPayment;
 }>;
 
 /**
@@ -22,3 +22,11 @@ test.each(recorded)("$name", async ({ paymentPayload, paymentRequirements, obser
   const seen = await observePayment(paymentPayload, paymentRequirements);
   expect(JSON.parse(JSON.stringify(seen))).toEqual(observed);
 });
+
+test.each(recorded.filter(({ observed }) => !("refused" in observed.seller)))(
+  "$name, to a facilitator in the process of the seller who read it",
+  async ({ paymentPayload, paymentRequirements, observed }) => {
+    const seen = await observeInProcess(paymentPayload, paymentRequirements);
+    expect(JSON.parse(JSON.stringify(seen))).toEqual(observed.facilitator);
+  },
+);

@@ -1,0 +1,73 @@
+import type { PaymentRequirements } from "@x402/core/types";
+import { authorizationOf, decimalUint256, evmAddress, type Authorization, type ExactPayment } from "#x402/exact.ts";
+import type { Hex } from "#x402/hex.ts";
+import { MalformedPaymentError, parsePart } from "#x402/malformed-payment-error.ts";
+
+/** Requirements of one payment on an EVM chain, parsed. */
+export type Requirements = Readonly<{
+  scheme: string;
+  /** CAIP-2, as it was sent. */
+  network: string;
+  /** In the asset's smallest unit. */
+  amount: bigint;
+  asset: Hex;
+  payTo: Hex;
+  maxTimeoutSeconds: number;
+  /** EIP-712 domain of the asset, empty where the requirements have none. */
+  name: string;
+  version: string;
+}>;
+
+/** A transfer by EIP-3009 with the requirements that it has to meet. */
+export type Transfer = Readonly<{
+  requirements: Requirements;
+  /** The requirements that the client says it accepted. */
+  accepted: Requirements;
+  authorization: Authorization;
+  signature: string;
+}>;
+
+/** Where the parts of a payment stand in a request to a facilitator. */
+export const paths = { payment: "paymentPayload", requirements: "paymentRequirements" } as const;
+
+/**
+ * Reads the numbers and addresses of a payment that has the form of one.
+ *
+ * @throws {MalformedPaymentError} with the path of the first field that is wrong.
+ */
+export function readTransfer(
+  payment: ExactPayment,
+  requirements: PaymentRequirements,
+  accepted: PaymentRequirements,
+): Transfer {
+  return {
+    authorization: readAuthorization(payment),
+    requirements: evmRequirements(requirements, paths.requirements),
+    accepted: evmRequirements(accepted, `${paths.payment}.accepted`),
+    signature: payment.signature,
+  };
+}
+
+function readAuthorization(payment: ExactPayment): Authorization {
+  try {
+    return authorizationOf(payment);
+  } catch (error) {
+    if (error instanceof MalformedPaymentError) throw error.within(`${paths.payment}.payload`);
+    throw error;
+  }
+}
+
+function evmRequirements(wire: PaymentRequirements, path: string): Requirements {
+  // The SDK's type has `extra` always; its schema lets it be absent or null.
+  const { name, version } = (wire.extra as Readonly<Record<string, unknown>> | null | undefined) ?? {};
+  return {
+    scheme: wire.scheme,
+    network: wire.network,
+    amount: parsePart(decimalUint256, wire.amount, `${path}.amount`),
+    asset: parsePart(evmAddress, wire.asset, `${path}.asset`),
+    payTo: parsePart(evmAddress, wire.payTo, `${path}.payTo`),
+    maxTimeoutSeconds: wire.maxTimeoutSeconds,
+    name: typeof name === "string" ? name : "",
+    version: typeof version === "string" ? version : "",
+  };
+}

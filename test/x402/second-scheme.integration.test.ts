@@ -1,0 +1,184 @@
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { getRequestListener } from "@hono/node-server";
+import { decodePaymentRequiredHeader } from "@x402/core/http";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { privateKeyToAccount } from "viem/accounts";
+import { expect, test } from "vitest";
+import { payingFetch, PaymentRefusedError } from "#client/paying-fetch.ts";
+import { createApp, type App } from "#daemon/http/app.ts";
+import { clientAddress } from "#daemon/http/proxies/client-address.ts";
+import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
+import { facilitatorRoutes } from "#facilitator/http.ts";
+import { createOperations } from "#facilitator/schemes/operations.ts";
+import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
+import type { Facilitation } from "#resource-server/facilitators/facilitation.ts";
+import { askInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
+import { facilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
+import { paidRoutes } from "#resource-server/http.ts";
+import { readRoutes } from "#resource-server/routes/routes.ts";
+import { sellingSchemes } from "#resource-server/routes/selling-scheme.ts";
+import { createPaymentMetrics } from "#resource-server/sale/payment-metrics.ts";
+import { sell } from "#resource-server/sale/sale.ts";
+import { openTestLedger } from "#resource-server/testing/claim-store.ts";
+import { exact } from "#x402/exact.ts";
+import { until } from "../support/until.ts";
+import { createTabScheme, payByTab, sellByTab, settleTab } from "./tab-scheme.ts";
+
+const network = "eip155:1672";
+const asset = { network, address: "0x00000000000000000000000000000000000000AA", decimals: 6 } as const;
+const token = { network, address: asset.address, name: "USDC", version: "2" } as const;
+const payTo = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
+const account = privateKeyToAccount(`0x${"11".repeat(32)}`);
+const log = pino({ level: "silent" });
+const word = "shibboleth";
+
+/** A shop that sells by `exact` and by the tab, and a facilitator that settles the tab. */
+async function openShop(where: "over HTTP" | "in process") {
+  const resources = new AsyncDisposableStack();
+  const { tab, reads } = createTabScheme();
+  const settling = settleTab(tab, word);
+  const metrics = createFacilitatorMetrics([new Registry()]);
+  const operations = createOperations({ network, signer: `0x${"05".repeat(20)}`, schemes: [settling] }, { metrics });
+  const facilitatorApp = createApp({ bodyLimitBytes: 65_536 }, { log });
+  facilitatorRoutes(facilitatorApp, { facilitator: { ...operations, network }, apiKeys: undefined, log });
+  const facilitatorUrl = await listen(facilitatorApp, resources);
+  const remote = resources.use(
+    facilitatorOverHttp(
+      { url: facilitatorUrl, network, schemes: ["tab"], verifyTimeoutMs: 5_000, settleTimeoutMs: 5_000 },
+      { fetch, log, signal: new AbortController().signal },
+    ),
+  );
+  const facilitation: Facilitation = where === "over HTTP" ? remote : { ...remote, ...askInProcess(operations) };
+  const ledger = resources.use(await openTestLedger());
+  const owners = createPaymentOwners();
+  const schemes = [...sellingSchemes, sellByTab(tab)];
+  const app = createApp({ bodyLimitBytes: 65_536 }, { log });
+  let served = 0;
+  paidRoutes(
+    app,
+    {
+      routes: await readShopRoutes(schemes),
+      publicUrl: undefined,
+      deliveryTimeoutMs: 5_000,
+      client: clientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
+      schemes: [exact, tab],
+    },
+    {
+      sell: (request) => sell(request, { ledger, facilitation, owners, onSettled: () => undefined }),
+      work: async () => {
+        served += 1;
+        return { kind: "resource", response: { status: 200, headers: [], body: new TextEncoder().encode("sold") } };
+      },
+      metrics: createPaymentMetrics({ ledger, owners, registry: new Registry() }),
+      log,
+    },
+  );
+  const url = `${await listen(app, resources)}/data`;
+  return { url, ledger, remote, operations, reads, settling, served: () => served, resources };
+}
+
+async function readShopRoutes(schemes: NonNullable<Parameters<typeof readRoutes>[0]["schemes"]>) {
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-tab-"));
+  try {
+    const path = join(folder, "routes.json5");
+    const offers = schemes.map(({ scheme }) => ({ scheme: scheme.name, price: "0.01", network }));
+    await writeFile(path, JSON.stringify({ "GET /data": { accepts: offers, upstream: "http://upstream.test/data" } }));
+    return await readRoutes({ path, token, payTo, validitySeconds: 300, schemes });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function listen(app: App, resources: AsyncDisposableStack): Promise<string> {
+  const listener = getRequestListener(app.fetch);
+  const server = createServer((request, response) => void listener(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  resources.defer(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function buyer(scheme: ReturnType<typeof payByTab>, onHeader: (header: string) => void = () => undefined) {
+  return payingFetch(
+    { account, assets: [asset], maxPerPayment: "0.05", maxTotal: "0.05" },
+    {
+      schemes: [scheme],
+      fetch: async (input, init) => {
+        const request = new Request(input, init);
+        const header = request.headers.get("PAYMENT-SIGNATURE");
+        if (header !== null) onHeader(header);
+        return fetch(request);
+      },
+    },
+  );
+}
+
+test.each(["over HTTP", "in process"] as const)(
+  "a second scheme is quoted, paid, verified, settled, and known again by its own key, with a facilitator %s",
+  async (where) => {
+    const { url, ledger, remote, operations, reads, settling, served, resources } = await openShop(where);
+    await using _open = resources;
+
+    const unpaid = await fetch(url);
+    const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
+    expect(accepts.map(({ scheme, amount, extra }) => ({ scheme, amount, extra }))).toEqual([
+      { scheme: "exact", amount: "10000", extra: { token: "USDC", name: "USDC", version: "2" } },
+      { scheme: "tab", amount: "20000", extra: { tab: "open" } },
+    ]);
+    expect(operations.supported().kinds).toEqual([{ x402Version: 2, scheme: "tab", network }]);
+    await until("the facilitator is known to settle it", 5_000, async () => remote.readiness().ok);
+
+    const headers: string[] = [];
+    const bought = await buyer(payByTab(word), (header) => headers.push(header))(url);
+    expect([bought.status, await bought.text()]).toEqual([200, "sold"]);
+    expect(settling.written).toEqual(["alice line-1 20000"]);
+    expect(reads()).toBe(where === "over HTTP" ? 3 : 1);
+
+    const key = { network, asset: asset.address.toLowerCase(), payer: "alice", nonce: "line-1" };
+    await until("it is delivered", 5_000, async () => (await ledger.find(key))?.state === "delivered");
+    const again = await fetch(url, { headers: { "PAYMENT-SIGNATURE": headers[0] ?? "" } });
+    expect(again.status).toBe(402);
+    expect([settling.written, served()]).toEqual([["alice line-1 20000"], 1]);
+  },
+);
+
+test("what its facilitator refuses is answered 402 with the reason, and nothing is done", async () => {
+  const { url, served, settling, resources } = await openShop("over HTTP");
+  await using _open = resources;
+  const refused = await buyer(payByTab("sesame"))(url);
+  expect(refused.status).toBe(402);
+  expect(decodePaymentRequiredHeader(refused.headers.get("PAYMENT-REQUIRED") ?? "").error).toBe(
+    "invalid_exact_evm_signature",
+  );
+  expect([served(), settling.written]).toEqual([0, []]);
+});
+
+test("a payload that has not its form is named by the path of what is wrong", async () => {
+  const { url, resources } = await openShop("over HTTP");
+  await using _open = resources;
+  const unpaid = decodePaymentRequiredHeader((await fetch(url)).headers.get("PAYMENT-REQUIRED") ?? "");
+  const payment = { x402Version: 2, accepted: unpaid.accepts[1], payload: { account: "alice", line: 1, word } };
+  const header = Buffer.from(JSON.stringify(payment)).toString("base64");
+  const refused = await fetch(url, { headers: { "PAYMENT-SIGNATURE": header } });
+  expect(decodePaymentRequiredHeader(refused.headers.get("PAYMENT-REQUIRED") ?? "").error).toMatch(
+    /^invalid_payload: PAYMENT-SIGNATURE: payload\.line: /,
+  );
+});
+
+test("a client that was not given the scheme does not pay by it", async () => {
+  const { url, resources } = await openShop("over HTTP");
+  await using _open = resources;
+  const other = { ...payByTab(word), name: "slate" };
+  await expect(buyer(other)(url)).rejects.toThrow(PaymentRefusedError);
+  await expect(buyer(other)(url)).rejects.toThrow('scheme "tab" is not "slate"');
+});
