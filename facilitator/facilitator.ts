@@ -9,6 +9,7 @@ import { createJsonRpcClient } from "./chain/json-rpc-client.ts";
 import { createTransactionSigner } from "./chain/transaction-signer.ts";
 import { createFacilitatorMetrics } from "./facilitator-metrics.ts";
 import { followNewHeads } from "./chain/new-heads.ts";
+import { createRecentVerdicts } from "./payment/recent-verdicts.ts";
 import type { SignedPayment } from "./payment/signed-payment.ts";
 import type { AcceptedAsset, AcceptedTerms } from "./payment/terms.ts";
 import { domainSeparator } from "#x402/typed-data.ts";
@@ -102,10 +103,12 @@ export async function createFacilitator(
     await startStep(`the node at ${new URL(rpcUrl).origin}`, () => startChainWatch(watching, { chain, fees, log })),
   );
   const check = (payment: SignedPayment) => checkOnChain(payment, { signer: signer.address, gasLimit }, { chain });
+  const recent = createRecentVerdicts({ entriesMax: settlement.inFlightMax }, { clock });
+  const checkAgain = async (payment: SignedPayment) => (recent.takeGood(payment) ? undefined : check(payment));
   const engine = resources.use(
     await startEngine(
       { settlement, ledger, chainId: chainOptions.id },
-      { chain, fees, signer, check, clock, signal, log },
+      { chain, fees, signer, check: checkAgain, clock, signal, log },
     ),
   );
   const { webSocketUrl } = chainOptions;
@@ -115,7 +118,7 @@ export async function createFacilitator(
   // Ends first as well: what still waits for a node that hangs must not hold up the stop; it is journalled.
   resources.use(rpc);
   metrics.watch({ inFlight: engine.inFlight, nextNonce: engine.nextNonce, signerBalance: watch.signerBalance });
-  const schemes = [settleExact({ terms }, { engine, check, clock, log })];
+  const schemes = [settleExact({ terms }, { engine, check, recent, clock, log })];
   const owned = resources.move();
   return {
     signer: signer.address,

@@ -22,6 +22,9 @@ export type SignedPayment = Readonly<{
   callData: Hex;
 }>;
 
+/** Whether the payer signed; `recover` finds out, at a cost, where that is not known. */
+export type SignatureCheck = (payment: Pick<SignedPayment, "id" | "callData">, recover: () => boolean) => boolean;
+
 /** Selector of `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)`. */
 const transferSelector = "0xe3ee160e";
 
@@ -29,7 +32,11 @@ const transferSelector = "0xe3ee160e";
  * Judges everything about a payment that neither the time nor the chain decides. It costs no request, so that an invalid payment
  * is refused for the price of one signature recovery.
  */
-export function signedPayment(payment: Transfer, terms: AcceptedTerms): SignedPayment | Refusal {
+export function signedPayment(
+  payment: Transfer,
+  terms: AcceptedTerms,
+  { isSigned }: Readonly<{ isSigned: SignatureCheck }>,
+): SignedPayment | Refusal {
   const refusal = refuseTerms(payment, terms);
   if (refusal !== undefined) return refusal;
   const asset = assetOf(payment, terms);
@@ -41,18 +48,20 @@ export function signedPayment(payment: Transfer, terms: AcceptedTerms): SignedPa
   }
   const words: Word = authorizationWords(payment.authorization);
   const digest = authorizationDigest(asset.separator, words);
-  if (!isSignedBy(payment.authorization.from, digest, signature)) {
+  const id: Hex = `0x${Buffer.from(digest).toString("hex")}`;
+  const callData: Hex = `${transferSelector}${words}${signatureWords(signature)}`;
+  if (!isSigned({ id, callData }, () => isSignedBy(payment.authorization.from, digest, signature))) {
     const message = `the authorization was not signed by ${payment.authorization.from}, or not for ${asset.name} version ${asset.version} at ${asset.address} on this chain.`;
     return { reason: reason.signature, message };
   }
   return {
-    id: `0x${Buffer.from(digest).toString("hex")}`,
+    id,
     asset: asset.address,
     payer: payment.authorization.from,
     payTo: payment.requirements.payTo,
     amount: payment.requirements.amount,
     authorization: payment.authorization,
-    callData: `${transferSelector}${words}${signatureWords(signature)}`,
+    callData,
   };
 }
 

@@ -3,6 +3,7 @@ import type { Logger } from "#daemon/log.ts";
 import { exact, type ExactPayment } from "#x402/exact.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { Caller } from "../callers/caller.ts";
+import type { RecentVerdicts } from "../payment/recent-verdicts.ts";
 import { isRefusal, signedPayment, type SignedPayment } from "../payment/signed-payment.ts";
 import { refusePayee, type AcceptedTerms } from "../payment/terms.ts";
 import { readTransfer } from "../payment/transfer.ts";
@@ -16,6 +17,7 @@ export type ExactDependencies = Readonly<{
   engine: Pick<Engine, "settle" | "progress" | "noteVerified">;
   /** Whether the chain would take the payment now. */
   check: (payment: SignedPayment) => Promise<Refusal | undefined>;
+  recent: Pick<RecentVerdicts, "isSigned" | "noteGood" | "forgetPayer">;
   clock: () => number;
   log: Logger;
 }>;
@@ -25,15 +27,22 @@ type Judged = Readonly<{ payment: SignedPayment } | { refusal: Refusal; payer: s
 /** Settles scheme `exact` by EIP-3009. */
 export function settleExact(
   { terms }: Readonly<{ terms: AcceptedTerms }>,
-  { engine, check, clock, log }: ExactDependencies,
+  { engine, check, recent, clock, log }: ExactDependencies,
 ): SettlingScheme<ExactPayment> {
   // Anybody can have the same payment refused, or its settlement told again, any number of times.
   const refusals = boundedLog(log);
   const settlements = boundedLog(log, boundOfSales);
   const judge = ({ payment, requirements, accepted }: Order<ExactPayment>): Judged => {
     const transfer = readTransfer(payment, requirements, accepted);
-    const judged = signedPayment(transfer, terms);
+    const judged = signedPayment(transfer, terms, recent);
     return isRefusal(judged) ? { refusal: judged, payer: transfer.authorization.from } : { payment: judged };
+  };
+  const settled = async (payment: SignedPayment, caller: Caller): Promise<SettleResult> => {
+    try {
+      return await engine.settle(payment, caller);
+    } finally {
+      recent.forgetPayer(payment);
+    }
   };
   return {
     scheme: exact,
@@ -51,8 +60,10 @@ export function settleExact(
       if (caller.kind === "seller") await engine.noteVerified(payment.id, caller.owner);
       const progress = await engine.progress(payment);
       if (progress !== undefined) return { refusal: refuseProgress(progress, caller), payer };
+      const askedAtMs = clock();
       const refusal =
-        refusePayee(payment.payTo, terms) ?? refuseTime(payment.authorization, clock()) ?? (await check(payment));
+        refusePayee(payment.payTo, terms) ?? refuseTime(payment.authorization, askedAtMs) ?? (await check(payment));
+      if (refusal === undefined) recent.noteGood(payment, askedAtMs);
       return { refusal, payer };
     },
     async settle(order, caller) {
@@ -64,7 +75,7 @@ export function settleExact(
       if (unserved !== undefined && (await engine.progress(payment)) === undefined) {
         return { result: { state: "refused", refusal: unserved }, payer };
       }
-      const result = await engine.settle(payment, caller);
+      const result = await settled(payment, caller);
       const lines = result.state === "refused" ? refusals : settlements;
       lines.info({ settlement: payment.id, payer, ...logged(result) }, "settle answered");
       return { result, payer };

@@ -12,6 +12,7 @@ import { facilitatorOverHttp } from "#resource-server/facilitators/facilitator-o
 import { acceptedOffer, readPayment } from "#resource-server/sale/payment.ts";
 import { sell } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
+import { createRecentVerdicts } from "#facilitator/payment/recent-verdicts.ts";
 import type { SignedPayment } from "#facilitator/payment/signed-payment.ts";
 import { domainSeparator } from "#x402/typed-data.ts";
 
@@ -64,7 +65,10 @@ async function observeFacilitator(question: PaymentQuestion): Promise<object> {
       return { state: "settled", transaction } as const;
     },
   };
-  const scheme = settleExact({ terms }, { engine, check: async () => undefined, clock, log });
+  const scheme = settleExact(
+    { terms },
+    { engine, check: async () => undefined, recent: createRecentVerdicts({ entriesMax: 10 }, { clock }), clock, log },
+  );
   const { verify, settle } = createOperations(
     { network, signer: `0x${"05".repeat(20)}`, schemes: [scheme] },
     { metrics: createFacilitatorMetrics([registry]) },

@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import { createRecentVerdicts, verdictFreshMs } from "./recent-verdicts.ts";
+import type { SignedPayment } from "./signed-payment.ts";
+
+const payer = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const asset = "0x00000000000000000000000000000000000000AA";
+
+function payment(name: string, change: Partial<SignedPayment> = {}): SignedPayment {
+  const authorization = {
+    from: payer,
+    to: payer,
+    value: 1n,
+    validAfter: 0n,
+    validBefore: 1n,
+    nonce: `0x${name}`,
+  } as const;
+  return { id: `0x${name}`, asset, payer, payTo: payer, amount: 1n, authorization, callData: `0x${name}`, ...change };
+}
+
+function remember(entriesMax = 100) {
+  const time = { nowMs: 1_000 };
+  return { time, recent: createRecentVerdicts({ entriesMax }, { clock: () => time.nowMs }) };
+}
+
+test("a signature is recovered once; another one for the same payment by itself, and one that is none again and again", () => {
+  const { recent } = remember();
+  const recovered: string[] = [];
+  const ask = (asked: SignedPayment, isGood: boolean) =>
+    recent.isSigned(asked, () => {
+      recovered.push(asked.callData);
+      return isGood;
+    });
+  const first = payment("01");
+  expect([ask(first, true), ask(first, false)]).toEqual([true, true]);
+  const forged = payment("01", { callData: "0xff" });
+  expect([ask(forged, false), ask(forged, false), ask(first, false)]).toEqual([false, false, true]);
+  expect(recovered).toEqual(["0x01", "0xff", "0xff"]);
+});
+
+test.each([
+  ["counts just before its time is over", verdictFreshMs - 1, true],
+  ["counts no more when it is", verdictFreshMs, false],
+])("what the chain said %s", (_, ageMs, counts) => {
+  const { recent, time } = remember();
+  recent.noteGood(payment("01"), time.nowMs);
+  time.nowMs += ageMs;
+  expect(recent.takeGood(payment("01"))).toBe(counts);
+});
+
+test("what the chain said counts once, and for the payment that it was asked about", () => {
+  const { recent, time } = remember();
+  recent.noteGood(payment("01"), time.nowMs);
+  expect(recent.takeGood(payment("02"))).toBe(false);
+  recent.noteGood(payment("01"), (time.nowMs += 1));
+  expect([recent.takeGood(payment("01")), recent.takeGood(payment("01"))]).toEqual([true, false]);
+});
+
+test("of two payments that one payer had verified, the second is asked about again once the first is settled", () => {
+  const { recent, time } = remember();
+  recent.noteGood(payment("01"), time.nowMs);
+  recent.noteGood(payment("02"), time.nowMs);
+  const others = [payment("03", { payer: asset }), payment("04", { asset: payer })];
+  for (const other of others) recent.noteGood(other, time.nowMs);
+  expect([recent.takeGood(payment("01")), recent.takeGood(payment("02"))]).toEqual([true, false]);
+  expect(others.map(recent.takeGood), "another payer's, and the payer's in another token").toEqual([true, true]);
+});
+
+test("an answer that was on its way while a settlement of the payer began or ended counts for nothing", () => {
+  const { recent, time } = remember();
+  const askedAtMs = time.nowMs;
+  time.nowMs += 1;
+  recent.forgetPayer(payment("01", { payer: payer.toLowerCase() as typeof payer }));
+  recent.noteGood(payment("02"), askedAtMs);
+  expect(recent.takeGood(payment("02"))).toBe(false);
+  recent.noteGood(payment("02"), (time.nowMs += 1));
+  expect(recent.takeGood(payment("02"))).toBe(true);
+});
+
+test("no more is kept than its bound, the newest", () => {
+  const { recent, time } = remember(2);
+  const many = ["01", "02", "03"].map((name) => payment(name, { payer: `0x${name.repeat(20)}` }));
+  let recoveries = 0;
+  for (const one of many) {
+    recent.noteGood(one, time.nowMs);
+    recent.isSigned(one, () => true);
+  }
+  expect(many.toReversed().map(recent.takeGood)).toEqual([true, true, false]);
+  for (const one of many.toReversed()) recent.isSigned(one, () => (recoveries += 1) > 0);
+  expect(recoveries).toBe(1);
+});

@@ -1,0 +1,75 @@
+import type { Hex } from "#x402/hex.ts";
+import type { SignatureCheck, SignedPayment } from "./signed-payment.ts";
+
+/** How long the chain's word about a payment counts. Blocks come about as often, and a seller's work between the two questions is short. */
+export const verdictFreshMs = 2_000;
+
+/** What was found out about payments a moment ago, so that settling one asks neither its signature nor the chain a second time. */
+export type RecentVerdicts = Readonly<{
+  /** Whether the payer signed: as found before for this very signature, else as `recover` finds. */
+  isSigned: SignatureCheck;
+  /** Notes that the chain, asked at that time, would take the payment. */
+  noteGood: (payment: SignedPayment, askedAtMs: number) => void;
+  /**
+   * Whether the chain's word about a payment that is to be settled still counts. It counts once, and what it said of the payer's other
+   * payments in the token counts no more: together they may be more than the payer holds.
+   */
+  takeGood: (payment: SignedPayment) => boolean;
+  /** Notes that a settlement of the payer ended: what the chain was asked before counts no more. */
+  forgetPayer: (payment: Pick<SignedPayment, "asset" | "payer">) => void;
+}>;
+
+/** Makes the memory of at most `entriesMax` payments; the oldest go first. */
+export function createRecentVerdicts(
+  { entriesMax }: Readonly<{ entriesMax: number }>,
+  { clock }: Readonly<{ clock: () => number }>,
+): RecentVerdicts {
+  /** Call data by payment: it holds the signature in its one form. */
+  const signed = new Map<Hex, Hex>();
+  const payers = new Map<string, PayerVerdicts>();
+
+  const forgetPayer: RecentVerdicts["forgetPayer"] = (payment) =>
+    keep(payers, nameOfPayer(payment), { changedAtMs: clock(), askedAtMs: new Map() }, entriesMax);
+  return {
+    isSigned: ({ id, callData }, recover) => {
+      if (signed.get(id) === callData) return true;
+      if (!recover()) return false;
+      keep(signed, id, callData, entriesMax);
+      return true;
+    },
+    noteGood: (payment, askedAtMs) => {
+      const name = nameOfPayer(payment);
+      const payer = payers.get(name) ?? { changedAtMs: undefined, askedAtMs: new Map<Hex, number>() };
+      // The answer is older than the settlement that began while it was on its way.
+      if (payer.changedAtMs !== undefined && askedAtMs <= payer.changedAtMs) return;
+      keep(payer.askedAtMs, payment.id, askedAtMs, verdictsPerPayerMax);
+      keep(payers, name, payer, entriesMax);
+    },
+    takeGood: (payment) => {
+      const askedAtMs = payers.get(nameOfPayer(payment))?.askedAtMs.get(payment.id);
+      forgetPayer(payment);
+      return askedAtMs !== undefined && clock() - askedAtMs < verdictFreshMs;
+    },
+    forgetPayer,
+  };
+}
+
+/** What the chain said of a payer's payments in one token, and when the last of them began or ended. */
+type PayerVerdicts = Readonly<{ changedAtMs: number | undefined; askedAtMs: Map<Hex, number> }>;
+
+/** Since settling one of a payer's payments ends what was said of the others, few are worth keeping. */
+const verdictsPerPayerMax = 16;
+
+function keep<K, V>(map: Map<K, V>, key: K, value: V, entriesMax: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= entriesMax) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}
+
+function nameOfPayer({ asset, payer }: Pick<SignedPayment, "asset" | "payer">): string {
+  return `${asset} ${payer}`.toLowerCase();
+}
