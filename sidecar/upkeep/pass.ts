@@ -1,3 +1,5 @@
+import { stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { applyConfig, tellConfig, type AppliedConfig } from "./config/apply-config.ts";
 import { applyPrune } from "./prune/apply-prune.ts";
 import { applyRestart } from "./restart/apply-restart.ts";
@@ -69,7 +71,7 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: Pass
   const desired = desiredState(settings, dataPathOf(settings.node.dataPath, configPath, memory.document?.value));
   const wanted = { hash: desiredHash(desired), release: version?.release };
   liftHold(wanted, parts);
-  if (document !== undefined) keepIdentity(document, parts);
+  if (document !== undefined) await keepIdentity(document, parts);
   memory.mayTellVersion =
     version === undefined && document !== undefined && isRightForSomeVersion(document, desired.monitor);
   const pruneInfo = observer.pruneInfo();
@@ -104,10 +106,14 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: Pass
 
 /** Removes what a sidecar that was killed in the middle of a write left behind. */
 async function tidy({ place, versions, log }: UpkeepParts): Promise<void> {
+  const { configPath } = place.layout();
+  const directory = dirname(configPath);
+  // Taking the lock asks the file system without a time limit: it must have answered just before.
+  await place.patience.call(`looking at ${directory}`, () => stat(directory).catch(() => undefined));
   if (!place.lock().acquire().ok) return;
   try {
     await versions.tidy();
-    await tidyBesideConfig(place.layout().configPath);
+    await tidyBesideConfig(configPath);
   } catch (error) {
     log.warn({ err: error }, "temporary files of an earlier run could not be removed");
   }

@@ -1,3 +1,4 @@
+import { realpath } from "node:fs/promises";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { meaningOf } from "#node/conf/meaning.ts";
 import { tiesOf } from "#node/conf/ties.ts";
@@ -7,13 +8,22 @@ import type { UpkeepParts } from "../upkeep-parts.ts";
 /**
  * Remembers which node this is, as node.conf and the node's own answers tell: a sidecar that saw its node move keeps its state. At the first
  * contact, the node is taken to run with what stands there.
+ *
+ * @throws {HangingFileSystem} when the file system of node.conf hangs.
  */
-export function keepIdentity(document: ConfigDocument, { settings, state, place, health }: UpkeepParts): void {
+export async function keepIdentity(
+  document: ConfigDocument,
+  { settings, state, place, health }: UpkeepParts,
+): Promise<void> {
   const { configPath } = place.layout();
+  const realPath = await place.patience.call(`resolving ${configPath}`, () =>
+    // A file that is gone by now has no other path than the one it had.
+    realpath(configPath).catch(() => configPath),
+  );
   if (state.nodeHas.get() === undefined) state.nodeHas.set(meaningOf(document));
   if (state.nodeTies.get() === undefined) state.nodeTies.set(tiesOf(document, configPath));
   const remembered = state.identity.get();
   const answeredChainId = health.current().chainId ?? remembered?.answeredChainId;
-  const now = { ...identifyNode(settings, configPath, document), answeredChainId };
+  const now = { ...identifyNode(settings, configPath, document, realPath), answeredChainId };
   if (JSON.stringify(now) !== JSON.stringify(remembered)) state.identity.set(now);
 }

@@ -28,15 +28,19 @@ export type NodeIdentity = Readonly<{
 /** What of the settings tells which node is meant. */
 export type IdentitySettings = Pick<SidecarSettings, "node" | "restart" | "docker" | "kubernetes">;
 
-/** Tells which node a sidecar is pointed at. */
+/**
+ * Tells which node a sidecar is pointed at. Without `realPath` the file system is asked for it, and a file system that hangs keeps this process:
+ * only for what is done before the upkeep begins.
+ */
 export function identifyNode(
   settings: IdentitySettings,
   configPath: string,
   document: ConfigDocument | undefined,
+  realPath = realPathOf(configPath),
 ): NodeIdentity {
   const { node } = settings;
   return {
-    configPath: realPathOf(configPath),
+    configPath: realPath,
     namedPath: resolve(configPath),
     // Not node.dataPath, which only says whose disk is watched.
     dataPath: document === undefined ? undefined : dataPathOf(undefined, configPath, document.value),
