@@ -54,7 +54,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   expect(await (await fetch(`${url}/metrics`)).text()).toContain(
     `gatehouse_command_info{verb="adopt",command="${command}"} 1`,
   );
-  expect((await fetch(`${url}/startupz`)).status).toBe(200);
+  await until("the first look is over", 20_000, async () => (await fetch(`${url}/startupz`)).status === 200);
   const { verdict, plan } = await statusOf(url);
   expect(verdict.level).toBe("waiting");
   expect(plan?.steps).toEqual([
