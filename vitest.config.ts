@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     retry: 0,
     // Of the machine's two cores: most tests wait for a process or a clock most of the time.
-    maxWorkers: 4,
+    maxWorkers: 3,
     projects: [
       {
         test: {
