@@ -1,5 +1,5 @@
 import { Command } from "@commander-js/extra-typings";
-import { maskLastWords } from "#daemon/last-words.ts";
+import { maskUncaughtErrors } from "#daemon/uncaught-errors.ts";
 import { createMask } from "#daemon/mask.ts";
 import { version } from "#daemon/version.ts";
 import { adoptCommand } from "./adopt-command.ts";
@@ -14,7 +14,7 @@ import { stackCommand } from "./stack-command.ts";
 
 /** What this process may not show, whichever command it is. */
 const mask = createMask();
-maskLastWords(mask);
+maskUncaughtErrors(mask);
 
 const program = new Command("gatehouse")
   .description("Runs, guards and charges for an EVM node.")

@@ -16,7 +16,7 @@ export type SpendingBudget = Readonly<{
   take(payment: Spending): void;
 }>;
 
-/** Makes a budget of `total`: in whole tokens, whatever the decimals of each, or in smallest units, whatever the token. */
+/** Creates a budget of `total`: in whole tokens, whatever the decimals of each, or in smallest units, whatever the token. */
 export function createSpendingBudget(total: TokenAmount): SpendingBudget {
   const measure = (payment: Spending) => (total.kind === "units" ? payment.units : inWholeTokens(payment));
   const limit = total.kind === "units" ? total.units : parseUnits(total.text, decimalsMax);

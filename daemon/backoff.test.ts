@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { makeBackoff } from "./backoff.ts";
+import { createBackoff } from "./backoff.ts";
 
-const waits = (random: () => number, count: number, options = { firstMs: 500, mostMs: 30_000 }) => {
-  const backoff = makeBackoff(options, { random });
+const waits = (random: () => number, count: number, options = { initialMs: 500, maxMs: 30_000 }) => {
+  const backoff = createBackoff(options, { random });
   const all = Array.from({ length: count }, backoff.nextMs);
   backoff.reset();
   return { all, afterReset: backoff.nextMs() };
@@ -23,5 +23,5 @@ it("takes away up to half of it by chance", () => {
 });
 
 it("never waits longer than the most, also when the first is longer", () => {
-  expect(waits(() => 0, 2, { firstMs: 5_000, mostMs: 1_000 }).all).toEqual([1_000, 1_000]);
+  expect(waits(() => 0, 2, { initialMs: 5_000, maxMs: 1_000 }).all).toEqual([1_000, 1_000]);
 });

@@ -1,5 +1,5 @@
 /** How long is waited between attempts: at first, and at most. */
-export type BackoffOptions = Readonly<{ firstMs: number; mostMs: number }>;
+export type BackoffOptions = Readonly<{ initialMs: number; maxMs: number }>;
 
 /** Waits between attempts that fail one after another. */
 export type Backoff = Readonly<{
@@ -13,19 +13,19 @@ export type Backoff = Readonly<{
  * Doubles the wait with each failure, and takes away up to half of it by chance, so that many who lost the same peer do not come
  * back to it at the same moments. `random` gives numbers from 0 up to 1.
  */
-export function makeBackoff(
-  { firstMs, mostMs }: BackoffOptions,
+export function createBackoff(
+  { initialMs, maxMs }: BackoffOptions,
   { random }: Readonly<{ random: () => number }>,
 ): Backoff {
-  let waitMs = firstMs;
+  let waitMs = initialMs;
   return {
     nextMs: () => {
-      const own = Math.min(waitMs, mostMs);
-      waitMs = Math.min(own * 2, mostMs);
+      const own = Math.min(waitMs, maxMs);
+      waitMs = Math.min(own * 2, maxMs);
       return own * (1 - random() / 2);
     },
     reset: () => {
-      waitMs = firstMs;
+      waitMs = initialMs;
     },
   };
 }

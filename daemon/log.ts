@@ -8,7 +8,7 @@ export type { Logger } from "pino";
 const neverLogged = ["privateKey", "signature", "authorization", "secret", "password", "mnemonic", "rawTransaction"];
 
 /**
- * Makes the log of a service: one JSON object a line, on standard output unless there is a `destination`, with the service's
+ * Creates the log of a service: one JSON object a line, on standard output unless there is a `destination`, with the service's
  * name, no host name or process id. What `mask` knows is in no line.
  */
 export function createLog(

@@ -25,7 +25,7 @@ export function maskCredentials(text: string): string {
 }
 
 /**
- * Makes the mask of a process. It knows the URLs and secrets that the process was given, and hides their parts wherever they turn up: in a
+ * Creates the mask of a process. It knows the URLs and secrets that the process was given, and hides their parts wherever they turn up: in a
  * library's error, an answer that repeats the request, a stack. Of a URL these are its user and password, the value of each parameter,
  * and what looks like a key in its path.
  *

@@ -8,7 +8,7 @@ const loopTickMs = 100;
 const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 
 /**
- * Makes a service's metrics registry, with the process's own metrics, `gatehouse_build_info` and `gatehouse_time_seconds`. Units stand in the metrics'
+ * Creates a service's metrics registry, with the process's own metrics, `gatehouse_build_info` and `gatehouse_time_seconds`. Units stand in the metrics'
  * names (`_seconds`, `_bytes`, `_total`).
  */
 export function createMetrics(service: string): Registry {

@@ -76,7 +76,7 @@ export type Facilitator = AsyncDisposable &
   }>;
 
 /**
- * Makes a facilitator: opens its ledger, connects to the chain, and takes up settlements that an earlier process began. Disposing
+ * Creates a facilitator: opens its ledger, connects to the chain, and takes up settlements that an earlier process began. Disposing
  * of it ends all that; abort `signal` first, so that callers who wait are answered.
  *
  * @throws {StartupError} when the node is on another chain than `chain.id` or has other tokens than `assets` there, or when the

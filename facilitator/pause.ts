@@ -6,7 +6,7 @@ export type Pause = Readonly<{
   end: () => void;
 }>;
 
-/** Makes a pause for one loop. */
+/** Creates a pause for one loop. */
 export function createPause(): Pause {
   let isEnded = false;
   let resolveWait: (() => void) | undefined;

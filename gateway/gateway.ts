@@ -3,15 +3,15 @@ import type { Registry } from "prom-client";
 import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import { makeAnswerCache, type AnswerCache } from "./reads/cache/answer-cache.ts";
-import { makeHead, type Head } from "./chain/head.ts";
+import { createAnswerCache, type AnswerCache } from "./reads/cache/answer-cache.ts";
+import { createHead, type Head } from "./chain/head.ts";
 import { startListeners, type Listeners } from "./listener/listeners.ts";
-import { makeCallHandler } from "./calls/call-handler.ts";
+import { createCallHandler } from "./calls/call-handler.ts";
 import { admitBodies } from "./calls/body-admission.ts";
-import { makeMessageCharge } from "./calls/large-message.ts";
-import { makeMessageHandler } from "./calls/message-handler.ts";
-import { makeNodeReads } from "./reads/node-reads.ts";
-import { makeLoadGate, type LoadGate } from "./limits/load-gate.ts";
+import { createMessageCharge } from "./calls/large-message.ts";
+import { createMessageHandler } from "./calls/message-handler.ts";
+import { createNodeReads } from "./reads/node-reads.ts";
+import { createLoadGate, type LoadGate } from "./limits/load-gate.ts";
 import { memoryBounds, memoryLimits } from "./memory/memory-bounds.ts";
 import { MemoryBudget } from "./memory/memory-budget.ts";
 import { rememberChecks } from "./limits/remembered-checks.ts";
@@ -19,13 +19,13 @@ import { startRateLimiter } from "./limits/start-rate-limiter.ts";
 import { withAccessLog } from "./observe/access-log.ts";
 import { gapCounter, prometheusMeter, registerGauges } from "./observe/call-metrics.ts";
 import { watchLoopDelay } from "./observe/loop-delay.ts";
-import { preferSpeed, tellWhenBusy } from "./observe/speed-when-busy.ts";
+import { preferSpeed, withBusySignal } from "./observe/speed-when-busy.ts";
 import { startTracing } from "./observe/start-tracing.ts";
 import { openRpcTexts } from "./calls/openrpc-texts.ts";
 import { startLivePolicy } from "./policy/live-policy.ts";
 import type { SettingNames } from "./settings/names.ts";
 import type { GatewaySettings } from "./settings/gateway.ts";
-import { makeNodeBatches } from "./upstream/node-batches.ts";
+import { createNodeBatches } from "./upstream/node-batches.ts";
 import type { NodeFitness } from "./chain/node-fitness.ts";
 import { startNode, type Node } from "./node.ts";
 import { SharedTurns } from "./wire/shared-turns.ts";
@@ -62,14 +62,14 @@ export async function startGateway(
 
   const policy = starting.use(startLivePolicy(settings, { log, settingNames })).current;
   const turns = new SharedTurns({ now, later: (run) => void setImmediate(run) });
-  const head = makeHead(settings.head, { now, wallClock: Date.now });
-  const cache = makeAnswerCache(settings.cache);
+  const head = createHead(settings.head, { now, wallClock: Date.now });
+  const cache = createAnswerCache(settings.cache);
   const memory = new MemoryBudget(memoryBounds(settings.memory, memoryLimits()), { cache });
   const upstream = starting.use(
     startNode(settings, { ...node, head, cache, policy, gapEnded: gapCounter(metrics), log, now, turns }),
   );
-  const gate = makeLoadGate({ loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs });
-  const meter = tellWhenBusy(
+  const gate = createLoadGate({ loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs });
+  const meter = withBusySignal(
     withAccessLog(prometheusMeter(metrics), settings.accessLog, { log, random: Math.random }),
     { now, becameBusy: preferSpeed },
   );
@@ -81,7 +81,7 @@ export async function startGateway(
     head,
     checks: rememberChecks(),
     nodeFitness: node.fitness,
-    reads: makeNodeReads(
+    reads: createNodeReads(
       { ...settings.cache, cache: settings.cache.enabled, responseBytes: () => policy().settings.limits.responseBytes },
       { pool: upstream.pool, cache, head },
     ),
@@ -89,15 +89,15 @@ export async function startGateway(
     openRpc: openRpcTexts(),
     now,
   };
-  const nodeBatches = makeNodeBatches(
+  const nodeBatches = createNodeBatches(
     { items: settings.upstream.batchItems, responseBytes: settings.upstream.batchResponseBytes },
     { pool: upstream.pool, log, now, turns },
   );
-  const handle = makeCallHandler(calls);
-  const charge = makeMessageCharge(calls);
+  const handle = createCallHandler(calls);
+  const charge = createMessageCharge(calls);
   const listeners = await startListeners(settings, {
     policy,
-    handle: makeMessageHandler({ policy, handle, gate, nodeBatches, charge, tracing, turns }),
+    handle: createMessageHandler({ policy, handle, gate, nodeBatches, charge, tracing, turns }),
     turns,
     hub: upstream.hub,
     memory,

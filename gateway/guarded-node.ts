@@ -12,7 +12,7 @@ import type { GatewaySettings } from "./settings/gateway.ts";
 import { watchDescriptors } from "#health/descriptor-watch.ts";
 import { watchEventLoop } from "#health/event-loop-watch.ts";
 import { startHealth, type Health, type WatchedNode } from "#health/health.ts";
-import { askHttp } from "#daemon/http/request.ts";
+import { sendRequest } from "#daemon/http/request.ts";
 import { nodeFitness } from "./node-fitness.ts";
 import { nodeReadiness } from "#status/node-readiness.ts";
 import { poll } from "#daemon/time.ts";
@@ -64,7 +64,9 @@ export async function guardNode(
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
   const eventLoop = resources.use(watchEventLoop({ clock, board, metrics }));
-  const health = resources.use(startHealth(settings, { log, metrics, clock, ask: askHttp, board, charts, eventLoop }));
+  const health = resources.use(
+    startHealth(settings, { log, metrics, clock, ask: sendRequest, board, charts, eventLoop }),
+  );
   const hasReferences = settings.lag.references.length > 0;
   const { httpUrl, webSocketUrl } = settings.node;
   const fitness = () => nodeFitness({ hasReferences }, { board, clock });
@@ -79,19 +81,19 @@ export async function guardNode(
     await startGateway(settings.gateway, { log, metrics, node, settingNames, connections }),
   );
   const operations = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(settings.listen) }, { log, metrics, mask });
-  const tellGateway = () => {
+  const setGatewayCondition = () => {
     // Before the node was asked once, nothing can be said of what stands before it.
     if (board.get("RpcAnswering") === undefined) return;
     board.set(gatewayCondition(gateway.readiness(), { fitness: fitness(), board }));
   };
   const telling = poll(
     { name: "gateway", intervalMs: gatewayIntervalMs, signal },
-    () => Promise.resolve(tellGateway()),
+    () => Promise.resolve(setGatewayCondition()),
     { log },
   );
   resources.defer(() => telling);
   const readiness = () => {
-    tellGateway();
+    setGatewayCondition();
     return nodeReadiness(board);
   };
   operationsRoutes(operations, { metrics, readiness });

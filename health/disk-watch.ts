@@ -2,7 +2,7 @@ import { statfs } from "node:fs/promises";
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import { filePatience, HangingFileSystem, type FilePatience } from "#daemon/files/file-patience.ts";
+import { createFileDeadline, HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { pause, poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { createSampleGauge } from "#status/sample-gauge.ts";
@@ -38,7 +38,7 @@ const unknownPathMs = 250;
 export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWatchDependencies): Promise<void> {
   const { dataPath, board, log } = dependencies;
   const metrics = diskMetrics(dependencies.metrics);
-  const patience = filePatience(
+  const patience = createFileDeadline(
     { withinMs: options.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal: options.signal },
     { clock: dependencies.clock, onBack: () => undefined },
   );
@@ -91,7 +91,7 @@ function remember({ path, usedBytes }: DiskLook, { history, clock }: DiskWatchDe
   return now;
 }
 
-async function readDisk(path: string, patience: FilePatience): Promise<DiskLook | string> {
+async function readDisk(path: string, patience: FileDeadline): Promise<DiskLook | string> {
   try {
     const { blocks, bfree, bavail, bsize } = await patience.call(`looking at the disk of ${path}`, () => statfs(path));
     return { path, usedBytes: (blocks - bfree) * bsize, freeBytes: bavail * bsize };

@@ -5,7 +5,7 @@ import type { NodeHealth } from "./node-health.ts";
 /** Metrics of the node's RPC. */
 export type HealthMetrics = Readonly<{ observe: (health: NodeHealth, nowMs: number) => void }>;
 
-/** Makes `gatehouse_node_height_blocks`, `…_height_unchanged_seconds`, `…_up` and `…_rpc_latency_seconds`. */
+/** Creates `gatehouse_node_height_blocks`, `…_height_unchanged_seconds`, `…_up` and `…_rpc_latency_seconds`. */
 export function createHealthMetrics(registry: Registry): HealthMetrics {
   const gauge = (name: string, help: string) => createSampleGauge({ name: `gatehouse_node_${name}`, help, registry });
   const up = gauge("up", "1 when the node's RPC answers.");

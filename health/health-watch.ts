@@ -49,7 +49,7 @@ export type HealthWatch = Readonly<{
 
 /** Share of a question's time limit from which a late event loop may be why it failed, and how often one look asks at most. */
 const stoodStillShare = 0.1;
-const mostAsked = 4;
+const maxAttempts = 4;
 
 /** Looks at which chain id, client and sync state are asked again; the height is asked at each. */
 const looksBetweenDetails = 15;
@@ -143,7 +143,7 @@ async function askAwake(
     const lateMs = eventLoop.lateMs();
     const found = await ask();
     const stoodStill = eventLoop.lateMs() - lateMs > timeoutMs * stoodStillShare;
-    if (found.failure === undefined || !stoodStill || asked >= mostAsked) return found;
+    if (found.failure === undefined || !stoodStill || asked >= maxAttempts) return found;
   }
 }
 

@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import type { z } from "zod";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import type { HttpAsk } from "#daemon/http/request.ts";
+import type { SendRequest } from "#daemon/http/request.ts";
 import type { Charts } from "#status/charts.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { refusalTellsEnd } from "./closed-port.ts";
@@ -21,7 +21,7 @@ export type HealthDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
   clock: Clock;
-  ask: HttpAsk;
+  ask: SendRequest;
   board: ConditionBoard;
   charts: Charts;
   eventLoop: EventLoopWatch;

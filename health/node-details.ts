@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { Clock } from "#daemon/clock.ts";
-import type { NodeHealth, ToldVersion } from "./node-health.ts";
+import type { NodeHealth, ReportedVersion } from "./node-health.ts";
 import { quantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
 
 /** The version that a node tells now; the last one that it told when it does not. */
 export async function version(
   rpc: RpcClient,
-  last: ToldVersion | undefined,
+  last: ReportedVersion | undefined,
   signal: AbortSignal,
 ): Promise<Partial<NodeHealth>> {
   const text = binaryVersionOf(await optional(rpc("debug_protocolVersion", [], signal)));

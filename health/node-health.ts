@@ -10,7 +10,7 @@ export type RpcLookFailure = Readonly<{
 }>;
 
 /** A version that the node told, and whether it has done so since it last began to answer: it may have been replaced meanwhile. */
-export type ToldVersion = Readonly<{ text: string; isCurrent: boolean }>;
+export type ReportedVersion = Readonly<{ text: string; isCurrent: boolean }>;
 
 /** What is known of the node's RPC; a plain value, replaced at each look. */
 export type NodeHealth = Readonly<{
@@ -36,7 +36,7 @@ export type NodeHealth = Readonly<{
   chainId?: number;
   clientVersion?: string;
   /** `binaryVersion` of `debug_protocolVersion`; absent where the node has never told it. */
-  binaryVersion?: ToldVersion;
+  binaryVersion?: ReportedVersion;
   /** What eth_syncing answered: false, or how far it is. */
   syncing?: unknown;
   /** When a look was last answered (wall clock). */
@@ -44,7 +44,7 @@ export type NodeHealth = Readonly<{
   /** The same, monotonic. */
   answeredMs?: number;
   /** When a look was last answered before the port was seen closed (monotonic): what answers since began after that. */
-  beganAfterMs?: number;
+  startedAfterMs?: number;
   /** Count of looks that were answered. */
   answers: number;
 }>;
@@ -95,7 +95,7 @@ export function answered(
 export function failed(before: NodeHealth, failure: RpcLookFailure): NodeHealth {
   const { binaryVersion, answeredMs } = before;
   const isClosed = failure.isPortClosed === true && answeredMs !== undefined;
-  const began = isClosed ? { beganAfterMs: answeredMs } : {};
+  const began = isClosed ? { startedAfterMs: answeredMs } : {};
   return {
     ...before,
     ...began,

@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import type { HttpAsk } from "#daemon/http/request.ts";
+import type { SendRequest } from "#daemon/http/request.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport } from "#status/condition.ts";
@@ -22,7 +22,7 @@ export type ReferenceWatchDependencies = Readonly<{
   board: ConditionBoard;
   metrics: Registry;
   log: Logger;
-  ask: HttpAsk;
+  ask: SendRequest;
   clock: Clock;
   health: () => NodeHealth;
   /** Looks at the node once more. */
@@ -71,7 +71,7 @@ async function ask(
   url: string,
   timeoutMs: number,
   signal: AbortSignal,
-  dependencies: Readonly<{ ask: HttpAsk }>,
+  dependencies: Readonly<{ ask: SendRequest }>,
 ): Promise<ReferenceHeight> {
   try {
     const rpc = createRpcClient({ url, timeoutMs }, dependencies);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { askFailureCode, type HttpAsk } from "#daemon/http/request.ts";
+import { requestFailureCode, type SendRequest } from "#daemon/http/request.ts";
 import { httpEndpoint } from "#daemon/http/endpoint.ts";
 import { runningTimeout } from "#daemon/running-timeout.ts";
 
@@ -13,7 +13,7 @@ export class RpcFailure extends Error {
 
   /** Whether nothing listens on the port. What else can't be reached may run on: a reset, a network or DNS that fails, no descriptor left here. */
   get isPortClosed(): boolean {
-    return this.code === "Refused" && askFailureCode(this.cause) === "ECONNREFUSED";
+    return this.code === "Refused" && requestFailureCode(this.cause) === "ECONNREFUSED";
   }
 
   constructor(code: RpcFailureReason, message: string, cause?: unknown) {
@@ -31,8 +31,8 @@ export type RpcClient = (method: string, params: readonly unknown[], signal: Abo
 /** More than any method asked here answers. */
 const responseLimitBytes = 65_536;
 
-/** Makes a JSON-RPC client of one HTTP endpoint. Its calls throw {@link RpcFailure}. */
-export function createRpcClient(options: RpcClientOptions, dependencies: Readonly<{ ask: HttpAsk }>): RpcClient {
+/** Creates a JSON-RPC client of one HTTP endpoint. Its calls throw {@link RpcFailure}. */
+export function createRpcClient(options: RpcClientOptions, dependencies: Readonly<{ ask: SendRequest }>): RpcClient {
   const where = new URL(options.url).origin;
   const endpoint = httpEndpoint(options.url);
   return async (method, params, signal) => {
@@ -86,7 +86,7 @@ function unreachable(where: string, timeoutMs: number, deadline: AbortSignal, ca
   }
   return new RpcFailure(
     "Refused",
-    `${where} can't be reached (${askFailureCode(cause)}); is the node running, and is this its address?`,
+    `${where} can't be reached (${requestFailureCode(cause)}); is the node running, and is this its address?`,
     cause,
   );
 }

@@ -24,4 +24,4 @@ export const watchedAtPreview = await watch.end();
 
 /** Where a real node's node.conf is in its container; what an earlier release deployed had it among the programs. */
 export const nodeConf = config.nodeImage === undefined ? undefined : confPath;
-if (nodeConf !== undefined) await watch.tellPlaceOfConf(`${prefix}-node`);
+if (nodeConf !== undefined) await watch.warnOfNewConfPath(`${prefix}-node`);

@@ -28,7 +28,7 @@ export type InterruptionWatch = Readonly<{
   /** To be called when every resource is registered: calls out what is gone, and gives the value of {@link watchedOutput}. */
   end: () => Promise<readonly string[]>;
   /** Calls out, at preview, what becomes of the node.conf of a real node that an earlier release deployed. */
-  tellPlaceOfConf: (node: string) => Promise<void>;
+  warnOfNewConfPath: (node: string) => Promise<void>;
 }>;
 
 const namesSchema = z.array(z.string());
@@ -55,7 +55,7 @@ export function watchInterruptions({
     return { props, opts: { ...opts, hooks: hooksOf({ what, resource, name, deployed }) } };
   });
   return {
-    tellPlaceOfConf: async (node) => {
+    warnOfNewConfPath: async (node) => {
       const { value: told } = await reference.getOutputDetails(nodeConfOutput);
       const notice = newPlaceOfConf({ node, deployed: await deployed, told });
       if (runtime.isDryRun() && notice !== undefined) await log.warn(notice);

@@ -5,7 +5,7 @@ import type { Service, ServiceContext } from "#daemon/service.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { settingNames } from "#gateway/settings/names.ts";
 import { guardNode } from "#gateway/guarded-node.ts";
-import { askHttp } from "#daemon/http/request.ts";
+import { sendRequest } from "#daemon/http/request.ts";
 import { watchNodeStorage } from "./node-storage.ts";
 import { sidecarSettings, type SidecarSettings } from "./settings.ts";
 import { pageRoutes } from "./page/page-routes.ts";
@@ -56,7 +56,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
     await listenHttp(operations, { ...settings.listen, setting, connections: guarded.operatorConnections }),
   );
   upkeep = resources.use(
-    startUpkeep(settings, { log, metrics, clock, ask: askHttp, state, events, board, charts, health, finishes }),
+    startUpkeep(settings, { log, metrics, clock, ask: sendRequest, state, events, board, charts, health, finishes }),
   );
   resources.use(watchNodeStorage(settings, { upkeep, state, board, events, metrics, clock, log }));
   resources.use(await listenControl(state.directory, upkeep.control, { log, mask }));

@@ -14,7 +14,7 @@ export type ConditionBoard = Readonly<{
 }>;
 
 /**
- * Makes an empty board. `gatehouse_condition{type}` (1 right, 0 wrong, -1 not known) is one series for each condition, whatever its
+ * Creates an empty board. `gatehouse_condition{type}` (1 right, 0 wrong, -1 not known) is one series for each condition, whatever its
  * reason; `gatehouse_condition_info{type,reason}` is 1 for the reason in force, and there is one for each condition.
  */
 export function createConditionBoard(

@@ -6,7 +6,7 @@ export type SampleGauge = Readonly<{
   set: (value: number | undefined) => void;
 }>;
 
-/** Makes a gauge without labels that is absent until its first sample; prom-client's own begins with 0. */
+/** Creates a gauge without labels that is absent until its first sample; prom-client's own begins with 0. */
 export function createSampleGauge(options: Readonly<{ name: string; help: string; registry: Registry }>): SampleGauge {
   const gauge = new Gauge({ name: options.name, help: options.help, registers: [options.registry] });
   gauge.remove();

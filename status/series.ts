@@ -8,7 +8,7 @@ export type Series = Readonly<{ add: (point: SeriesPoint) => void; list: () => r
 export type SeriesOptions = Readonly<{ pointsKept: number; spanMs: number }>;
 
 /**
- * Makes an empty series. No value is ever moved: when there are too many, the one is left out that changes the drawn line least
+ * Creates an empty series. No value is ever moved: when there are too many, the one is left out that changes the drawn line least
  * (Visvalingam and Whyatt's line simplification), so that what stood still is drawn standing still. When the clock was put back, the
  * values of times that are still to come are forgotten: a chart's time never runs backwards.
  */

@@ -15,7 +15,7 @@ import { readyTable, type ReadyRow } from "./ready-table.ts";
 import { routesFile } from "./routes-file.ts";
 import { planStack, type ChildName, type StackPlan } from "./stack-plan.ts";
 import { clearStateDirectory, lockStateDirectory } from "./stack-lock.ts";
-import { makeStateDirectory, stateDirectory, type StateDirectory } from "./state-directory.ts";
+import { createStateDirectory, stateDirectory, type StateDirectory } from "./state-directory.ts";
 import { supervise } from "./supervisor.ts";
 import { thingsToTry } from "./things-to-try.ts";
 
@@ -81,7 +81,7 @@ async function runUntilStopped(
     resources.use(await lockStateDirectory(directory, options.fresh));
     await stopLeftNode(directory.node, limits.backStopDeadlineMs);
     if (options.fresh) await clearStateDirectory(directory);
-    await makeStateDirectory(directory);
+    await createStateDirectory(directory);
     const hints = await startAndBuy({ directory, startedAt, env: options.env }, resources, { ...dependencies, signal });
     if (options.once) return 0;
     dependencies.stdout.write(`${hints}\n`);

@@ -30,8 +30,8 @@ export function stateDirectory(root: string): StateDirectory {
   };
 }
 
-/** Makes the folders that the stack's processes write to. */
-export async function makeStateDirectory(directory: StateDirectory): Promise<void> {
+/** Creates the folders that the stack's processes write to. */
+export async function createStateDirectory(directory: StateDirectory): Promise<void> {
   await mkdir(directory.logs, { recursive: true, mode: 0o700 });
   await mkdir(directory.keys, { recursive: true, mode: 0o700 });
 }

@@ -74,7 +74,7 @@ export function readRegularText(path: string, limitBytes: number): string {
 }
 
 /** Why a file can't be read, in a few words for the middle of a sentence: the system's code, or what the file is. */
-export function unreadableWords(cause: unknown): string {
+export function unreadableReason(cause: unknown): string {
   if (cause instanceof RegularFileError) return cause.message;
   return (cause as NodeJS.ErrnoException).code ?? String(cause);
 }

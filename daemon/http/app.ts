@@ -36,7 +36,7 @@ export type AppDependencies = Readonly<{
 }>;
 
 /**
- * Makes a Hono application in which every request has an id (`X-Request-Id`, taken over when the client sends a plain one), a
+ * Creates a Hono application in which every request has an id (`X-Request-Id`, taken over when the client sends a plain one), a
  * bounded body and a place in `gatehouse_http_request_duration_seconds`; what no route answers is a JSON `{error}`.
  */
 export function createApp(options: AppOptions, { log, metrics, mask }: AppDependencies): App {

@@ -6,7 +6,7 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { makeConnectionBudget, type ConnectionBudget } from "./connections/connection-budget.ts";
+import { createConnectionBudget, type ConnectionBudget } from "./connections/connection-budget.ts";
 import { listen, listenHttp } from "./listener.ts";
 import { listenOnSockets } from "./listening-sockets.ts";
 
@@ -24,7 +24,7 @@ const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 function budget(descriptors = 1_024): ConnectionBudget {
   return use(
-    makeConnectionBudget(
+    createConnectionBudget(
       { connections: 20_000, connectionsPerAddress: 1_024, descriptorReserve: 192 },
       { descriptors: { limit: descriptors, used: () => 0 }, metrics: new Registry(), clock: () => performance.now() },
     ),

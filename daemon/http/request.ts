@@ -2,7 +2,7 @@ import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 
 /** One HTTP request. */
-export type HttpQuestion = Readonly<{
+export type HttpRequest = Readonly<{
   /** `http:` or `https:`, without credentials; see `httpEndpoint`. */
   url: string;
   method: "GET" | "POST";
@@ -13,13 +13,13 @@ export type HttpQuestion = Readonly<{
 }>;
 
 /** Sends a request and resolves with the answer's head; the body is to be read or destroyed. Redirects are answers like any other. */
-export type HttpAsk = (question: HttpQuestion) => Promise<IncomingMessage>;
+export type SendRequest = (question: HttpRequest) => Promise<IncomingMessage>;
 
 /**
  * Asks over a connection of its own, so that a server which takes no new connections is seen. Not by `fetch`, whose first call loads
  * 14 MiB into the process. Rejects with the system's error (`code`, e.g. `ECONNREFUSED`).
  */
-export const askHttp: HttpAsk = ({ url, method, headers, body, signal }) =>
+export const sendRequest: SendRequest = ({ url, method, headers, body, signal }) =>
   new Promise((resolve, reject) => {
     const send = url.startsWith("https:") ? requestHttps : requestHttp;
     // What fails after the head reaches the reader of the body.
@@ -27,7 +27,7 @@ export const askHttp: HttpAsk = ({ url, method, headers, body, signal }) =>
   });
 
 /** Why a server could not be asked, as the error's code; its message may hold what is not to be shown. */
-export function askFailureCode(error: unknown): string {
+export function requestFailureCode(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === "string" ? code : "no usable HTTP answer";
 }

@@ -1,5 +1,5 @@
 import JSON5 from "json5";
-import { readRegularText, unreadableWords } from "../files/regular-file.ts";
+import { readRegularText, unreadableReason } from "../files/regular-file.ts";
 import { environmentName, type SettingsLeaf } from "./leaf.ts";
 import type { SettingsProblem } from "./problem.ts";
 import { isNear, nearestWord } from "./suggestion.ts";
@@ -83,7 +83,7 @@ function environmentText(leaf: SettingsLeaf, env: Environment, problems: Setting
   } catch (cause) {
     problems.push({
       name: `${leaf.env}_FILE`,
-      message: `can't read "${path}" (${unreadableWords(cause)}); name a readable file that holds ${leaf.expected}.`,
+      message: `can't read "${path}" (${unreadableReason(cause)}); name a readable file that holds ${leaf.expected}.`,
     });
     return undefined;
   }

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { expectedWords, fallback } from "./issue-words.ts";
+import { describeExpected, fallback } from "./describe-issue.ts";
 import { createMask } from "../mask.ts";
 import type { SettingsFile } from "./file.ts";
 import { expectedAt, type SettingsLeaf } from "./leaf.ts";
@@ -34,7 +34,7 @@ export function describeIssues(
     if (issue.code === "unrecognized_keys") {
       return issue.keys.map((key) => unknownKey([...path, key], leaf, leaves, origin));
     }
-    if (leaf === undefined) return [{ name: place(path, origin), message: `${expectedWords(issue)}.` }];
+    if (leaf === undefined) return [{ name: place(path, origin), message: `${describeExpected(issue)}.` }];
     if (names.has(leaf.env) || names.has(`${leaf.env}_FILE`)) return [];
     const isGiven = valueAt(origin.raw, leaf.path) !== undefined;
     const name = isGiven && !origin.fromEnvironment.has(leaf.env) ? place(path, origin) : leaf.env;
@@ -76,7 +76,7 @@ function describeValue(
   const at = inner.length > 0 ? ` at ${inner.join(".")}` : "";
   const custom = issue.code === "custom" && issue.message !== fallback ? issue.message : undefined;
   const expected = expectedAt(schema, path);
-  const own = expected === undefined ? expectedWords(issue) : `expected ${expected}`;
+  const own = expected === undefined ? describeExpected(issue) : `expected ${expected}`;
   const found = valueAt(raw, path);
   const shown = leaf.secret ? "a value that does not fit" : withoutKeys(found);
   return `${found === undefined ? "nothing" : `found ${shown}`}${at}; ${custom ?? own}${purpose(leaf)}.`;

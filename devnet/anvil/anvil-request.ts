@@ -41,7 +41,7 @@ export type AnvilClient = Disposable &
 
 type Answer = { result?: unknown; error?: { code: number; message: string; data?: unknown } };
 
-/** Makes a client; it connects with the first call. Disposing of it closes the connections. */
+/** Creates a client; it connects with the first call. Disposing of it closes the connections. */
 export function createAnvilClient(options: AnvilClientOptions): AnvilClient {
   const agent = new Agent({ keepAlive: true, maxSockets: options.connectionsMax, scheduling: "fifo" });
   let id = 0;

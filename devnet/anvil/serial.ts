@@ -10,7 +10,7 @@ export class SerialFullError extends Error {
   readonly code = "serial_full";
 }
 
-/** Makes an idle queue that holds at most `waitingMax` pieces of work. */
+/** Creates an idle queue that holds at most `waitingMax` pieces of work. */
 export function createSerial({ waitingMax }: Readonly<{ waitingMax: number }>): Serial {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;

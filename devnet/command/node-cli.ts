@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { releaseOfText } from "#node/versions.ts";
-import { askNode, NodeNotRunningError, type ControlCommand } from "../node/control-client.ts";
+import { requestNode, NodeNotRunningError, type ControlCommand } from "../node/control-client.ts";
 import { readNodeConf } from "../node/node-conf.ts";
 import type { PruneInfo } from "../pruning.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
@@ -53,7 +53,7 @@ function pruneCommand(words: readonly string[], takesConfig: boolean, usage: str
 
 async function ask(runDirectory: string, command: ControlCommand): Promise<PruneInfo> {
   try {
-    return await askNode(runDirectory, command);
+    return await requestNode(runDirectory, command);
   } catch (error) {
     if (!(error instanceof NodeNotRunningError)) throw error;
     throw new CommandError(`${error.message}; start it first: ./ops start --config ./node.conf`, 1, { cause: error });

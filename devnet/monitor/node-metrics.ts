@@ -6,7 +6,7 @@ import type { Pruning } from "../pruning.ts";
 /** Where the node's metrics come from. */
 export type NodeMetricsSources = Readonly<{ anvil: Pick<Anvil, "onBlock">; pruning: Pruning; height: () => number }>;
 
-/** Makes the registry of what a node pushes; values are read when it is printed. */
+/** Creates the registry of what a node pushes; values are read when it is printed. */
 export function createNodeMetrics(
   { version }: Readonly<{ version: string }>,
   { anvil, pruning, height }: NodeMetricsSources,

@@ -20,7 +20,7 @@ export type ControlCommand = "GET /prune" | "POST /prune/auto";
  * @throws {NodeNotRunningError} when none does.
  * @throws {Error} when the node refuses, or does not answer within 5 s.
  */
-export async function askNode(runDirectory: string, command: ControlCommand): Promise<PruneInfo> {
+export async function requestNode(runDirectory: string, command: ControlCommand): Promise<PruneInfo> {
   await using address = await controlAddress(runDirectory);
   const { status, body } = await exchange(address.path, command);
   const answer = JSON.parse(body) as PruneInfo | { error: string };

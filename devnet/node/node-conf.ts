@@ -1,4 +1,4 @@
-import "#daemon/settings/issue-words.ts";
+import "#daemon/settings/describe-issue.ts";
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";

@@ -10,7 +10,7 @@ const keepAliveTimeoutMs = 65_000;
 const contentTypes = new Set(["application/json", "application/json-rpc", "application/jsonrequest"]);
 
 /**
- * Makes the HTTP server of the node: `POST /`, the status that `statusOf` gives to what JSON-RPC has to say, and geth's answers for the rest
+ * Creates the HTTP server of the node: `POST /`, the status that `statusOf` gives to what JSON-RPC has to say, and geth's answers for the rest
  * (an empty GET is 200, so that load balancers can look).
  */
 export function createHttpEndpoint(handler: MessageHandler, statusOf: (answer: string) => number): Server {

@@ -19,7 +19,7 @@ export type CallObserver = (method: string, outcome: "ok" | "error") => void;
 export type MessageHandlerParts = Readonly<{ methods: MethodTable; observe: CallObserver; log: Logger }>;
 
 /**
- * Makes the handler of a transport's messages: envelopes, batches, ids and errors as geth's `rpc` package has them. The calls
+ * Creates the handler of a transport's messages: envelopes, batches, ids and errors as geth's `rpc` package has them. The calls
  * of a batch run one after the other.
  */
 export function createMessageHandler(parts: MessageHandlerParts): MessageHandler {

@@ -25,7 +25,7 @@ export type Subscriptions = Readonly<{
 /** Subscriptions on one connection. */
 const subscriptionsMax = 1_000;
 
-/** Makes the empty set of a new connection. */
+/** Creates the empty set of a new connection. */
 export function createSubscriptions(): Subscriptions {
   const noted = new Map<string, Topic>();
   const active = new Map<string, Topic>();

@@ -1,4 +1,4 @@
-import "#daemon/settings/issue-words.ts";
+import "#daemon/settings/describe-issue.ts";
 import { z } from "zod";
 import { errorCode, RpcError } from "./rpc-error.ts";
 

@@ -35,7 +35,7 @@ export type WebSocketEndpoint = Disposable &
 
 type Client = { subscriptions: Subscriptions; news: Promise<void>; alive: boolean };
 
-/** Makes the WebSocket server of the node. */
+/** Creates the WebSocket server of the node. */
 export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocketEndpoint {
   const server = createServer((_, response) => {
     response.writeHead(426, { "Content-Type": "text/plain; charset=utf-8", Connection: "close" });

@@ -15,7 +15,7 @@ import {
 /** What the tests of the methods look at, and who made it. */
 export type TestSubject = Subject & Readonly<{ wallet: Wallet; caller: Hex; written: Hex }>;
 
-/** Makes two contracts in block 2 and, in block 3, a transaction that writes to the first of them. */
+/** Creates two contracts in block 2 and, in block 3, a transaction that writes to the first of them. */
 export async function createSubject(node: TestNode): Promise<TestSubject> {
   const wallet = await createWallet(node);
   const contract = getContractAddress({ from: sender.address, nonce: 0n });

@@ -1,4 +1,4 @@
-import "#daemon/settings/issue-words.ts";
+import "#daemon/settings/describe-issue.ts";
 import { readFileSync } from "node:fs";
 import type { Address } from "viem";
 import { z } from "zod";

@@ -60,7 +60,7 @@ type Placed = Readonly<{ transactionHash: Hex }>;
 
 const logBlocksMax = 100;
 
-/** Makes the chain of a JSON-RPC client. */
+/** Creates the chain of a JSON-RPC client. */
 export function createChain({ rpc }: Readonly<{ rpc: JsonRpcClient }>): Chain {
   const ask = async <Output>(method: string, params: readonly unknown[], schema: z.ZodType<Output>) =>
     resultOf(method, await rpc.call(method, params), schema);

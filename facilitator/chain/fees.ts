@@ -14,7 +14,7 @@ export type FeeQuotes = Readonly<{
 const quoteAgeMaxMs = 2_000;
 
 /**
- * Makes a source of fees: twice the base fee and the node's suggestion as tip, so that six full blocks in a row do not price a
+ * Creates a source of fees: twice the base fee and the node's suggestion as tip, so that six full blocks in a row do not price a
  * transaction out, but never more than `maxFeePerGasGwei`.
  */
 export function createFeeQuotes(

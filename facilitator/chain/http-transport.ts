@@ -17,7 +17,7 @@ const responseBytesMax = 32 * 1024 * 1024;
 /** A kept-alive connection that the node has just closed fails the first request on it; one more try gets a new connection. */
 const connectionRetriesMax = 1;
 
-/** Makes the transport to a node. */
+/** Creates the transport to a node. */
 export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTransportOptions): HttpTransport {
   const endpoint = httpEndpoint(url);
   const { origin, pathname, search } = new URL(endpoint.url);

@@ -15,7 +15,7 @@ export type TransactionSigner = Readonly<{
 }>;
 
 /**
- * Makes the signer of a private key (32 bytes, 0x-prefixed hexadecimal). Signatures are deterministic (RFC 6979).
+ * Creates the signer of a private key (32 bytes, 0x-prefixed hexadecimal). Signatures are deterministic (RFC 6979).
  *
  * @throws {StartupError} when the number is no private key: zero, or not below the group's order.
  */

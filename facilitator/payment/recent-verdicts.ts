@@ -19,7 +19,7 @@ export type RecentVerdicts = Readonly<{
   forgetPayer: (payment: Pick<SignedPayment, "asset" | "payer">) => void;
 }>;
 
-/** Makes the memory of at most `entriesMax` payments; the oldest go first. */
+/** Creates the memory of at most `entriesMax` payments; the oldest go first. */
 export function createRecentVerdicts(
   { entriesMax }: Readonly<{ entriesMax: number }>,
   { clock }: Readonly<{ clock: () => number }>,

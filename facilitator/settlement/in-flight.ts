@@ -24,7 +24,7 @@ export type InFlight = {
   /** Since when its transactions look lost, that is: their nonces are used and they have no receipt. */
   lostSinceMs: number | undefined;
   /** The last examination that left it open, while its cause lasts: how often there was one, and when the next is due. */
-  examined: Readonly<{ cause: string; times: number; againAtMs: number }> | undefined;
+  diagnosed: Readonly<{ cause: string; times: number; againAtMs: number }> | undefined;
 };
 
 /** The settlements under way, by payment and by what they would use up. */
@@ -39,7 +39,7 @@ export type InFlightBook = Readonly<{
   size: () => number;
 }>;
 
-/** Makes an empty book. */
+/** Creates an empty book. */
 export function createInFlightBook(): InFlightBook {
   const byId = new Map<Hex, InFlight>();
   const idByAuthorization = new Map<string, Hex>();
@@ -58,7 +58,7 @@ export function createInFlightBook(): InFlightBook {
         queued: false,
         abandoned: false,
         lostSinceMs: undefined,
-        examined: undefined,
+        diagnosed: undefined,
       };
       byId.set(settlement.id, entry);
       idByAuthorization.set(authorizationKey(settlement), settlement.id);

@@ -32,7 +32,7 @@ const noteVerifiedSql = `INSERT INTO verification (chain_id, id, owner, times, a
   ON CONFLICT (chain_id, id, owner) DO UPDATE SET times = verification.times + 1, at_ms = excluded.at_ms`;
 const verifiedSql = "SELECT times FROM verification WHERE chain_id = $1 AND id = $2 AND owner = $3 AND times > 1";
 
-/** Makes the ownership of one chain's settlements over a store that has the ledger's tables. */
+/** Creates the ownership of one chain's settlements over a store that has the ledger's tables. */
 export function createOwnership(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,

@@ -7,7 +7,7 @@ import { unsent, type Ending, type InFlight, type InFlightBook } from "./in-flig
 import type { Ledger } from "./ledger/ledger.ts";
 import { OverloadError } from "./overload-error.ts";
 import { tell, type Ownership } from "./ownership.ts";
-import { withinReceiptTime, type ReceiptTime } from "./track/receipt-time.ts";
+import { withinReceiptTimeout, type ReceiptTime } from "./track/receipt-time.ts";
 import type { Progress, Settlement, SettleResult } from "./settlement.ts";
 import type { Submitter } from "./submit/submitter.ts";
 
@@ -38,7 +38,7 @@ export type Settler = Readonly<{
 }>;
 
 /**
- * Makes the settler. A payment is known by the digest that its payer signed: a call for one that is under way joins it, a call
+ * Creates the settler. A payment is known by the digest that its payer signed: a call for one that is under way joins it, a call
  * for one that has ended learns the same outcome, from the ledger, after any number of restarts; see `ownership.ts` for who does.
  */
 export function createSettler(options: SettlerOptions, dependencies: SettlerDependencies): Settler {
@@ -128,7 +128,7 @@ async function waitFor(
   time: ReceiptTime,
   { book, signal }: Pick<SettlerDependencies, "book" | "signal">,
 ): Promise<SettleResult> {
-  const ending = await withinReceiptTime(entry.ended, time, signal);
+  const ending = await withinReceiptTimeout(entry.ended, time, signal);
   if (ending !== undefined) return resultOf(ending);
   const newest = entry.attempts.at(-1);
   if (newest !== undefined) return { state: "pending", transaction: newest.hash };

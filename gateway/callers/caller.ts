@@ -15,7 +15,7 @@ export type CallerIdentity =
   | Readonly<{ kind: "refused"; message: string }>;
 
 /** Limits of a caller whose tier no longer exists: the narrowest that still lets it see why. */
-export const goneTier: Tier = {
+export const fallbackTier: Tier = {
   requestsPerSecond: 1,
   requestBurst: 1,
   computeUnitsPerSecond: 10,

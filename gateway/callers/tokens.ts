@@ -22,11 +22,11 @@ const tokenLength = 8_192;
 const signatures = ["ES256", "ES384", "EdDSA", "RS256", "PS256"];
 
 /**
- * Makes the verifier that settings ask for; undefined when they name no key set.
+ * Creates the verifier that settings ask for; undefined when they name no key set.
  *
  * @throws {StartupError} when the key set's file can't be used.
  */
-export function makeTokens(
+export function createTokens(
   options: TokenOptions,
   { log, settingNames, wallClock }: Readonly<{ log: Logger; settingNames: SettingNames; wallClock: () => number }>,
 ): Tokens | undefined {

@@ -11,7 +11,7 @@ import { finishedFlow, type AnswerFlow, type AnswerSink } from "../answers/answe
 import { ended, labelOf, limited, unanswered } from "./call-end.ts";
 import type { CallContext, Work } from "./call-work.ts";
 import type { NodeRead } from "../reads/node-read.ts";
-import type { NodeOutcome, Reader } from "../reads/reader.ts";
+import type { ReadOutcome, Reader } from "../reads/reader.ts";
 import { readSplit } from "../reads/split-read.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { TraceContext } from "../wire/trace-context.ts";
@@ -31,7 +31,7 @@ export function readOne(work: Work, method: Method, params: string, key: string)
     return finishedFlow;
   }
   if (unfit !== undefined) return unanswered(work, unfit);
-  const batch = goesTogether(method, overload) ? context.batch : undefined;
+  const batch = isBatchable(method, overload) ? context.batch : undefined;
   const gate = batch?.gate ?? dependencies.gate;
   const refusal = gate.enter(context.caller.key, work.tier, method.costUnits, overload);
   if (refusal === "concurrency") {
@@ -48,7 +48,7 @@ export function readOne(work: Work, method: Method, params: string, key: string)
  * Whether calls of a method go to the node in one batch with others of theirs: what may be asked twice and is not heavy. A node may answer
  * a batch one call after the other; heavy calls would wait for each other.
  */
-export function goesTogether({ repeatable, costUnits }: Method, { heavyCostUnits }: Overload): boolean {
+export function isBatchable({ repeatable, costUnits }: Method, { heavyCostUnits }: Overload): boolean {
   return repeatable && costUnits < heavyCostUnits;
 }
 
@@ -112,7 +112,7 @@ class AdmittedRead implements NodeRead, Reader, HeldBytes {
     this.#gate.leave(context.caller.key, this.method.costUnits, policy.settings.overload);
   }
 
-  done(outcome: NodeOutcome): void {
+  done(outcome: ReadOutcome): void {
     if (this.#isDone) return;
     this.leave();
     const { dependencies } = this.#work;
@@ -145,10 +145,10 @@ export function whyUnfit({ dependencies, policy }: Work, method: Method): RpcErr
 
 /** The trace context that goes on to the node: the client's own, unless the call is traced here. */
 function traceContextOf({ trace, traceContext }: CallContext): TraceContext | undefined {
-  return trace === undefined ? traceContext : trace.askNode();
+  return trace === undefined ? traceContext : trace.requestNode();
 }
 
-function callOutcome(outcome: NodeOutcome): CallOutcome {
+function callOutcome(outcome: ReadOutcome): CallOutcome {
   if (outcome === "answered") return "node";
   return outcome === "coalesced" || outcome === "cancelled" ? outcome : "failed";
 }

@@ -1,10 +1,10 @@
-import { goneTier, type Caller } from "../callers/caller.ts";
+import { fallbackTier, type Caller } from "../callers/caller.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
-import { makeBatchGate } from "../limits/batch-gate.ts";
+import { createBatchGate } from "../limits/batch-gate.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { NodeBatch, NodeBatches } from "../upstream/node-batches.ts";
-import { goesTogether } from "./admitted-read.ts";
+import { isBatchable } from "./admitted-read.ts";
 import type { BatchLimits } from "./batch.ts";
 import type { CallContext } from "./call-work.ts";
 
@@ -24,17 +24,17 @@ export function batchWay(
   { key, tierName }: Caller,
   { gate, nodeBatches }: Readonly<{ gate: LoadGate; nodeBatches: NodeBatches }>,
 ): BatchWay {
-  const parallel = Math.min(limits.batchParallel, (tiers.get(tierName) ?? goneTier).concurrency);
+  const parallel = Math.min(limits.batchParallel, (tiers.get(tierName) ?? fallbackTier).concurrency);
   const toNode = nodeBatches.open(key);
   const together = nodeBatches.items(key) * Math.min(nodeBatchesAtOnce, parallel);
   return {
     toNode,
-    batch: { sender: toNode, gate: makeBatchGate(gate, parallel) },
+    batch: { sender: toNode, gate: createBatchGate(gate, parallel) },
     ahead: (call: Call | BadCall) => {
       const method = isBad(call) ? undefined : catalogue.get(call.method);
       if (method === undefined) return parallel;
       if (method.answeredBy === "node" && !method.repeatable) return "inTurn";
-      return goesTogether(method, overload) ? Math.max(parallel, together) : parallel;
+      return isBatchable(method, overload) ? Math.max(parallel, together) : parallel;
     },
   };
 }

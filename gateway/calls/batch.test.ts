@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { createLog } from "#daemon/log.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
-import { makeNodeBatches } from "../upstream/node-batches.ts";
+import { createNodeBatches } from "../upstream/node-batches.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import { discardedAnswer, finishedFlow } from "../answers/answer-sink.ts";
 import { runBatch } from "./batch.ts";
-import { makeTurns, turnBytes } from "../wire/turns.ts";
+import { createTurns, turnBytes } from "../wire/turns.ts";
 
 test("a batch whose client goes while its calls are started sends those that another caller waits for, too", async () => {
   const sent: string[] = [];
@@ -20,7 +20,7 @@ test("a batch whose client goes while its calls are started sends those that ano
   let clock = 0;
   // Each look at the clock finds a turn over; the later ones never come.
   const turns = new SharedTurns({ now: () => (clock += 1_000), later: () => undefined });
-  const toNode = makeNodeBatches({ items: 100, responseBytes: 1_000 }, { pool, log, now: () => 0, turns }).open("a");
+  const toNode = createNodeBatches({ items: 100, responseBytes: 1_000 }, { pool, log, now: () => 0, turns }).open("a");
   const params = `["${"x".repeat(turnBytes)}"]`;
   const calls = Array.from({ length: 10 }, (_, id) => ({ id: String(id), method: "a", params }));
   const flow = runBatch(
@@ -35,7 +35,7 @@ test("a batch whose client goes while its calls are started sends those that ano
       },
       sink: discardedAnswer,
       memory: roomyMemory,
-      turns: makeTurns(turns, "a"),
+      turns: createTurns(turns, "a"),
       toNode,
     },
   );
@@ -65,7 +65,7 @@ test("a batch that is cancelled while it starts a call cancels that call, too", 
       },
       sink: discardedAnswer,
       memory: roomyMemory,
-      turns: makeTurns(new SharedTurns({ now: () => (clock += 1_000), later: (run) => later.push(run) }), "a"),
+      turns: createTurns(new SharedTurns({ now: () => (clock += 1_000), later: (run) => later.push(run) }), "a"),
       toNode: { gather: () => undefined, release: () => undefined },
     },
   );

@@ -1,4 +1,4 @@
-import { goneTier, type Caller } from "../callers/caller.ts";
+import { fallbackTier, type Caller } from "../callers/caller.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
@@ -29,7 +29,7 @@ export function admitBodies({ policy, limiter, limited }: BodyAdmissionDependenc
       const { settings, tiers } = policy();
       if (!settings.rateLimit.enabled) return undefined;
       const units = unitsOfBytes(lengthBytes, settings.rateLimit.unitsPerKiB);
-      const waitMs = limiter.waitFor(key, units, tiers.get(tierName) ?? goneTier);
+      const waitMs = limiter.waitFor(key, units, tiers.get(tierName) ?? fallbackTier);
       return waitMs === undefined ? undefined : Math.max(1, Math.ceil(waitMs / 1_000));
     },
     refused: ({ tierName }) => limited("rate", tierName),

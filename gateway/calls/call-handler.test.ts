@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { openRpcTexts } from "./openrpc-texts.ts";
 import type { CollectionFailure } from "../errors.ts";
-import { makeHead } from "../chain/head.ts";
-import { makeLoadGate } from "../limits/load-gate.ts";
+import { createHead } from "../chain/head.ts";
+import { createLoadGate } from "../limits/load-gate.ts";
 import { rememberChecks } from "../limits/remembered-checks.ts";
-import { makePolicy } from "../policy/policy.ts";
+import { createPolicy } from "../policy/policy.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { finishedFlow } from "../answers/answer-sink.ts";
-import { makeCallHandler } from "./call-handler.ts";
+import { createCallHandler } from "./call-handler.ts";
 import { textSink, type TextAnswer } from "../answers/text-sink.ts";
 
 const now = () => 0;
@@ -23,19 +23,19 @@ const tier = {
 
 describe("a range in pieces", () => {
   it("is refused by a limiter that answers later", async () => {
-    const policy = makePolicy(testSettings({ tiers: { public: tier } }));
-    const head = makeHead({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
+    const policy = createPolicy(testSettings({ tiers: { public: tier } }));
+    const head = createHead({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
     head.advance({ number: 1_000n, hash: '"0x1"' });
     const charges: number[] = [];
     const asked: string[] = [];
-    const handle = makeCallHandler({
+    const handle = createCallHandler({
       policy: () => policy,
       limiter: {
         take: async (_key, costUnits) => (charges.push(costUnits) === 1 ? undefined : 3_000),
         waitFor: () => undefined,
         owe: () => undefined,
       },
-      gate: makeLoadGate({ loopDelayMs: () => 0 }),
+      gate: createLoadGate({ loopDelayMs: () => 0 }),
       head,
       checks: rememberChecks(),
       reads: {

@@ -1,5 +1,5 @@
 import type { Method } from "../catalogue/method.ts";
-import { goneTier } from "../callers/caller.ts";
+import { fallbackTier } from "../callers/caller.ts";
 import { methodFor } from "../callers/method-for-caller.ts";
 import { errorJsonText, resultText } from "../json-rpc/answer-text.ts";
 import { callKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
@@ -17,11 +17,11 @@ import type { SubscriptionAnswer } from "./subscriptions.ts";
 /** Answers one call: the catalogue, then limits, then constants, cache and node. What is no call is charged, too. Never throws. */
 export type CallHandler = (call: Call | BadCall, context: CallContext, sink: AnswerSink) => AnswerFlow;
 
-/** Makes the handler of all listeners' calls. */
-export function makeCallHandler(dependencies: CallDependencies): CallHandler {
+/** Creates the handler of all listeners' calls. */
+export function createCallHandler(dependencies: CallDependencies): CallHandler {
   return (call, context, sink) => {
     const policy = dependencies.policy();
-    const tier = policy.tiers.get(context.caller.tierName) ?? goneTier;
+    const tier = policy.tiers.get(context.caller.tierName) ?? fallbackTier;
     const method = isBad(call) ? undefined : methodFor(policy, tier, call.method, context.caller);
     const own = chargedSink(sink, { dependencies, policy, tier, context });
     const work = { dependencies, policy, tier, call, id: call.id ?? "null", method, context, sink: own };
@@ -46,7 +46,7 @@ function admit(work: Work): AnswerFlow {
   }
   if (method.webSocketOnly === true && subscriptions !== undefined) {
     if (whyUnfit(work, method) === rpcErrors.anotherChain) return unanswered(work, rpcErrors.anotherChain);
-    void tellSubscription(work, subscriptions.answer(method.name, params));
+    void answerSubscription(work, subscriptions.answer(method.name, params));
     return finishedFlow;
   }
   if (method.constant !== undefined) return answered(work, resultText(work.id, method.constant));
@@ -82,7 +82,7 @@ function readWithin(work: Work, method: Method, params: string): AnswerFlow {
   }
 }
 
-async function tellSubscription(work: Work, pending: Promise<SubscriptionAnswer>): Promise<void> {
+async function answerSubscription(work: Work, pending: Promise<SubscriptionAnswer>): Promise<void> {
   const answer = await pending;
   if (answer.kind === "error") failed(work, answer.error);
   else if (answer.kind === "result") answered(work, resultText(work.id, answer.json));

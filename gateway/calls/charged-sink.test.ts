@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
-import { makePolicy } from "../policy/policy.ts";
+import { createPolicy } from "../policy/policy.ts";
 import { limitlessTier } from "../testing/limitless-tier.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { discardedAnswer } from "../answers/answer-sink.ts";
@@ -15,7 +15,7 @@ function indebted(rateLimit: Readonly<Record<string, number | boolean>> = {}) {
   const tier = { ...limitlessTier, webSockets: 1, subscriptions: 1 };
   const charge = {
     dependencies: { limiter },
-    policy: makePolicy(testSettings({ rateLimit })),
+    policy: createPolicy(testSettings({ rateLimit })),
     tier,
     context: { caller: { key: "a", listener: "public", tierName: "public" } },
   } as const satisfies AnswerCharge;

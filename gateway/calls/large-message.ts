@@ -1,4 +1,4 @@
-import { goneTier } from "../callers/caller.ts";
+import { fallbackTier } from "../callers/caller.ts";
 import type { Message } from "../json-rpc/call.ts";
 import type { MessageLimits } from "../json-rpc/message-limits.ts";
 import { beginMessage, isBatch, readMessage } from "../json-rpc/read-message.ts";
@@ -11,7 +11,7 @@ import { charged } from "./charge.ts";
 import { EndingFlow, EndingSink } from "./ending-sink.ts";
 import { LateFlow } from "./late-flow.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
-import { makeTurns, turnBytes } from "../wire/turns.ts";
+import { createTurns, turnBytes } from "../wire/turns.ts";
 
 /** Size from which a message is charged before it is read, and read in turns. */
 export const largeBytes = 65_536;
@@ -36,11 +36,11 @@ export type MessageCharge = (
   proceed: (sink: AnswerSink) => AnswerFlow,
 ) => AnswerFlow;
 
-/** Makes the charge of messages that are not small. */
-export function makeMessageCharge(dependencies: CallDependencies): MessageCharge {
+/** Creates the charge of messages that are not small. */
+export function createMessageCharge(dependencies: CallDependencies): MessageCharge {
   return (body, { context, sink }, proceed) => {
     const policy = dependencies.policy();
-    const tier = policy.tiers.get(context.caller.tierName) ?? goneTier;
+    const tier = policy.tiers.get(context.caller.tierName) ?? fallbackTier;
     const call = { id: "null", error: rpcErrors.invalidRequest };
     const held = new HeldScope(context.memory);
     const letGo = () => held[Symbol.dispose]();
@@ -79,6 +79,6 @@ export function readInTurns(
     if (message !== undefined) turns.wait(caller, () => flow.begin(() => proceed(message)));
     return message === undefined ? turnBytes : 0;
   };
-  makeTurns(turns, caller).run(step, () => flow.isCancelled);
+  createTurns(turns, caller).run(step, () => flow.isCancelled);
   return flow;
 }

@@ -1,19 +1,19 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openRpcTexts } from "./openrpc-texts.ts";
-import { makeHead } from "../chain/head.ts";
-import { makeLoadGate } from "../limits/load-gate.ts";
+import { createHead } from "../chain/head.ts";
+import { createLoadGate } from "../limits/load-gate.ts";
 import { rememberChecks } from "../limits/remembered-checks.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import { processRateLimiter } from "../limits/rate-limiter.ts";
-import { makePolicy } from "../policy/policy.ts";
+import { createPolicy } from "../policy/policy.ts";
 import { messageBytes } from "../testing/generated-messages.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { finishedFlow } from "../answers/answer-sink.ts";
-import { makeCallHandler } from "./call-handler.ts";
-import { makeMessageCharge } from "./large-message.ts";
-import { makeMessageHandler } from "./message-handler.ts";
+import { createCallHandler } from "./call-handler.ts";
+import { createMessageCharge } from "./large-message.ts";
+import { createMessageHandler } from "./message-handler.ts";
 import type { NodeRead } from "../reads/node-read.ts";
 import type { Reader } from "../reads/reader.ts";
 import { textSink } from "../answers/text-sink.ts";
@@ -34,13 +34,13 @@ type Given = Readonly<{
 }>;
 
 function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier }: Given = {}) {
-  const policy = makePolicy(testSettings({ tiers: { public: { ...generous, ...tier } }, limits }));
+  const policy = createPolicy(testSettings({ tiers: { public: { ...generous, ...tier } }, limits }));
   let atMs = 0;
   const now = () => (atMs += lookMs);
   const waiting: (() => void)[] = [];
-  const head = makeHead({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
+  const head = createHead({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
   head.advance({ number: 1_000n, hash: '"0x1"' });
-  const gate = makeLoadGate({ loopDelayMs: () => 0 });
+  const gate = createLoadGate({ loopDelayMs: () => 0 });
   const passed: string[] = [];
   const calls = {
     policy: () => policy,
@@ -73,12 +73,12 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     }),
   };
   const turns = new CountedTurns({ now, later: (run) => void waiting.push(run) });
-  const handleMessage = makeMessageHandler({
+  const handleMessage = createMessageHandler({
     policy: () => policy,
-    handle: makeCallHandler(calls),
+    handle: createCallHandler(calls),
     gate,
     nodeBatches,
-    charge: makeMessageCharge(calls),
+    charge: createMessageCharge(calls),
     tracing: undefined,
     turns,
   });

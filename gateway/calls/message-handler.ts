@@ -1,6 +1,6 @@
 import type { Caller } from "../callers/caller.ts";
 import { isBad, type Message } from "../json-rpc/call.ts";
-import { makeMessageReader } from "../json-rpc/known-messages.ts";
+import { createMessageReader } from "../json-rpc/known-messages.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
 import type { Tracing } from "../observe/tracing.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
@@ -17,7 +17,7 @@ import { largeBytes, readInTurns, smallBytes, type MessageCharge } from "./large
 import type { Subscriptions } from "./subscriptions.ts";
 import type { TraceContext } from "../wire/trace-context.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
-import { makeTurns } from "../wire/turns.ts";
+import { createTurns } from "../wire/turns.ts";
 
 /** What came with a message beside its bytes. */
 export type MessageContext = Readonly<{
@@ -45,12 +45,12 @@ export type MessageDependencies = Readonly<{
 }>;
 
 /**
- * Makes the handler of messages: single calls, notifications and batches. Short ones are read at once; the bytes of long ones are charged
+ * Creates the handler of messages: single calls, notifications and batches. Short ones are read at once; the bytes of long ones are charged
  * first, and they are read in turns.
  */
-export function makeMessageHandler(dependencies: MessageDependencies): MessageHandler {
+export function createMessageHandler(dependencies: MessageDependencies): MessageHandler {
   const { policy, handle, charge, tracing, turns } = dependencies;
-  const readMessage = makeMessageReader();
+  const readMessage = createMessageReader();
 
   const answer = (
     message: Message,
@@ -72,7 +72,7 @@ export function makeMessageHandler(dependencies: MessageDependencies): MessageHa
             handle(call, trace === undefined ? context : { ...context, trace: trace.call() }, itemSink),
           sink: trace === undefined ? sink : new EndingSink(sink, trace.end),
           memory,
-          turns: makeTurns(turns, caller.key),
+          turns: createTurns(turns, caller.key),
           toNode: way.toNode,
         },
       );

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import openRpcSchema from "@open-rpc/meta-schema";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
-import { makeCatalogue, specifiedMethods } from "./catalogue.ts";
+import { createCatalogue, specifiedMethods } from "./catalogue.ts";
 import { openRpcDocument } from "./openrpc.ts";
 import { policySchema } from "../settings/policy.ts";
 import { methodReference } from "./reference.ts";
@@ -76,14 +76,18 @@ describe("the catalogue", () => {
   });
 
   it("takes an operator's changes", () => {
-    const catalogue = makeCatalogue({ net_listening: { audience: "public" }, eth_call: { cache: false }, my_own: {} });
+    const catalogue = createCatalogue({
+      net_listening: { audience: "public" },
+      eth_call: { cache: false },
+      my_own: {},
+    });
     expect(catalogue.get("net_listening")?.audience).toBe("public");
     expect(catalogue.get("eth_call")?.cache).toEqual({ kind: "none" });
     expect(catalogue.get("my_own")).toMatchObject({ audience: "private", answeredBy: "node" });
   });
 
   it("loses a method that an operator wants nobody to have, for every listener", () => {
-    const catalogue = makeCatalogue({ eth_coinbase: { audience: "nobody" } });
+    const catalogue = createCatalogue({ eth_coinbase: { audience: "nobody" } });
     for (const listener of ["public", "private", "internal"] as const) {
       expect(openRpcDocument(catalogue, listener).methods.map(({ name }) => name)).not.toContain("eth_coinbase");
     }
@@ -92,12 +96,12 @@ describe("the catalogue", () => {
   it("asks the node anew, when a connection was closed, for all but what it must not do twice", () => {
     const once = specifiedMethods.filter(({ repeatable }) => !repeatable).map(({ name }) => name);
     expect(once).toEqual(["eth_sendRawTransaction", "eth_subscribe", "eth_unsubscribe"]);
-    expect(makeCatalogue({ eth_sendTransaction: {} }).get("eth_sendTransaction")?.repeatable).toBe(false);
+    expect(createCatalogue({ eth_sendTransaction: {} }).get("eth_sendTransaction")?.repeatable).toBe(false);
   });
 
   it("describes to each listener the methods that it has", () => {
     const counts = (["public", "private", "internal"] as const).map(
-      (listener) => openRpcDocument(makeCatalogue({}), listener).methods.length,
+      (listener) => openRpcDocument(createCatalogue({}), listener).methods.length,
     );
     expect(counts).toEqual([52, 59, 62]);
   });
@@ -107,11 +111,11 @@ describe("the catalogue", () => {
     (listener) => {
       const validate = new Ajv({ strict: false, validateFormats: false }).compile(openRpcRules);
       const changes = { my_own: { audience: "public" }, eth_batchGetBlockByNumber: { audience: "private" } } as const;
-      for (const catalogue of [makeCatalogue({}), makeCatalogue(changes)]) {
+      for (const catalogue of [createCatalogue({}), createCatalogue(changes)]) {
         const document: unknown = JSON.parse(JSON.stringify(openRpcDocument(catalogue, listener)));
         expect([validate(document), validate.errors]).toEqual([true, null]);
       }
-      expect(validate({ ...openRpcDocument(makeCatalogue({}), listener), methods: [{ name: 5 }] })).toBe(false);
+      expect(validate({ ...openRpcDocument(createCatalogue({}), listener), methods: [{ name: 5 }] })).toBe(false);
     },
   );
 

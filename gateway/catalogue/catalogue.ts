@@ -24,7 +24,7 @@ export const specifiedMethods: readonly Method[] = [
 export type Catalogue = ReadonlyMap<string, Method>;
 
 /** The specification's methods with the operator's changes; a name that the specification lacks becomes a method of the node. */
-export function makeCatalogue(changes: Readonly<Record<string, MethodChange>>): Catalogue {
+export function createCatalogue(changes: Readonly<Record<string, MethodChange>>): Catalogue {
   const methods = new Map(specifiedMethods.map((method) => [method.name, method]));
   for (const [name, change] of Object.entries(changes)) {
     methods.set(name, changed(methods.get(name) ?? addedMethod(name), change));

@@ -25,7 +25,7 @@ export type Head = Readonly<{
 }>;
 
 /** Keeps the head as the node tells it. */
-export function makeHead(
+export function createHead(
   options: Readonly<{ staleAfterMs: number }>,
   { now, wallClock }: Readonly<{ now: () => number; wallClock: () => number }>,
 ): Head {

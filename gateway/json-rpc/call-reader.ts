@@ -124,7 +124,7 @@ export class CallReader {
       if (!more && bytes[next] !== 0x7d) at = bytes.length;
     }
     this.at = bytes[at] === 0x7d ? at + 1 : notJson;
-    return members > envelopeMembers ? invalid : makeCall(version, id, method, params);
+    return members > envelopeMembers ? invalid : createCall(version, id, method, params);
   }
 
   #slice(start: number, end: number): string {
@@ -148,7 +148,7 @@ export class CallReader {
 const members = ["jsonrpc", "id", "method", "params"] as const;
 type Member = (typeof members)[number];
 
-function makeCall(
+function createCall(
   version: string | undefined,
   id: string | undefined,
   method: string | undefined,

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { messageBytes } from "../testing/generated-messages.ts";
 import { until } from "../testing/test-gateway.ts";
 import { callKey, isBad, type Message } from "./call.ts";
-import { makeMessageReader, type MessageReader } from "./known-messages.ts";
+import { createMessageReader, type MessageReader } from "./known-messages.ts";
 import { readMessage } from "./read-message.ts";
 
 const limits = { batchItems: 3, depth: 32, callBytes: 4_096, callValues: 100 };
@@ -99,7 +99,7 @@ const repeatable = fc.oneof(
 describe("a reader that knows messages again", () => {
   it("reads each message as one that knows none", () => {
     const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
-    const read = makeMessageReader();
+    const read = createMessageReader();
     fc.assert(
       fc.property(repeatable, fc.nat(), fc.nat(255), (body, place, byte) => {
         const others = withOtherIds(body);
@@ -113,7 +113,7 @@ describe("a reader that knows messages again", () => {
   }, 3_600_000);
 
   it.each(shapes)("reads %s with any id in its place, again and again", (shape) => {
-    const read = makeMessageReader();
+    const read = createMessageReader();
     for (const id of [...ids, ...ids, ...ids, ...ids.toReversed()]) {
       const body = withId(shape, id);
       expect(readBy(read, body)).toEqual(readMessage(body, limits));
@@ -125,7 +125,7 @@ describe("a reader that knows messages again", () => {
     ['{"jsonrpc":"2.0","method":"m","params":[1],"id":', "}"],
     ['{"method":"m","params":[1],"id":', ',"jsonrpc":"2.0"}'],
   ])("knows %s…%s from the third time on, whatever its id", (before, after) => {
-    const read = makeMessageReader();
+    const read = createMessageReader();
     expect(["1", "22", "333", "999999999999999", "0"].map((id) => isKnown(read, `${before}${id}${after}`))).toEqual([
       false,
       false,
@@ -140,7 +140,7 @@ describe("a reader that knows messages again", () => {
   });
 
   it("takes the bytes of a message as they were, also when their buffer is used again", () => {
-    const read = makeMessageReader();
+    const read = createMessageReader();
     const text = '{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}';
     const body = Buffer.from(text);
     for (let time = 0; time < 3; time += 1) read(body, limits);
@@ -150,7 +150,7 @@ describe("a reader that knows messages again", () => {
   });
 
   it("takes nothing that is cut short for a whole call that is kept in the same place", () => {
-    const read = makeMessageReader();
+    const read = createMessageReader();
     // One in 1,024 pairs shares a place.
     for (let number = 0; number < 8_000; number += 1) {
       const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"m","params":[${number}]}`);
@@ -160,7 +160,7 @@ describe("a reader that knows messages again", () => {
   });
 
   it("does not know long messages", () => {
-    const read = makeMessageReader();
+    const read = createMessageReader();
     const known = [10, 1_000].map((length) => {
       const text = `{"jsonrpc":"2.0","id":1,"method":"m","params":["${"x".repeat(length)}"]}`;
       return [1, 2, 3].map(() => isKnown(read, text)).at(-1);
@@ -169,7 +169,7 @@ describe("a reader that knows messages again", () => {
   });
 
   it("reads anew what other limits may refuse", () => {
-    const read = makeMessageReader();
+    const read = createMessageReader();
     const text = '{"jsonrpc":"2.0","id":1,"method":"m","params":[[[1]]]}';
     for (const [bounds, known] of [
       [limits, true],
@@ -190,7 +190,7 @@ describe("a reader that knows messages again", () => {
       return (process.memoryUsage().arrayBuffers - before) / 1e6;
     };
     const before = process.memoryUsage().arrayBuffers;
-    const read = makeMessageReader();
+    const read = createMessageReader();
     for (let number = 0; number < 2_000; number += 1) {
       const text = `{"jsonrpc":"2.0","id":1,"method":"m","params":[${number}]}`;
       for (let time = 0; time < 3; time += 1) read(Buffer.from(text), limits);

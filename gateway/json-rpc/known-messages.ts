@@ -33,11 +33,11 @@ type KnownMessage = Readonly<{
 export type MessageReader = (body: Buffer, limits: MessageLimits) => Message;
 
 /**
- * Makes a reader that knows a call again when it differs from one that was read before by nothing but its id, a plain integer. A client asks
+ * Creates a reader that knows a call again when it differs from one that was read before by nothing but its id, a plain integer. A client asks
  * the same again and again: its call need not be scanned each time, and its texts are the same strings each time, which are
  * found in maps without a look at their characters. What comes for the second time is remembered; each place has the latest.
  */
-export function makeMessageReader(): MessageReader {
+export function createMessageReader(): MessageReader {
   const known: (KnownMessage | undefined)[] = Array.from({ length: places });
   /** Hashes of what came, so that what never comes again costs no memory. */
   const seen = new Uint32Array(places);

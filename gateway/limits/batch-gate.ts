@@ -4,7 +4,7 @@ import type { LoadGate } from "./load-gate.ts";
  * Lets the calls of one client's batch in that go to the node in batches: up to `places` of them take a place among the calls under way, the
  * others go with them. So a batch takes no more of its caller's places than when its calls go alone.
  */
-export function makeBatchGate(gate: LoadGate, places: number): LoadGate {
+export function createBatchGate(gate: LoadGate, places: number): LoadGate {
   let taken = 0;
   let passengers = 0;
   return {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { addedMethod } from "../catalogue/added-method.ts";
-import { makeCatalogue } from "../catalogue/catalogue.ts";
+import { createCatalogue } from "../catalogue/catalogue.ts";
 import { checkParams } from "./check-params.ts";
 
-const catalogue = makeCatalogue({});
+const catalogue = createCatalogue({});
 const head = { latest: 1_000n, finalized: 900n };
 const address = `0x${"ab".repeat(20)}`;
 const hash = `0x${"cd".repeat(32)}`;

@@ -29,7 +29,7 @@ export function checkParams(
       return checkTraceParams(params, head, limits.trace());
     case "tracer":
       return checkTracerParams(params, method.limit.at, {
-        mostMs: method.timeoutMs,
+        maxMs: method.timeoutMs,
         overrides: method.limit.overrides === true && limits.traceCallOverrides,
       });
     case "lastTracer":

@@ -35,14 +35,14 @@ function parseText(json: string): unknown {
 }
 
 /** Most fields of an object that is read. */
-export const mostFields = 64;
+export const maxFields = 64;
 
 /**
  * An object of the client: the JSON text of its values by their names, of equal names the last. Undefined when the text is no object, or
- * one of more than {@link mostFields}: to parse an object takes time by its keys, of which a few KiB can hold hundreds.
+ * one of more than {@link maxFields}: to parse an object takes time by its keys, of which a few KiB can hold hundreds.
  */
 export function fieldsOf(json: string): ReadonlyMap<string, string> | undefined {
-  const members = readObject(json, mostFields);
+  const members = readObject(json, maxFields);
   return members && new Map(members.entries().map(([key, value]) => [parseText(`"${key}"`) as string, value]));
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { limitlessTier } from "../testing/limitless-tier.ts";
 import { testSettings } from "../testing/test-gateway.ts";
-import { makeLoadGate } from "./load-gate.ts";
+import { createLoadGate } from "./load-gate.ts";
 
 const light = 1;
 const heavy = 75;
@@ -12,7 +12,7 @@ function startGate(bounds: Readonly<Record<string, number>> = {}, loopDelayMs = 
     tiers: { public: { ...limitlessTier, concurrency: 2 } },
     overload: bounds,
   });
-  const gate = makeLoadGate({ loopDelayMs: () => loopDelayMs });
+  const gate = createLoadGate({ loopDelayMs: () => loopDelayMs });
   return {
     enter: (caller: string, costUnits = light) => gate.enter(caller, tiers["public"]!, costUnits, overload),
     leave: (caller: string, costUnits = light) => gate.leave(caller, costUnits, overload),

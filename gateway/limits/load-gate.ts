@@ -21,12 +21,12 @@ type Own = { calls: number };
 
 /**
  * Callers without a call under way that are remembered; beyond that all of them are forgotten together. To forget each with its
- * last call would change the map with every call, at the price that `cache/reads-under-way.ts` tells of.
+ * last call would change the map with every call, at the price that `cache/reads-in-flight.ts` tells of.
  */
 const restingCallers = 10_000;
 
-/** Makes a gate; `loopDelayMs` tells how late the process's own event loop runs. */
-export function makeLoadGate({ loopDelayMs }: Readonly<{ loopDelayMs: () => number }>): LoadGate {
+/** Creates a gate; `loopDelayMs` tells how late the process's own event loop runs. */
+export function createLoadGate({ loopDelayMs }: Readonly<{ loopDelayMs: () => number }>): LoadGate {
   let byCaller = new Map<string, Own>();
   let resting = 0;
   let calls = 0;

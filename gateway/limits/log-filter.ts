@@ -2,15 +2,7 @@ import { invalidParams, rpcErrors } from "../errors.ts";
 import { rangeAboveCap, readBound, resolveRange } from "../chain/block-range.ts";
 import type { ChainHead } from "../chain/head.ts";
 import { elementsOf } from "../json-rpc/read-object.ts";
-import {
-  fieldsOf,
-  flatValue,
-  mostFields,
-  pass,
-  refuse,
-  type CheckedParams,
-  type RangeLimit,
-} from "./checked-params.ts";
+import { fieldsOf, flatValue, maxFields, pass, refuse, type CheckedParams, type RangeLimit } from "./checked-params.ts";
 import { splitFilter } from "./split-filter.ts";
 
 /** Most values in one topic position, and most topic positions (geth's limits). */
@@ -34,7 +26,7 @@ export function checkLogParams(params: string, head: ChainHead | undefined, limi
   const [given = "", ...rest] = elementsOf(params);
   const fields = fieldsOf(given);
   if (fields === undefined || rest.length > 0) {
-    return refuse(invalidParams(`expected one log filter object, of at most ${mostFields} fields`));
+    return refuse(invalidParams(`expected one log filter object, of at most ${maxFields} fields`));
   }
   const selection = readSelection(fields);
   if (typeof selection === "string") return refuse(invalidParams(selection));

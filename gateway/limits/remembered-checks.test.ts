@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { makePolicy } from "../policy/policy.ts";
+import { createPolicy } from "../policy/policy.ts";
 import { limitlessTier } from "../testing/limitless-tier.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import type { CheckedParams } from "./checked-params.ts";
@@ -9,7 +9,7 @@ const settings = testSettings({ tiers: { public: limitlessTier, other: limitless
 
 /** What checks rest on, made anew: equal to the one before, and another. */
 function basisOf(): CheckBasis {
-  const policy = makePolicy(settings);
+  const policy = createPolicy(settings);
   return {
     policy,
     head: { latest: 1_000n, finalized: 900n },
@@ -49,7 +49,7 @@ describe("remembered checks", () => {
     const basis = basisOf();
     const { policy, head } = basis;
     for (const change of [
-      { policy: makePolicy(settings) },
+      { policy: createPolicy(settings) },
       { head: { ...head! } },
       { head: undefined },
       { tier: policy.tiers.get("other")! },

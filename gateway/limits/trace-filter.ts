@@ -5,7 +5,7 @@ import type { ChainHead } from "../chain/head.ts";
 import {
   fieldsOf,
   flatValue,
-  mostFields,
+  maxFields,
   pass,
   refuse,
   unknownField,
@@ -38,7 +38,7 @@ export function checkTraceParams(params: string, head: ChainHead | undefined, li
   const [given = "", ...rest] = elementsOf(params);
   const fields = fieldsOf(given);
   if (fields === undefined || rest.length > 0) {
-    return refuse(invalidParams(`expected one trace filter object, of at most ${mostFields} fields`));
+    return refuse(invalidParams(`expected one trace filter object, of at most ${maxFields} fields`));
   }
   const unknown = unknownField(fields, filterFields);
   if (unknown !== undefined) {

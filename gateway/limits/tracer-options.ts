@@ -2,7 +2,7 @@ import { invalidParams } from "../errors.ts";
 import { elementsOf } from "../json-rpc/read-object.ts";
 import {
   fieldsOf,
-  mostFields,
+  maxFields,
   parseParams,
   refuse,
   shortValue,
@@ -41,7 +41,7 @@ const known: ReadonlySet<string> = new Set([
 /** What tracer options are limited to. */
 export type TracerLimit = Readonly<{
   /** Time that the node is given at most: it would trace on for nobody. */
-  mostMs: number;
+  maxMs: number;
   /** Whether state and block overrides pass. */
   overrides: boolean;
 }>;
@@ -64,14 +64,14 @@ export function checkTracerParams(params: string, at: number, limit: TracerLimit
  * Checks tracer options that are the last parameter of a method of which no more is known. They have to be there, and nothing before
  * them may name a tracer.
  */
-export function checkLastTracer(params: string, mostMs: number): CheckedParams {
+export function checkLastTracer(params: string, maxMs: number): CheckedParams {
   const values = parseParams(params);
   const before = values.slice(0, -1);
   const last = values.at(-1);
   if (!namesTracer(last)) return refuse(invalidParams('expected tracer options last: { tracer: "callTracer" }'));
   return before.some(namesTracer)
     ? refuse(refusal, "tracer")
-    : checkOptions(elementsOf(params).slice(0, -1), asBinary(JSON.stringify(last)), { mostMs, overrides: false });
+    : checkOptions(elementsOf(params).slice(0, -1), asBinary(JSON.stringify(last)), { maxMs, overrides: false });
 }
 
 /** Whether a value has a key by which some node reads a tracer, at any depth; nodes differ in whether they mind its case. */
@@ -91,7 +91,7 @@ function namesTracer(value: unknown): boolean {
 function checkOptions(before: readonly string[], given: string, limit: TracerLimit): CheckedParams {
   const fields = fieldsOf(given);
   if (fields === undefined) {
-    return refuse(invalidParams(`expected an object of tracer options, of at most ${mostFields}`));
+    return refuse(invalidParams(`expected an object of tracer options, of at most ${maxFields}`));
   }
   const wrong = wrongOption(fields, limit.overrides);
   if (wrong !== undefined) return refuse(invalidParams(wrong));
@@ -106,7 +106,7 @@ function checkOptions(before: readonly string[], given: string, limit: TracerLim
   const options = JSON.stringify({
     tracer: "callTracer",
     ...(Object.keys(tracerConfig).length === 0 ? {} : { tracerConfig }),
-    ...(timeoutMs === undefined ? {} : { timeout: `${Math.min(timeoutMs, limit.mostMs)}ms` }),
+    ...(timeoutMs === undefined ? {} : { timeout: `${Math.min(timeoutMs, limit.maxMs)}ms` }),
   });
   const overrides = [...fields].flatMap(([name, value]) => (overrideNames.has(name) ? [`,"${name}":${value}`] : []));
   return { kind: "pass", params: `[${[...before, `${options.slice(0, -1)}${overrides.join("")}}`].join(",")}]` };

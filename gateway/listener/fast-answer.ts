@@ -36,8 +36,8 @@ export type FastAnswerHeadsDependencies = Readonly<{
   isDraining: () => boolean;
 }>;
 
-/** Makes heads. `keepAliveMs` is what node:http is told, too. Age and date are made once a second. */
-export function makeFastAnswerHeads(
+/** Creates heads. `keepAliveMs` is what node:http is told, too. Age and date are made once a second. */
+export function createFastAnswerHeads(
   keepAliveMs: number,
   { wallClock, ageHeaders, isDraining }: FastAnswerHeadsDependencies,
 ): FastAnswerHeads {

@@ -14,7 +14,7 @@ import type { FastConnectionDependencies } from "./fast-connection-dependencies.
 import { peerOf } from "../callers/request-facts.ts";
 import { httpErrors, rawRefusal, unauthorized } from "./http-errors.ts";
 import { isBlank, readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
-import { makeFastSink } from "./fast-sink.ts";
+import { createFastSink } from "./fast-sink.ts";
 import { FastWait } from "./fast-wait.ts";
 import { endConnection } from "./connection-end.ts";
 import { HeldRequests } from "./held-requests.ts";
@@ -66,7 +66,7 @@ export class FastConnection implements ConnectionServer {
     this.#pace = new ReaderPace(socket, waits);
     this.#turn = new TurnWait(dependencies.turns, () => this.#goOn());
     const answering = { context: () => this.#asked, finish: (isLast: boolean) => this.#finish(isLast) };
-    this.#sink = makeFastSink(socket, { heads, outbox, backlog: this.#backlog, ...answering });
+    this.#sink = createFastSink(socket, { heads, outbox, backlog: this.#backlog, ...answering });
     this.#wait = new FastWait(waits, clock);
     this.#listeners = [
       ["drain", () => this.#drained()],

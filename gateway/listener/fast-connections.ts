@@ -6,11 +6,11 @@ import type { BodyAdmission } from "../calls/body-admission.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
-import { makeOutbox } from "../wire/outbox.ts";
+import { createOutbox } from "../wire/outbox.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { putBefore } from "#daemon/http/raw-connections.ts";
-import { makeFastAnswerHeads } from "./fast-answer.ts";
+import { createFastAnswerHeads } from "./fast-answer.ts";
 import { FastConnection } from "./fast-connection.ts";
 import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";
 import { sweepIntervalMs } from "./fast-wait.ts";
@@ -63,8 +63,8 @@ export function serveFastConnections(
   }, sweepIntervalMs(waits));
   sweep.unref();
   const dependencies = {
-    heads: makeFastAnswerHeads(waits.idleTimeoutMs, { wallClock: Date.now, ageHeaders, isDraining }),
-    outbox: makeOutbox(),
+    heads: createFastAnswerHeads(waits.idleTimeoutMs, { wallClock: Date.now, ageHeaders, isDraining }),
+    outbox: createOutbox(),
     identify,
     handle,
     turns,

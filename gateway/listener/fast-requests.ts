@@ -40,7 +40,7 @@ export type FastRequests = Readonly<{
 type Begun = FastOrigin & Readonly<{ body: Readonly<{ startsAt: number; endsAt: number }> | ChunkedRequest }>;
 
 /** Heads that were not known, one after another, from which on only each so-manieth is kept to be known again. */
-const strangersMost = 16;
+const unknownHeadsMax = 16;
 
 const carriageReturn = 0x0d;
 const newline = 0x0a;
@@ -78,7 +78,8 @@ export function readFastRequests(
     if (head === undefined || origin === undefined) return odd;
     // Behind a proxy every head has ids of its own: to keep it for the next request would be for nothing.
     strangers += 1;
-    const isKept = !head.isAwaited && !head.isLast && (strangers <= strangersMost || strangers % strangersMost === 0);
+    const isKept =
+      !head.isAwaited && !head.isLast && (strangers <= unknownHeadsMax || strangers % unknownHeadsMax === 0);
     known = { ...origin, head: isKept ? messageHead(text) : undefined };
     if (head.framing.kind === "chunked") return { ...origin, body: new ChunkedRequest(startsAt, rules.bodyBytes()) };
     const request = withLength(origin, startsAt, head.framing.bytes);

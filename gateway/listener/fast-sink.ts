@@ -19,7 +19,7 @@ export type FastSinkDependencies = Readonly<{
 }>;
 
 /** Writes one connection's answers, one after another, to the raw socket. */
-export function makeFastSink(
+export function createFastSink(
   socket: Socket,
   { heads, outbox, backlog, context, finish }: FastSinkDependencies,
 ): AnswerSink {

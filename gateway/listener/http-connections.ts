@@ -18,7 +18,7 @@ export type HttpConnections = Readonly<{ memoryOf: (request: IncomingMessage) =>
 type Known = { readonly memory: ConnectionMemory; facts: PeerFacts };
 
 /** Knows a connection from its first request to its end. */
-export function makeHttpConnections({ memory, readers, addressOf }: HttpConnectionsDependencies): HttpConnections {
+export function createHttpConnections({ memory, readers, addressOf }: HttpConnectionsDependencies): HttpConnections {
   const bySocket = new Map<Socket, Known>();
   const begin = (socket: Socket, facts: PeerFacts): Known => {
     const cut = () => socket.destroy();

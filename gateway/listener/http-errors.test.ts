@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeFastAnswerHeads } from "./fast-answer.ts";
+import { createFastAnswerHeads } from "./fast-answer.ts";
 import {
   addressNotAdmitted,
   bodyTooLarge,
@@ -40,7 +40,7 @@ async function nodeAnswer(name: string): Promise<string> {
 
 describe("a refusal over HTTP", () => {
   it.each(Object.entries(all))("%s is the same bytes from each of its writers", async (name, error) => {
-    const heads = makeFastAnswerHeads(1_000, { wallClock: () => 0, ageHeaders: () => [], isDraining: () => false });
+    const heads = createFastAnswerHeads(1_000, { wallClock: () => 0, ageHeaders: () => [], isDraining: () => false });
     const fast = heads.refusal(error, { extraHeaders: "", isLast: true, mayChunk: true });
     const answer = await nodeAnswer(name);
     expect(answer).toBe(rawRefusal(error));

@@ -38,7 +38,7 @@ export type HttpHandlerDependencies = Readonly<{
  * Answers an HTTP request as geth's JSON-RPC server does: POST with a JSON type is a message, an empty GET is a health check,
  * OPTIONS a browser's preflight; 404 off the root path, 405, 413 and 415 where those fit. Every JSON-RPC outcome is 200.
  */
-export function makeHttpHandler(dependencies: HttpHandlerDependencies) {
+export function createHttpHandler(dependencies: HttpHandlerDependencies) {
   return (request: IncomingMessage, response: ServerResponse, { isAwaited } = { isAwaited: false }): void => {
     // Followed by "close"; the answer under way is cancelled there.
     request.on("error", () => response.destroy());

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
-import { makeCorks } from "../wire/corks.ts";
+import { createCorks } from "../wire/corks.ts";
 import { refusedHeaders, streamHeaders, wholeHeaders, type AnswerHeaders } from "./answer-head.ts";
 
 /** Headers before and after an answer's own, and whether the connection ends with it, which may become so while it is waited for. */
@@ -10,7 +10,7 @@ export type HeadersAround = Readonly<{ before: AnswerHeaders; after: AnswerHeade
 /** Longest answer that is written with its end; a longer one may have to wait for its reader. */
 const smallBytes = 8_192;
 
-const corks = makeCorks();
+const corks = createCorks();
 
 /** Writes an answer to a node:http response, through the backlog of that response. */
 export function httpSink(

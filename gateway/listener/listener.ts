@@ -15,12 +15,12 @@ import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
 import { httpErrors } from "./http-errors.ts";
 import { refuseUpgrade } from "./http-refusals.ts";
-import { makeWebSocketClients, type WebSocketClientsOptions } from "./websocket/websocket-clients.ts";
+import { createWebSocketClients, type WebSocketClientsOptions } from "./websocket/websocket-clients.ts";
 import { admitPeers, type AdmittedPeers } from "./admitted-peers.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { serveFastConnections } from "./fast-connections.ts";
-import { makeHttpConnections } from "./http-connections.ts";
-import { makeHttpHandler } from "./http-handler.ts";
+import { createHttpConnections } from "./http-connections.ts";
+import { createHttpHandler } from "./http-handler.ts";
 import { factsOf, type PeerFacts } from "../callers/request-facts.ts";
 import { readTarget } from "./request-target.ts";
 
@@ -83,10 +83,10 @@ export async function startListener(options: ListenerOptions, dependencies: List
   const draining = { now: false };
   const isDraining = () => draining.now;
   const readers = new SlowReaders(options);
-  const clients = makeWebSocketClients(options.webSocket, { ...dependencies, readers });
-  const answer = makeHttpHandler({
+  const clients = createWebSocketClients(options.webSocket, { ...dependencies, readers });
+  const answer = createHttpHandler({
     ...dependencies,
-    connections: makeHttpConnections({ ...dependencies, readers }),
+    connections: createHttpConnections({ ...dependencies, readers }),
     isDraining,
   });
   const server = createServer(

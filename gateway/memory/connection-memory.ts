@@ -58,7 +58,7 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
   /** Holds bytes if they may be held. For their sake the slowest of other addresses are cut off. */
   take(bytes: number): boolean {
     if (this.#isOver || this.#bytes + bytes > this.#budget.options.connectionBytes) return false;
-    if (!this.#budget.makeRoom(this.#address ?? this.#owner.address(), bytes, this)) return false;
+    if (!this.#budget.createRoom(this.#address ?? this.#owner.address(), bytes, this)) return false;
     this.#add(bytes);
     return true;
   }

@@ -59,7 +59,7 @@ export class MemoryBudget {
    * them from a margin: callers whose answers are being collected wait for the node and not for themselves, and what they hold must not
    * refuse another's short message.
    */
-  makeRoom(address: string, bytes: number, asking: MemoryHolder): boolean {
+  createRoom(address: string, bytes: number, asking: MemoryHolder): boolean {
     while (!this.hasRoom(address, bytes)) {
       const own = this.#shares.get(address)?.bytes ?? 0;
       // Room of the address itself is not made: its own requests are refused.

@@ -1,14 +1,14 @@
 import { elementAt, elementsOf, readObject } from "../json-rpc/read-object.ts";
 import { hex } from "../chain/block-range.ts";
-import { readBlock, type ChainMemory, type RememberedBlock } from "./recent-blocks.ts";
+import { readBlock, type RecentBlocks, type RememberedBlock } from "./recent-blocks.ts";
 import { asRemoved } from "./sent-logs.ts";
 import type { SharedSubscription } from "./shared-subscription.ts";
 
 /** Asks the node; the JSON text of its result, undefined when there is none. */
-export type AskForNews = (method: string, params: string) => Promise<string | undefined>;
+export type RequestNode = (method: string, params: string) => Promise<string | undefined>;
 
 /** What each subscription was not told: JSON texts in the order in which they are to be told; undefined: not known. */
-export type MissedNews = ReadonlyMap<SharedSubscription, readonly string[] | undefined>;
+export type Backfill = ReadonlyMap<SharedSubscription, readonly string[] | undefined>;
 
 /** What a block has beside its header (geth's `newHeads`). */
 const besideHeader: ReadonlySet<string> = new Set(["transactions", "uncles", "withdrawals", "size", "totalDifficulty"]);
@@ -19,10 +19,10 @@ const besideHeader: ReadonlySet<string> = new Set(["transactions", "uncles", "wi
  * those that came. Undefined when it can't be told without a gap: more than `bridgeBlocks` blocks, none of the blocks stands,
  * or the chain changes meanwhile.
  */
-export async function readMissedNews(
+export async function readBackfill(
   subscriptions: readonly SharedSubscription[],
-  { memory, bridgeBlocks, ask }: Readonly<{ memory: ChainMemory; bridgeBlocks: number; ask: AskForNews }>,
-): Promise<MissedNews | undefined> {
+  { memory, bridgeBlocks, ask }: Readonly<{ memory: RecentBlocks; bridgeBlocks: number; ask: RequestNode }>,
+): Promise<Backfill | undefined> {
   const latest = readBlock((await ask("eth_getBlockByNumber", '["latest",false]')) ?? "");
   if (latest === undefined) return undefined;
   const ancestor = memory.blocks().length === 0 ? latest : await findAncestor(memory.blocks(), latest, ask);
@@ -42,7 +42,7 @@ export async function readMissedNews(
 async function findAncestor(
   blocks: readonly RememberedBlock[],
   latest: RememberedBlock,
-  ask: AskForNews,
+  ask: RequestNode,
 ): Promise<RememberedBlock | undefined> {
   for (const block of blocks.toReversed()) {
     if (block.hash === latest.hash) return block;
@@ -56,7 +56,7 @@ async function findAncestor(
 async function readHeaders(
   ancestor: RememberedBlock,
   latest: RememberedBlock,
-  ask: AskForNews,
+  ask: RequestNode,
 ): Promise<readonly string[] | undefined> {
   const numbers = Array.from(
     { length: Number(latest.number - ancestor.number) },
@@ -88,7 +88,7 @@ function lastTold(since: bigint | undefined, ancestor: bigint): bigint {
 
 async function readLogs(
   { params, sent, since }: SharedSubscription,
-  { ancestor, latest, ask }: Readonly<{ ancestor: RememberedBlock; latest: RememberedBlock; ask: AskForNews }>,
+  { ancestor, latest, ask }: Readonly<{ ancestor: RememberedBlock; latest: RememberedBlock; ask: RequestNode }>,
 ): Promise<readonly string[] | undefined> {
   const from = lastTold(since, ancestor.number);
   const gone = sent?.above(ancestor.number);

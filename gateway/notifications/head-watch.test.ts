@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { makeNews, type News } from "./notification.ts";
-import { makeHead } from "../chain/head.ts";
+import { serializeNotification, type Notification } from "./notification.ts";
+import { createHead } from "../chain/head.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { startHeadWatch } from "./head-watch.ts";
 
@@ -12,7 +12,7 @@ function startWatch() {
     number: 1 as number | undefined,
     resets: 0,
     returns: 0,
-    notify: undefined as ((news: News) => void) | undefined,
+    notify: undefined as ((news: Notification) => void) | undefined,
   };
   const send = ({ sink }: NodeCall) => {
     if (state.number === undefined) sink.fail("unavailable");
@@ -29,7 +29,7 @@ function startWatch() {
           return { kind: "subscribed", unsubscribe: () => undefined };
         },
       },
-      head: makeHead({ staleAfterMs: 30_000 }, { now: () => performance.now(), wallClock: Date.now }),
+      head: createHead({ staleAfterMs: 30_000 }, { now: () => performance.now(), wallClock: Date.now }),
       resetLink: () => (state.resets += 1),
       returned: () => (state.returns += 1),
     },
@@ -62,7 +62,7 @@ describe("the watch of the head", () => {
     for (const number of [2, 3, 4, 5, 6]) {
       state.number = number;
       await vi.advanceTimersByTimeAsync(6_000);
-      state.notify?.(makeNews(block(number)));
+      state.notify?.(serializeNotification(block(number)));
     }
     expect(state.resets).toBe(0);
   });

@@ -1,7 +1,7 @@
 import type { Head } from "../chain/head.ts";
 import { readBlock } from "./recent-blocks.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
-import { askNode } from "../upstream/ask-node.ts";
+import { requestNode } from "../upstream/ask-node.ts";
 import { subscribeToHeads } from "./heads-subscription.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
 
@@ -35,7 +35,7 @@ export function startHeadWatch(
   const state = { missed: 0, isAway: false, isAsking: false, finalizedFor: -1 };
 
   const ask = (block: "latest" | "finalized") =>
-    askNode(pool, { method: "eth_getBlockByNumber", params: `["${block}",false]`, timeoutMs: options.timeoutMs });
+    requestNode(pool, { method: "eth_getBlockByNumber", params: `["${block}",false]`, timeoutMs: options.timeoutMs });
   const finalize = async () => {
     const generation = head.generation();
     if (state.finalizedFor === generation || head.known() === undefined) return;

@@ -9,15 +9,15 @@ export type RememberedBlock = Readonly<{
 }>;
 
 /** The newest blocks that subscribers were told of, in rising order; those that a reorganisation replaced are gone. */
-export type ChainMemory = Readonly<{
+export type RecentBlocks = Readonly<{
   note: (block: RememberedBlock) => void;
   blocks: () => readonly RememberedBlock[];
   has: (hash: string) => boolean;
   clear: () => void;
 }>;
 
-/** Makes a memory of the `limit` newest blocks. */
-export function makeChainMemory(limit: number): ChainMemory {
+/** Creates a memory of the `limit` newest blocks. */
+export function createRecentBlocks(limit: number): RecentBlocks {
   let blocks: RememberedBlock[] = [];
   return {
     note: (block) => {

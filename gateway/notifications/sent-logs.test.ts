@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
-import { asRemoved, makeSentLogs } from "./sent-logs.ts";
+import { asRemoved, createSentLogs } from "./sent-logs.ts";
 
 const log = (block: number, index: number, bytes = 0) =>
   `{"blockHash":"0x${block}","blockNumber":"0x${block.toString(16)}","logIndex":"0x${index}","data":"${"a".repeat(bytes)}","removed":false}`;
 
 it("remembers what stands, within one budget for all, and knows what it has forgotten", () => {
   const budget = { spentBytes: 0 };
-  const one = makeSentLogs(budget);
-  const other = makeSentLogs(budget);
+  const one = createSentLogs(budget);
+  const other = createSentLogs(budget);
   for (const entry of [log(1, 0), log(2, 0), log(2, 1)]) one.note(entry);
   one.note(asRemoved(log(2, 1)));
   expect([one.has(log(2, 0)), one.has(log(2, 1))]).toEqual([true, false]);

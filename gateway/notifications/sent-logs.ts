@@ -21,8 +21,8 @@ export type SentLogs = Readonly<{
   clear: () => void;
 }>;
 
-/** Makes an empty memory; log entries are JSON text. */
-export function makeSentLogs(budget: LogBudget): SentLogs {
+/** Creates an empty memory; log entries are JSON text. */
+export function createSentLogs(budget: LogBudget): SentLogs {
   const logs = new Map<string, SentLog>();
   let forgottenUpTo = -1n;
   const forget = (key: string, log: SentLog) => {

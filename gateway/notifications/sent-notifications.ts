@@ -1,11 +1,11 @@
-import { makeChainMemory, readBlock, type ChainMemory } from "./recent-blocks.ts";
-import { isRemoved, makeSentLogs, type LogBudget, type SentLogs } from "./sent-logs.ts";
+import { createRecentBlocks, readBlock, type RecentBlocks } from "./recent-blocks.ts";
+import { isRemoved, createSentLogs, type LogBudget, type SentLogs } from "./sent-logs.ts";
 import type { SharedSubscription } from "./shared-subscription.ts";
 
 /** What subscribers were told, as far back as it takes to tell them what they missed. */
-export type ToldNews = Readonly<{
+export type SentNotifications = Readonly<{
   /** The blocks that they were told of. */
-  blocks: ChainMemory;
+  blocks: RecentBlocks;
   /** A new memory of the log entries of one subscription; all share one budget. */
   logs: () => SentLogs;
   note: (shared: SharedSubscription, result: string) => void;
@@ -13,12 +13,12 @@ export type ToldNews = Readonly<{
 }>;
 
 /** Remembers the `blocks` newest blocks. */
-export function makeToldNews(blocks: number): ToldNews {
-  const memory = makeChainMemory(blocks);
+export function createSentNotifications(blocks: number): SentNotifications {
+  const memory = createRecentBlocks(blocks);
   const budget: LogBudget = { spentBytes: 0 };
   return {
     blocks: memory,
-    logs: () => makeSentLogs(budget),
+    logs: () => createSentLogs(budget),
     note: ({ sent }, result) => {
       const block = sent === undefined ? readBlock(result) : undefined;
       if (block !== undefined) memory.note(block);

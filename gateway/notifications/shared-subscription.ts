@@ -1,12 +1,12 @@
 import type { NodeAnswer } from "../json-rpc/read-answer.ts";
-import type { News } from "./notification.ts";
+import type { Notification } from "./notification.ts";
 import type { SentLogs } from "./sent-logs.ts";
 
 /** Who gets the notifications of a subscription. */
 export type Subscriber = Readonly<{
   /** Key of the caller; undefined: the gateway itself. */
   caller: string | undefined;
-  notify: (news: News) => void;
+  notify: (news: Notification) => void;
   /** The node's connection is lost: notifications may have been missed. */
   lost: () => void;
 }>;

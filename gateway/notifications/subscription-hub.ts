@@ -1,16 +1,16 @@
 import type { RpcError } from "../errors.ts";
 import type { NodeAnswer } from "../json-rpc/read-answer.ts";
 import { unanswered } from "../upstream/link-calls.ts";
-import { readMissedNews, type AskForNews } from "./backfill.ts";
-import { makeNews } from "./notification.ts";
-import { makeNodeSubscriptions, type NodeSubscriptions } from "./node-subscriptions.ts";
+import { readBackfill, type RequestNode } from "./backfill.ts";
+import { serializeNotification } from "./notification.ts";
+import { createNodeSubscriptions, type NodeSubscriptions } from "./node-subscriptions.ts";
 import type { SharedSubscription, Subscriber } from "./shared-subscription.ts";
 import {
-  makeSubscriptionPlaces,
+  createSubscriptionPlaces,
   type SubscriptionPlaces,
   type SubscriptionPlacesOptions,
 } from "./subscription-places.ts";
-import { makeToldNews, type ToldNews } from "./sent-notifications.ts";
+import { createSentNotifications, type SentNotifications } from "./sent-notifications.ts";
 
 /** How gaps in the node's connection are bridged. */
 export type HubOptions = SubscriptionPlacesOptions &
@@ -24,7 +24,7 @@ export type HubOptions = SubscriptionPlacesOptions &
 /** What the hub reaches the node by, and whom it tells how a gap ended. */
 export type HubDependencies = Readonly<{
   link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeAnswer> }>;
-  ask: AskForNews;
+  ask: RequestNode;
   gapEnded: (outcome: "bridged" | "closed") => void;
 }>;
 
@@ -35,7 +35,7 @@ export type Subscribed =
   | Readonly<{ kind: "refused"; error: RpcError }>;
 
 /** Most notifications of a subscription that wait for what came before them. */
-const heldNotifications = 10_000;
+const queuedNotificationsMax = 10_000;
 
 /**
  * Makes one subscription at the node serve all equal ones. When the node's connection is lost and comes back in time, subscribers
@@ -46,7 +46,7 @@ export class SubscriptionHub implements Disposable {
   readonly #dependencies: HubDependencies;
   readonly #byParams = new Map<string, SharedSubscription>();
   readonly #atNode: NodeSubscriptions;
-  readonly #told: ToldNews;
+  readonly #told: SentNotifications;
   readonly #places: SubscriptionPlaces;
   /** Counts losses: what was begun on one connection ends with it. */
   #losses = 0;
@@ -57,9 +57,9 @@ export class SubscriptionHub implements Disposable {
   constructor(options: HubOptions, dependencies: HubDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
-    this.#places = makeSubscriptionPlaces(options);
-    this.#told = makeToldNews(options.bridgeBlocks);
-    this.#atNode = makeNodeSubscriptions({
+    this.#places = createSubscriptionPlaces(options);
+    this.#told = createSentNotifications(options.bridgeBlocks);
+    this.#atNode = createNodeSubscriptions({
       link: dependencies.link,
       isWanted: (shared) => this.#byParams.get(shared.params) === shared,
       take: (shared, result) => this.#take(shared, result),
@@ -154,13 +154,13 @@ export class SubscriptionHub implements Disposable {
 
   #take(shared: SharedSubscription, result: string): void {
     if (shared.held === undefined) this.#deliver(shared, result);
-    else if (shared.held.length < heldNotifications) shared.held.push(result);
+    else if (shared.held.length < queuedNotificationsMax) shared.held.push(result);
     else this.#closeAll();
   }
 
   #deliver(shared: SharedSubscription, result: string): void {
     if (this.#options.bridgeMs > 0) this.#told.note(shared, result);
-    const news = makeNews(result);
+    const news = serializeNotification(result);
     for (const subscriber of shared.subscribers) subscriber.notify(news);
   }
 
@@ -175,7 +175,7 @@ export class SubscriptionHub implements Disposable {
     const { ask, gapEnded } = this.#dependencies;
     const options = { memory: this.#told.blocks, bridgeBlocks: this.#options.bridgeBlocks, ask };
     const hasFailed = answers.some(({ kind }) => kind === "error");
-    const missed = hasFailed ? undefined : await readMissedNews(all, options);
+    const missed = hasFailed ? undefined : await readBackfill(all, options);
     if (losses !== this.#losses) return;
     if (missed === undefined) {
       this.#closeAll();

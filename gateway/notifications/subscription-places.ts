@@ -15,8 +15,8 @@ export type SubscriptionPlaces = Readonly<{
   give: (caller: string) => void;
 }>;
 
-/** Makes places of which none is taken. */
-export function makeSubscriptionPlaces({
+/** Creates places of which none is taken. */
+export function createSubscriptionPlaces({
   upstreamSubscriptions,
   upstreamSubscriptionsPerCaller,
 }: SubscriptionPlacesOptions): SubscriptionPlaces {

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import { makeDurations, type DurationSeries } from "./durations.ts";
+import { createDurations, type DurationSeries } from "./durations.ts";
 import type { CallOutcome, Meter } from "./meter.ts";
 
 /** Seconds by which calls are told apart. */
@@ -10,7 +10,7 @@ const seriesLimit = 10_000;
 
 /** Counts and times calls in Prometheus metrics. Labels come from the catalogue and the settings, never from a request. */
 export function prometheusMeter(metrics: Registry): Meter {
-  const calls = makeDurations(
+  const calls = createDurations(
     {
       name: "gatehouse_gateway_call_duration_seconds",
       help: "Time from a call's arrival to its answer, by method of the catalogue, tier and outcome.",
@@ -19,7 +19,7 @@ export function prometheusMeter(metrics: Registry): Meter {
     },
     metrics,
   );
-  const node = makeDurations(
+  const node = createDurations(
     {
       name: "gatehouse_gateway_node_duration_seconds",
       help: "Time from asking the node to the end of its answer, by method of the catalogue; shared and cached reads have none.",

@@ -17,8 +17,8 @@ export type DurationsOptions = Readonly<{
 
 type Recorded = { readonly labels: Readonly<Record<string, string>>; readonly counts: Float64Array; sum: number };
 
-/** Makes a histogram and registers it. Whoever observes keeps the series, so that no labels are looked up for each call. */
-export function makeDurations(options: DurationsOptions, metrics: Registry): Durations {
+/** Creates a histogram and registers it. Whoever observes keeps the series, so that no labels are looked up for each call. */
+export function createDurations(options: DurationsOptions, metrics: Registry): Durations {
   const { name, help, buckets } = options;
   const all: Recorded[] = [];
   const histogram = new Histogram({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EndedCall, Meter } from "./meter.ts";
-import { tellWhenBusy } from "./speed-when-busy.ts";
+import { withBusySignal } from "./speed-when-busy.ts";
 
 const ended: EndedCall = {
   method: "eth_chainId",
@@ -21,7 +21,7 @@ function endCalls(count: number, gapMs: number) {
     node: () => undefined,
     limited: () => undefined,
   };
-  const meter = tellWhenBusy(inner, {
+  const meter = withBusySignal(inner, {
     now: () => clockMs,
     becameBusy: () => seen.busyAfter.push(seen.calls + 1),
   });
@@ -32,7 +32,7 @@ function endCalls(count: number, gapMs: number) {
   return seen;
 }
 
-describe("tellWhenBusy", () => {
+describe("withBusySignal", () => {
   it("tells once when a thousand calls end within a second", () => {
     expect(endCalls(5_000, 0.5)).toEqual({ calls: 5_000, busyAfter: [1_000] });
   });

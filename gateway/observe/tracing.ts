@@ -13,7 +13,7 @@ export type TraceOrigin = Readonly<{
 /** One call as it is traced. */
 export type CallTrace = Readonly<{
   /** Begins the node's part of the call; answers the trace context that goes to the node. */
-  askNode: () => TraceContext;
+  requestNode: () => TraceContext;
   end: (ended: EndedCall) => void;
 }>;
 

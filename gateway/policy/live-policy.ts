@@ -3,7 +3,7 @@ import type { Logger } from "#daemon/log.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { SettingNames } from "../settings/names.ts";
 import { watchFile } from "#daemon/files/watched-file.ts";
-import { makePolicy, type Policy, type PolicySource } from "./policy.ts";
+import { createPolicy, type Policy, type PolicySource } from "./policy.ts";
 import { policyShape, type PolicySettings } from "../settings/policy.ts";
 
 /** The policy as it changes while the gateway runs. */
@@ -31,7 +31,7 @@ export function startLivePolicy(
 ): LivePolicy {
   const { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind, policyPath } = settings;
   const base: PolicySettings = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind };
-  const state: { policy: Policy } = { policy: makePolicy(base) };
+  const state: { policy: Policy } = { policy: createPolicy(base) };
   const missing = missingTier(state.policy, settings, settingNames);
   if (missing !== undefined && policyPath === undefined) throw new StartupError(missing);
   const watcher =
@@ -71,5 +71,5 @@ function readPolicyFile(content: unknown, base: PolicySettings): Policy | string
     return parsed.error.issues.map((issue) => `${issue.path.join(".") || "the file"}: ${issue.message}`).join("; ");
   }
   const given = Object.entries(parsed.data).filter(([name]) => Object.hasOwn(content, name));
-  return makePolicy({ ...base, ...Object.fromEntries(given) });
+  return createPolicy({ ...base, ...Object.fromEntries(given) });
 }

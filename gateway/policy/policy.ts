@@ -1,4 +1,4 @@
-import { makeCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
+import { createCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 
 /** What every decision of the gateway rests on. Replaced as a whole when settings change; a call keeps the one it began with. */
@@ -7,11 +7,11 @@ export type Policy = Readonly<{ settings: PolicySettings; catalogue: Catalogue; 
 /** The policy in force; read it once for each call. */
 export type PolicySource = () => Policy;
 
-/** Makes the policy that settings describe. */
-export function makePolicy(settings: PolicySettings): Policy {
+/** Creates the policy that settings describe. */
+export function createPolicy(settings: PolicySettings): Policy {
   return {
     settings,
-    catalogue: makeCatalogue(settings.methods),
+    catalogue: createCatalogue(settings.methods),
     tiers: new Map(Object.entries(settings.tiers)),
   };
 }

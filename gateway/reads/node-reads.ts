@@ -2,8 +2,8 @@ import type { AnswerCache } from "./cache/answer-cache.ts";
 import { cacheScope } from "./cache/cache-scope.ts";
 import { keyHash } from "./cache/key-hash.ts";
 import type { Head } from "../chain/head.ts";
-import { makeReadsUnderWay } from "./reads-under-way.ts";
-import { SharedRead, type SharedReadOwner } from "./shared-read.ts";
+import { createReadsInFlight } from "./reads-in-flight.ts";
+import { CoalescedRead, type SharedReadOwner } from "./coalesced-read.ts";
 import type { Method } from "../catalogue/method.ts";
 import { callText } from "../json-rpc/answer-text.ts";
 import { isEmptyResult } from "../json-rpc/read-answer.ts";
@@ -56,12 +56,12 @@ const one = 0x31;
 const nine = 0x39;
 const shortDigits = 15;
 
-/** Makes the reads of one node. */
-export function makeNodeReads(
+/** Creates the reads of one node. */
+export function createNodeReads(
   options: NodeReadsOptions,
   { pool, cache, head }: Readonly<{ pool: Pick<NodePool, "send">; cache: AnswerCache; head: Head }>,
 ): NodeReads {
-  const underWay = makeReadsUnderWay();
+  const underWay = createReadsInFlight();
 
   const isCached = (method: Method) => options.cache && method.cache.kind !== "none";
   const alone = (
@@ -108,7 +108,7 @@ export function makeNodeReads(
       if (running !== undefined && running.moment.generation === generation) return running.join(reader, read.caller);
       const isKept = options.cache && cache.admits(hash);
       const moment = { scope, generation, epoch: cache.epoch(), hash, isKept };
-      const shared = new SharedRead(read, moment, { first: reader, owner });
+      const shared = new CoalescedRead(read, moment, { first: reader, owner });
       if (options.coalesce) underWay.add(shared);
       shared.start();
       return shared;

@@ -2,7 +2,7 @@ import type { NodeFailure } from "../errors.ts";
 import type { AnswerSink } from "../answers/answer-sink.ts";
 
 /** What became of a call to the node. */
-export type NodeOutcome = "answered" | "coalesced" | "cancelled" | NodeFailure;
+export type ReadOutcome = "answered" | "coalesced" | "cancelled" | NodeFailure;
 
 /** One client's part in a read. */
 export type Reader = Readonly<{
@@ -10,5 +10,5 @@ export type Reader = Readonly<{
   id: string;
   sink: AnswerSink;
   /** Called once, when nothing more comes. */
-  done: (outcome: NodeOutcome) => void;
+  done: (outcome: ReadOutcome) => void;
 }>;

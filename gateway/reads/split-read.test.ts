@@ -1,11 +1,11 @@
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { describe, expect, it } from "vitest";
-import { makeCatalogue } from "../catalogue/catalogue.ts";
+import { createCatalogue } from "../catalogue/catalogue.ts";
 import type { Reader } from "./reader.ts";
 import { finishedFlow, type AnswerSink } from "../answers/answer-sink.ts";
 import { readSplit } from "./split-read.ts";
 
-const method = makeCatalogue({}).get("eth_getLogs")!;
+const method = createCatalogue({}).get("eth_getLogs")!;
 
 /** A range in pieces whose answers a test gives by hand. */
 function startSplit(total: number, options: { parallel?: number; limitBytes?: number; takes?: () => boolean } = {}) {

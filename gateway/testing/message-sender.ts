@@ -25,8 +25,8 @@ export type MessageSender = AsyncDisposable &
     send: (delivery: Delivery) => Promise<string | undefined>;
   }>;
 
-/** Makes a sender to the gateway at this URL, which takes batches of so many items. */
-export function makeMessageSender(url: string, batchItems: number): MessageSender {
+/** Creates a sender to the gateway at this URL, which takes batches of so many items. */
+export function createMessageSender(url: string, batchItems: number): MessageSender {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const sockets = socketSource(url);
   return {

@@ -1,20 +1,20 @@
 import { Registry } from "prom-client";
 import { createLog } from "#daemon/log.ts";
-import { makeAnswerCache } from "../reads/cache/answer-cache.ts";
-import { makeHead } from "../chain/head.ts";
+import { createAnswerCache } from "../reads/cache/answer-cache.ts";
+import { createHead } from "../chain/head.ts";
 import { openRpcTexts } from "../calls/openrpc-texts.ts";
-import { makeCallHandler } from "../calls/call-handler.ts";
-import { makeMessageCharge } from "../calls/large-message.ts";
-import { makeMessageHandler } from "../calls/message-handler.ts";
-import { makeNodeReads } from "../reads/node-reads.ts";
+import { createCallHandler } from "../calls/call-handler.ts";
+import { createMessageCharge } from "../calls/large-message.ts";
+import { createMessageHandler } from "../calls/message-handler.ts";
+import { createNodeReads } from "../reads/node-reads.ts";
 import { finishedFlow, type AnswerSink } from "../answers/answer-sink.ts";
-import { makeLoadGate } from "../limits/load-gate.ts";
+import { createLoadGate } from "../limits/load-gate.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import { processRateLimiter } from "../limits/rate-limiter.ts";
 import { rememberChecks } from "../limits/remembered-checks.ts";
 import { prometheusMeter } from "../observe/call-metrics.ts";
-import { makePolicy } from "../policy/policy.ts";
-import { makeNodeBatches } from "../upstream/node-batches.ts";
+import { createPolicy } from "../policy/policy.ts";
+import { createNodeBatches } from "../upstream/node-batches.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { limitlessTier } from "./limitless-tier.ts";
 import { roomyMemory } from "./roomy-memory.ts";
@@ -41,8 +41,8 @@ const silent = createLog({ service: "test", level: "silent" });
  * to one is copied instead.
  */
 export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
-  const policy = makePolicy(testSettings({ tiers: { public: { ...limitlessTier, splitBlocks: 2_000 } } }));
-  const head = makeHead({ staleAfterMs: 1e9 }, { now, wallClock: Date.now });
+  const policy = createPolicy(testSettings({ tiers: { public: { ...limitlessTier, splitBlocks: 2_000 } } }));
+  const head = createHead({ staleAfterMs: 1e9 }, { now, wallClock: Date.now });
   head.advance({ number: 100_000n, hash: '"0x1"' });
   const waiting: (() => void)[] = [];
   const later = (run: () => void) => void waiting.push(run);
@@ -55,14 +55,14 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
       return { ...finishedFlow, join: () => undefined };
     },
   };
-  const cache = makeAnswerCache({ totalBytes: 1e8, entryBytes: 262_144 });
+  const cache = createAnswerCache({ totalBytes: 1e8, entryBytes: 262_144 });
   const calls = {
     policy: () => policy,
     limiter: processRateLimiter({ clients: 10 }, { now }),
-    gate: makeLoadGate({ loopDelayMs: () => 0 }),
+    gate: createLoadGate({ loopDelayMs: () => 0 }),
     head,
     checks: rememberChecks(),
-    reads: makeNodeReads(
+    reads: createNodeReads(
       { cache: true, coalesce: true, entryBytes: 262_144, responseBytes: () => 1e8 },
       { pool, cache, head },
     ),
@@ -72,12 +72,12 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
     now,
   };
   const turns = new SharedTurns({ now, later });
-  const handle = makeMessageHandler({
+  const handle = createMessageHandler({
     policy: () => policy,
-    handle: makeCallHandler(calls),
+    handle: createCallHandler(calls),
     gate: calls.gate,
-    nodeBatches: makeNodeBatches({ items: 100, responseBytes: 8_388_608 }, { pool, log: silent, now, turns }),
-    charge: makeMessageCharge(calls),
+    nodeBatches: createNodeBatches({ items: 100, responseBytes: 8_388_608 }, { pool, log: silent, now, turns }),
+    charge: createMessageCharge(calls),
     tracing: undefined,
     turns,
   });

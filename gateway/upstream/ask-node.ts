@@ -10,7 +10,7 @@ const answerBytes = 8_388_608;
 const ownCaller = "gateway";
 
 /** Asks the node something for the gateway itself; undefined when it does not answer or answers with an error. */
-export function askNode(
+export function requestNode(
   pool: Pick<NodePool, "send">,
   question: Readonly<{ method: string; params: string; timeoutMs: number }>,
 ): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import type { NodeFailure } from "../errors.ts";
 import { AnswerParts, type PartsFailure } from "../answers/answer-parts.ts";
-import { makeTurns } from "../wire/turns.ts";
+import { createTurns } from "../wire/turns.ts";
 import type { HeldBytes } from "../memory/connection-memory.ts";
 import type { NodeCall, NodeFlow, NodeSender, NodeSink } from "./node-call.ts";
 import { BatchIds } from "./batch-ids.ts";
@@ -147,7 +147,7 @@ export class BatchPiece implements NodeSink {
       return bytes;
     };
     const { turns } = this.#dependencies;
-    const read = () => makeTurns(turns, this.#caller).run(step, () => this.#waiting === 0);
+    const read = () => createTurns(turns, this.#caller).run(step, () => this.#waiting === 0);
     if (turns.isOver()) turns.wait(this.#caller, read);
     else read();
   }

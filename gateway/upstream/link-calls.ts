@@ -19,8 +19,8 @@ export type LinkCalls = Readonly<{
   dropAll: () => void;
 }>;
 
-/** Makes the calls of one link. */
-export function makeLinkCalls(timeoutMs: number): LinkCalls {
+/** Creates the calls of one link. */
+export function createLinkCalls(timeoutMs: number): LinkCalls {
   const waiting = new Map<string, (answer: NodeAnswer) => void>();
   let lastId = 0;
   return {

@@ -32,11 +32,11 @@ export type NodeBatchesDependencies = Readonly<{
 }>;
 
 /**
- * Makes the batches of one node. It remembers for a minute how much of a caller's batch the node did serve, by caller: what one asks for, a
+ * Creates the batches of one node. It remembers for a minute how much of a caller's batch the node did serve, by caller: what one asks for, a
  * long answer, a slow call or something that the node can't read, makes nobody else's batches small. A node that takes no batches is asked
  * in vain once a minute by each caller who sends them.
  */
-export function makeNodeBatches(
+export function createNodeBatches(
   options: BatchPieceOptions,
   { pool, log, now, turns }: NodeBatchesDependencies,
 ): NodeBatches {

@@ -3,8 +3,8 @@ import type { Logger } from "#daemon/log.ts";
 import { runningPause } from "#daemon/running-timeout.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 import type { NodeAnswer } from "../json-rpc/read-answer.ts";
-import { makeBackoff } from "#daemon/backoff.ts";
-import { makeLinkCalls, unanswered } from "./link-calls.ts";
+import { createBackoff } from "#daemon/backoff.ts";
+import { createLinkCalls, unanswered } from "./link-calls.ts";
 
 /** Largest message that the node may send over WebSocket. */
 const messageBytes = 67_108_864;
@@ -40,10 +40,10 @@ type LinkState = { socket: WebSocket | undefined; timer: NodeJS.Timeout | undefi
 
 /** Connects to the node's WebSocket, again and again, ever more slowly while it can't be reached, until it is disposed of. */
 export function startNodeLink(options: NodeLinkOptions, { events, log, random }: NodeLinkDependencies): NodeLink {
-  const calls = makeLinkCalls(options.timeoutMs);
+  const calls = createLinkCalls(options.timeoutMs);
   const state: LinkState = { socket: undefined, timer: undefined, isOver: false };
-  const backoff = makeBackoff({ firstMs: options.reconnectMs, mostMs: options.reconnectMaxMs }, { random });
-  const tell = linkTeller(options.url, log);
+  const backoff = createBackoff({ initialMs: options.reconnectMs, maxMs: options.reconnectMaxMs }, { random });
+  const tell = createLinkLogger(options.url, log);
 
   const receive = (data: Buffer) => {
     const message = readObject(data.toString("latin1"));
@@ -121,7 +121,7 @@ async function giveUpAfter(ms: number, settled: AbortSignal, giveUp: (error: Err
 type LinkWord = "open" | "lost" | "unreachable";
 
 /** Logs what became of the connection, once for each change and not for each attempt. */
-function linkTeller(url: string, log: Logger): (word: LinkWord, error?: Error) => void {
+function createLinkLogger(url: string, log: Logger): (word: LinkWord, error?: Error) => void {
   const { host } = new URL(url);
   let last: LinkWord | undefined;
   return (word, error) => {

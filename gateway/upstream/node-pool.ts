@@ -1,6 +1,6 @@
 import type { NodeCall, NodeFlow } from "./node-call.ts";
 import { nodeAddress, type NodeAddress } from "./node-address.ts";
-import { makeOutbox } from "../wire/outbox.ts";
+import { createOutbox } from "../wire/outbox.ts";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import { ConnectionShares } from "./connection-shares.ts";
@@ -48,7 +48,7 @@ export class NodePool implements Disposable {
     leave: (ticket: NodeTicket) => this.#waiting.delete(ticket),
   };
   readonly #held: HeldConnections<NodeConnection>;
-  readonly #outbox = makeOutbox();
+  readonly #outbox = createOutbox();
   readonly #scratch = new ScratchBuffers(gatheredAtOnce);
   #sweep: NodeJS.Timeout | undefined;
   #sweepEveryMs = sweepMs;

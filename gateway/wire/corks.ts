@@ -6,8 +6,8 @@ const socketsMost = 128;
 /** Holds back what is written to sockets until the event loop has read what had come, and then writes it together: what an `Outbox` is for node:http. */
 export type Corks = Readonly<{ add: (socket: Socket) => void }>;
 
-/** Makes corks for sockets of which none is held back yet. */
-export function makeCorks(): Corks {
+/** Creates corks for sockets of which none is held back yet. */
+export function createCorks(): Corks {
   const sockets = new Set<Socket>();
   let isArmed = false;
   const release = () => {

@@ -10,7 +10,7 @@ export type BodyPlace = Readonly<{ startsAt: number; lengthBytes: number }>;
 const zero = 0x30;
 const nine = 0x39;
 /** Longest number of a length that is read here: a longer one makes a head that is not known. */
-const mostDigits = 9;
+const maxDigits = 9;
 const contentLength = /\r\ncontent-length: ?/gi;
 
 /** Keeps a head that was read, with its empty line; undefined when it has not exactly one Content-Length. */
@@ -33,7 +33,7 @@ export function placeOfBody(bytes: Buffer, { before, after }: MessageHead): Body
   for (let byte = bytes[at]; byte !== undefined && byte >= zero && byte <= nine; byte = bytes[at]) {
     lengthBytes = lengthBytes * 10 + (byte - zero);
     at += 1;
-    if (at - start > mostDigits) return undefined;
+    if (at - start > maxDigits) return undefined;
   }
   const hasLeadingZero = bytes[start] === zero && at - start > 1;
   if (at === start || hasLeadingZero || !hasAt(bytes, at, after)) return undefined;

@@ -26,8 +26,8 @@ export type Outbox = Readonly<{
 /** Longest message that should wait here; a longer one is written by whoever counts what its reader does not take. */
 export const outboxBytes = 9_216;
 
-/** Makes an empty outbox. */
-export function makeOutbox(): Outbox {
+/** Creates an empty outbox. */
+export function createOutbox(): Outbox {
   const sockets: Socket[] = [];
   /** For each socket a text, or where in `copied` its bytes end (they begin where the ones before end), or what is done with it. */
   const pieces: (string | number | ((socket: Socket) => void))[] = [];

@@ -3,7 +3,7 @@ import { SharedTurns } from "./shared-turns.ts";
 import { BatchPiece } from "../upstream/batch-piece.ts";
 import type { NodeCall, NodeSink } from "../upstream/node-call.ts";
 import { finishedFlow } from "../answers/answer-sink.ts";
-import { makeTurns, turnBytes } from "./turns.ts";
+import { createTurns, turnBytes } from "./turns.ts";
 
 const answer = (id: number) => `{"jsonrpc":"2.0","id":${id},"result":"0x${id}"}`;
 
@@ -29,7 +29,7 @@ describe("work in a turn whose time is over", () => {
     let steps = 0;
     const step = () => ((steps += 1) <= 3 ? turnBytes : 0);
     use();
-    makeTurns(shared, "a").run(step, () => false);
+    createTurns(shared, "a").run(step, () => false);
     expect(steps).toBe(0);
     next();
     expect(steps).toBe(4);
@@ -44,7 +44,7 @@ describe("work in a turn whose time is over", () => {
       return steps <= 3 ? turnBytes : 0;
     };
     use();
-    makeTurns(shared, "a").run(step, () => false);
+    createTurns(shared, "a").run(step, () => false);
     for (let turn = 1; turn <= 4; turn += 1) {
       next();
       expect(steps).toBe(turn);

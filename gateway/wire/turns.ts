@@ -12,8 +12,8 @@ export type Turns = Readonly<{
   run: (step: () => number, isOver: () => boolean) => void;
 }>;
 
-/** Makes turns of one caller's work. */
-export function makeTurns(turns: SharedTurns, caller: string): Turns {
+/** Creates turns of one caller's work. */
+export function createTurns(turns: SharedTurns, caller: string): Turns {
   /** Whoever's turn has come goes on, however little of it is left. */
   const goOn: Turns["run"] = (step, isOver) => {
     let doneBytes = 0;

@@ -22,7 +22,7 @@ import {
 import { binDirectoryOf } from "../services/node-conf.ts";
 import type { RestartRoute } from "../services/sidecar-spec.ts";
 import { containerArgs, labelPrefix, type Placement } from "./container-args.ts";
-import { courierArgs, filesMount } from "./courier-args.ts";
+import { fileDeliveryArgs, filesMount } from "./file-delivery.ts";
 import { healthTimeProperties } from "./health-check.ts";
 import { prepareNode } from "./prepared-node.ts";
 import { programVolumes, viewOf, type ProgramVolumes } from "./node-volumes.ts";
@@ -132,7 +132,7 @@ export class DockerHost extends ComponentResource implements Platform {
     );
     const courier = new docker.Container(
       name,
-      courierArgs(spec, {
+      fileDeliveryArgs(spec, {
         containerName: name,
         image: this.#image("gatehouse"),
         volumes: [filesMount(volume.name)],

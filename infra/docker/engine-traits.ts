@@ -1,5 +1,5 @@
 import type { StackConfig } from "../config/config-schema.ts";
-import { engineQuestion } from "../preflight/engine-question.ts";
+import { createEngineClient } from "../preflight/engine-client.ts";
 
 /** Docker's two builders, by the provider's names. */
 export type ImageBuilder = "BuilderV1" | "BuilderBuildKit";
@@ -25,7 +25,7 @@ export async function engineTraits({
   imageBuilder,
   dockerEngine,
 }: Pick<StackConfig, "imageBuilder" | "dockerEngine">): Promise<EngineTraits> {
-  const ask = dockerEngine.startsWith("unix:") ? engineQuestion(dockerEngine, false) : undefined;
+  const ask = dockerEngine.startsWith("unix:") ? createEngineClient(dockerEngine, false) : undefined;
   const headers = (await ask?.("/_ping"))?.headers;
   const recommended = headers === undefined || headers["builder-version"] === "2" ? "buildkit" : "classic";
   const chosen = imageBuilder === "auto" ? recommended : imageBuilder;

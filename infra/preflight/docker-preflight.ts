@@ -4,13 +4,13 @@ import type { ConfigProblem } from "../config/config-problem.ts";
 import { peerPort } from "../services/peers.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import { imageKeys, imagesOf, unnamedImages } from "../services/stack-images.ts";
-import type { AskEngine } from "./engine-question.ts";
+import type { EngineClient } from "./engine-client.ts";
 import { programsMissing } from "./image-contents.ts";
 import type { PortProbe } from "./port-probe.ts";
 
 /** What looks at a Docker host are made with. */
 export type DockerLook = Readonly<{
-  ask: AskEngine;
+  ask: EngineClient;
   /** Tries a port on this machine; absent where the engine is on another one. */
   probe: PortProbe | undefined;
   /** Begins the names of the stack's own containers. */
@@ -131,7 +131,7 @@ async function imageProblems(config: StackConfig, { ask }: DockerLook): Promise<
 }
 
 /** Images of Node say their version in a variable; others are looked into. */
-async function baseProblems(config: StackConfig, body: unknown, ask: AskEngine): Promise<readonly ConfigProblem[]> {
+async function baseProblems(config: StackConfig, body: unknown, ask: EngineClient): Promise<readonly ConfigProblem[]> {
   const { baseImage: name } = config;
   const environment = image.safeParse(body).data?.Config?.Env ?? [];
   const version = environment.find((line) => line.startsWith("NODE_VERSION="))?.slice("NODE_VERSION=".length);

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { z } from "zod";
-import type { AskEngine } from "./engine-question.ts";
+import type { EngineClient } from "./engine-client.ts";
 
 const created = z.object({ Id: z.string() });
 
@@ -12,7 +12,7 @@ const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
  * of the image, never started, and removed. Where the engine makes none, nothing is known before the build.
  */
 export async function programsMissing(
-  ask: AskEngine,
+  ask: EngineClient,
   image: string,
   { programs, environment }: Readonly<{ programs: readonly string[]; environment: readonly string[] }>,
 ): Promise<readonly string[]> {

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import type { StackConfig } from "../config/config-schema.ts";
 import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
 import { dockerProblems } from "./docker-preflight.ts";
-import { engineQuestion } from "./engine-question.ts";
+import { createEngineClient } from "./engine-client.ts";
 import { hostKeyProblems } from "./host-keys.ts";
 import { contextProblems } from "./kubernetes-context.ts";
 import { missingValues } from "./missing-values.ts";
@@ -36,7 +36,7 @@ async function targetProblems(
     });
     return [...context, ...(await registryProblems(config, { fetch }))];
   }
-  const ask = engineQuestion(config.dockerEngine, environment["DOCKER_CERT_PATH"] !== undefined);
+  const ask = createEngineClient(config.dockerEngine, environment["DOCKER_CERT_PATH"] !== undefined);
   if (ask === undefined) return [];
   const isHere = config.dockerEngine.startsWith("unix:");
   const keys = isHere ? hostKeyProblems(config) : [];

@@ -47,7 +47,7 @@ export function postgresSpec(args: PostgresArgs): BuiltService {
     volumes: [{ name: "postgres-data", path: homeDirectory, readOnly: false, keep: true, sizeGibibytes: 5 }],
     scratchDirectories: ["/var/run/postgresql"],
     edges: [],
-    health: { kind: "command", command: readinessQuestion, startWithinSeconds: 120 },
+    health: { kind: "command", command: readinessCommand, startWithinSeconds: 120 },
     limits: args.limits ?? { cpus: 1, memoryMebibytes: 512 },
     user: { uid: args.imageUser, gid: serviceUser.gid },
     stopSignal: "SIGINT",
@@ -58,4 +58,4 @@ export function postgresSpec(args: PostgresArgs): BuiltService {
 }
 
 /** Over TCP: while the database is first made, the server listens on its socket alone. */
-const readinessQuestion = ["pg_isready", "--quiet", "--host=127.0.0.1", `--port=${postgresPort}`];
+const readinessCommand = ["pg_isready", "--quiet", "--host=127.0.0.1", `--port=${postgresPort}`];

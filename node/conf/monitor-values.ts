@@ -54,7 +54,7 @@ function fromDefault(field: MonitorField, value: MonitorValue | undefined): Want
 function fromFile(field: MonitorField, current: JsonObject | undefined, naming: Naming): WantedValue | undefined {
   for (const key of [naming.own[field], ...otherNames(naming, field)]) {
     const found = current?.[key];
-    const value = found === undefined ? undefined : readMonitorValue(field, found);
+    const value = found === undefined ? undefined : parseMonitorValue(field, found);
     if (value === undefined) continue;
     const reason =
       value === found ? `the file's own value of ${key}` : `${key} was ${shownValue(found)}; ${typeRule[field]}`;
@@ -73,7 +73,7 @@ export const typeRule: Readonly<Record<MonitorField, string>> = {
 };
 
 /** Reads a value as its field's type; undefined when it can't have been meant as one. */
-export function readMonitorValue(field: MonitorField, value: unknown): MonitorValue | undefined {
+export function parseMonitorValue(field: MonitorField, value: unknown): MonitorValue | undefined {
   switch (field) {
     case "enabled":
       return value === true || value === "true" ? true : value === false || value === "false" ? false : undefined;

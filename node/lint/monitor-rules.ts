@@ -1,6 +1,6 @@
 import type { MonitorField, MonitorKeys, NodeReleases, NodeVersion } from "../versions.ts";
 import { keySets, monitorFields, namingOf } from "../conf/monitor-keys.ts";
-import { readMonitorValue, typeRule } from "../conf/monitor-values.ts";
+import { parseMonitorValue, typeRule } from "../conf/monitor-values.ts";
 import { shownValue } from "../conf/shown-value.ts";
 import type { ConfigTree, FoundProperty } from "./config-tree.ts";
 import type { LintFinding } from "./finding.ts";
@@ -85,7 +85,7 @@ function mixedFinding(found: readonly FoundProperty[], releases: NodeReleases): 
 }
 
 function valueFinding(field: MonitorField, value: unknown): Judgement | undefined {
-  const meant = readMonitorValue(field, value);
+  const meant = parseMonitorValue(field, value);
   if (meant === value) return undefined;
   const fix =
     meant === undefined ? `write a value of this kind: ${typeRule[field]}.` : `write ${JSON.stringify(meant)}.`;

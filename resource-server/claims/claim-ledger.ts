@@ -45,11 +45,11 @@ export type ClaimLedger = Readonly<{
 /** What a ledger works with. `clock` gives Unix ms. */
 export type ClaimLedgerDependencies = Readonly<{
   store: SqlStore;
-  owner: Pick<ClaimOwner, "id" | "spareMs">;
+  owner: Pick<ClaimOwner, "id" | "graceMs">;
   clock: () => number;
 }>;
 
-/** Makes the ledger of a store that has its tables. */
+/** Creates the ledger of a store that has its tables. */
 export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependencies): ClaimLedger {
   const sql = claimSql(store.nowMs);
   const mine = (key: ClaimKey) => [...identity(key), owner.id] as const;
@@ -66,7 +66,7 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       return (await store.change(sql.claim, [...mine(key), ...texts, idempotencyKey, validBefore, clock()])) === 1;
     },
     async take(key) {
-      const [row] = await store.rows(sql.take, [...mine(key), owner.spareMs()]);
+      const [row] = await store.rows(sql.take, [...mine(key), owner.graceMs()]);
       return row === undefined ? undefined : claimFromRow(row);
     },
     async giveBack(key) {
@@ -83,11 +83,11 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       return rows.map((row) => ({ key: claimKeyFromRow(row), isWorking: row["state"] === "working" }));
     },
     async releaseAbandoned() {
-      const released = await store.change(sql.releaseAbandonedWork, [owner.spareMs()]);
-      await store.change(sql.disown, [owner.spareMs()]);
+      const released = await store.change(sql.releaseAbandonedWork, [owner.graceMs()]);
+      await store.change(sql.disown, [owner.graceMs()]);
       return released;
     },
-    unsettled: async (countMax) => (await store.rows(sql.unsettled, [countMax, owner.spareMs()])).map(claimFromRow),
+    unsettled: async (countMax) => (await store.rows(sql.unsettled, [countMax, owner.graceMs()])).map(claimFromRow),
     async count() {
       const rows = await store.rows(sql.count);
       return Object.fromEntries(rows.map((row) => [String(row["state"]), Number(row["claims"])]));

@@ -13,14 +13,14 @@ export type ClaimOwner = AsyncDisposable &
   Readonly<{
     id: string;
     /** How long past its time another owner is taken for alive, in milliseconds. */
-    spareMs: () => number;
+    graceMs: () => number;
     readiness: () => ReadinessCheck;
   }>;
 
 const renewIntervalMs = 1_000;
 const lifeMs = 6_000;
 /** More than any outage: spares everybody. */
-const spareAllMs = 1e14;
+const graceAllMs = 1e14;
 /** Rows of processes that are gone this long are of no use to anyone. */
 const forgottenAfterMs = 86_400_000;
 
@@ -36,7 +36,7 @@ export async function soleClaimOwner({ store }: Readonly<{ store: SqlStore }>): 
   });
   return {
     id,
-    spareMs: () => 0,
+    graceMs: () => 0,
     readiness: () => ({ ok: true, message: "in this process" }),
     [Symbol.asyncDispose]: async () => undefined,
   };
@@ -83,7 +83,7 @@ export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore
   const running = run();
   return {
     id,
-    spareMs: () => (performance.now() - steadySince > lifeMs ? 0 : spareAllMs),
+    graceMs: () => (performance.now() - steadySince > lifeMs ? 0 : graceAllMs),
     readiness: () => state,
     async [Symbol.asyncDispose]() {
       stop.abort();

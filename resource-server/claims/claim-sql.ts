@@ -5,9 +5,9 @@
 export function claimSql(nowMs: string) {
   const byKey = "network = $1 AND asset = $2 AND payer = $3 AND nonce = $4";
   const mine = `${byKey} AND owner = $5`;
-  // A parameter says how long past its time an owner is still taken for alive; see `ClaimOwner.spareMs`.
-  const living = (spareMs: string) => `SELECT id FROM claim_owner WHERE expires_at_ms > ${nowMs} - ${spareMs}`;
-  const free = (spareMs: string) => `(owner IS NULL OR owner NOT IN (${living(spareMs)}))`;
+  // A parameter says how long past its time an owner is still taken for alive; see `ClaimOwner.graceMs`.
+  const living = (graceMs: string) => `SELECT id FROM claim_owner WHERE expires_at_ms > ${nowMs} - ${graceMs}`;
+  const free = (graceMs: string) => `(owner IS NULL OR owner NOT IN (${living(graceMs)}))`;
   return {
     find: `SELECT * FROM claims WHERE ${byKey}`,
     claim: `INSERT INTO claims (network, asset, payer, nonce, owner, state, route, fingerprint, digest, payload, requirements,

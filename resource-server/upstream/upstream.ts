@@ -32,7 +32,7 @@ export type UpstreamOptions = Readonly<{ timeoutMs: number; responseLimitBytes: 
 /** Forwards paid requests. Never throws: what goes wrong is a result. */
 export type Upstream = (request: PaidRequest) => Promise<UpstreamResult>;
 
-/** Makes the forwarder of paid requests. Redirects are not followed: they would leave the URL that the operator named. */
+/** Creates the forwarder of paid requests. Redirects are not followed: they would leave the URL that the operator named. */
 export function createUpstream(
   options: UpstreamOptions,
   { fetch, signal }: Readonly<{ fetch: typeof globalThis.fetch; signal: AbortSignal }>,

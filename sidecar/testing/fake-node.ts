@@ -57,7 +57,7 @@ export const driftedConfig = `{
 `;
 
 /**
- * Makes a workspace in the layout of v0.11 and later, of a node of v0.16.2 with the profile of this run of the tests. A node whose
+ * Creates a workspace in the layout of v0.11 and later, of a node of v0.16.2 with the profile of this run of the tests. A node whose
  * node.conf holds the word `crash` does not start; one with the word `frozen` answers but its height stays.
  */
 export async function createFakeNode(config = driftedConfig): Promise<FakeNode> {

@@ -6,7 +6,7 @@ import { WebSocketServer } from "ws";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { startHealth } from "#health/health.ts";
-import { askHttp } from "#daemon/http/request.ts";
+import { sendRequest } from "#daemon/http/request.ts";
 import { sidecarSettings } from "../settings.ts";
 import { createCharts } from "#status/charts.ts";
 import { createConditionBoard } from "#status/condition-board.ts";
@@ -67,7 +67,7 @@ export function watchNode(url: string, environment: Readonly<Record<string, stri
     log,
     metrics,
     clock: systemClock,
-    ask: askHttp,
+    ask: sendRequest,
     board,
     charts: createCharts(),
     eventLoop: { lateMs: () => 0, [Symbol.dispose]: () => undefined },

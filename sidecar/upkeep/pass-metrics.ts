@@ -4,7 +4,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 export type PassMetrics = Readonly<{ made: (wallMs: number) => void; failed: () => void }>;
 
 /**
- * Makes `gatehouse_upkeep_passes_total`, `…_pass_failures_total` and `…_last_success_timestamp_seconds`. The last begins with 0, as
+ * Creates `gatehouse_upkeep_passes_total`, `…_pass_failures_total` and `…_last_success_timestamp_seconds`. The last begins with 0, as
  * Prometheus's own practices have it for batch jobs: an upkeep that never made a pass is to set off the same alert.
  */
 export function createPassMetrics(registry: Registry): PassMetrics {

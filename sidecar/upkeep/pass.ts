@@ -1,26 +1,26 @@
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { applyConfig, tellConfig, type AppliedConfig } from "./config/apply-config.ts";
+import { applyConfig, setConfigConditions, type AppliedConfig } from "./config/apply-config.ts";
 import { applyPrune } from "./prune/apply-prune.ts";
 import { applyRestart } from "./restart/apply-restart.ts";
 import { desiredHash, desiredState } from "./plan/desired-state.ts";
 import { tidyBesideConfig } from "./config/config-writer.ts";
-import { judgeConfig } from "./config/judge-config.ts";
+import { checkConfig } from "./config/check-config.ts";
 import { authorityOf, whyIdle } from "./adoption/authority.ts";
-import { keepBeforeEdit } from "./config/keep-before-edit.ts";
-import { keepIdentity } from "./state/keep-identity.ts";
-import { liftHold } from "./restart/hold.ts";
+import { saveConfigBeforeEdit } from "./config/config-before-edit.ts";
+import { saveNodeIdentity } from "./state/save-node-identity.ts";
+import { liftHoldIfChanged } from "./restart/hold.ts";
 import type { ConfigReading } from "./config/config-file.ts";
 import { dataPathOf } from "#node/conf/data-path.ts";
 import { plan } from "./plan/plan.ts";
 import { isRightForSomeVersion } from "#node/conf/right-for-some-version.ts";
-import { rememberRunning } from "./restart/remember-running.ts";
-import { showPlan } from "./plan/shown-plan.ts";
+import { recordRunningConfig } from "./restart/running-config.ts";
+import { createPlanView } from "./plan/plan-view.ts";
 import type { PassWatch } from "./pass-watch.ts";
-import { tellAdopted } from "./adoption/adoption-condition.ts";
-import { tellRollBack } from "./restart/roll-back-condition.ts";
-import { tellState } from "./state/state-condition.ts";
-import { tellVersion } from "./version/version-condition.ts";
+import { setAdoptedCondition } from "./adoption/adoption-condition.ts";
+import { setRollBackCondition } from "./restart/roll-back-condition.ts";
+import { setStateKeptCondition } from "./state/state-condition.ts";
+import { setVersionCondition } from "./version/version-condition.ts";
 import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
 /** When the next pass is wanted, if sooner than the regular one. */
@@ -44,13 +44,13 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: Pass
   const { settings, observer, state, place } = parts;
   memory.started = undefined;
   memory.step = `looking at the state directory ${state.directory}`;
-  await tellState(memory, parts);
+  await setStateKeptCondition(memory, parts);
   const resolution = observer.version();
   const { version } = resolution;
   // At the start nothing is said or done before the version had its chance to be told, by the node itself first.
   if (!observer.hasHeardNode() || (version === undefined && !observer.hasLooked())) return { wakeInMs: lookAgainMs };
   const { moved, doubt: doubtOfPlace } = await place.follow(version);
-  tellVersion(resolution, doubtOfPlace, memory, parts);
+  setVersionCondition(resolution, doubtOfPlace, memory, parts);
   const { configPath } = place.layout();
   const authority = authorityOf(settings.upkeep.mode, state);
   memory.step = `reading ${configPath}`;
@@ -59,37 +59,37 @@ export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: Pass
   // Watching anew asks the file system without a time limit.
   if (!moved && !isHanging) await watchAnew(reading, memory, parts);
   memory.step = `judging ${configPath}`;
-  const judged = await judgeConfig(reading, memory, parts);
+  const judged = await checkConfig(reading, memory, parts);
   if (isHanging) {
     throw new NothingSeen(`${configPath} can't be looked at, because its file system hangs`);
   }
   if (!memory.passed && authority === "acts") await tidy(parts);
-  await keepBeforeEdit(reading, memory, parts);
+  await saveConfigBeforeEdit(reading, memory, parts);
   if (judged.again) return { wakeInMs: 1 };
   const document = reading.ok ? reading.document : undefined;
   memory.document = document ?? memory.document;
   const desired = desiredState(settings, dataPathOf(settings.node.dataPath, configPath, memory.document?.value));
   const wanted = { hash: desiredHash(desired), release: version?.release };
-  liftHold(wanted, parts);
-  if (document !== undefined) await keepIdentity(document, parts);
+  liftHoldIfChanged(wanted, parts);
+  if (document !== undefined) await saveNodeIdentity(document, parts);
   memory.mayTellVersion =
     version === undefined && document !== undefined && isRightForSomeVersion(document, desired.monitor);
   const pruneInfo = observer.pruneInfo();
   const doubt = resolution.doubt ?? doubtOfPlace;
   const planned = plan({ document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() }, desired);
   const means = { prunes: settings.prune.enabled && parts.nodeCli !== undefined, restarts: parts.driver !== undefined };
-  tellAdopted(showPlan(planned, pruneInfo, means), memory, parts);
+  setAdoptedCondition(createPlanView(planned, pruneInfo, means), memory, parts);
   memory.step = `remembering what the node runs with in ${state.directory}`;
   // Before anything is changed: what the node runs with now is what there is to go back to.
-  await rememberRunning(reading, memory, parts);
-  await tellRollBack(memory, parts);
+  await recordRunningConfig(reading, memory, parts);
+  await setRollBackCondition(memory, parts);
   // Asked once a pass: what was adopted in the middle of one is done in the next.
   const idle = whyIdle(authority, state);
   memory.step = `writing ${configPath}`;
   const restored: AppliedConfig | undefined =
     judged.written === undefined ? undefined : { result: judged.written, again: false };
   const written = idle === undefined && reading.ok ? await applyConfig(planned, reading, memory, parts) : restored;
-  await tellConfig(planned, reading, { applied: written, idle }, memory, parts);
+  await setConfigConditions(planned, reading, { applied: written, idle }, memory, parts);
   if (written?.again === true) {
     // Another program that keeps writing node.conf has the node looked at again and again, and never further than this.
     watch.made();

@@ -15,7 +15,7 @@ export type UpkeepMetrics = Readonly<{
   pruneInfo: (info: PruneInfo | undefined) => void;
 }>;
 
-/** Makes `gatehouse_node_config_valid`, `…_config_corrections_total`, `…_restarts_total`, `…_prune_…` and more. */
+/** Creates `gatehouse_node_config_valid`, `…_config_corrections_total`, `…_restarts_total`, `…_prune_…` and more. */
 export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
   const registers = [registry];
   const gauge = (name: string, help: string) => createSampleGauge({ name: `gatehouse_node_${name}`, help, registry });

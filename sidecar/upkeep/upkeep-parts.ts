@@ -23,9 +23,9 @@ import type { PushWatch } from "./pushgateway/push-watch.ts";
 import type { RestartBudget } from "./restart/restart-budget.ts";
 import type { HealthyProof, UpkeepState } from "./state/upkeep-state.ts";
 import type { CommandWords } from "./command-words.ts";
-import type { FilePatience } from "#daemon/files/file-patience.ts";
+import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 import type { Silence } from "./restart/silence.ts";
-import type { ShownPlan } from "./plan/shown-plan.ts";
+import type { PlanView } from "./plan/plan-view.ts";
 import type { UpkeepMetrics } from "./upkeep-metrics.ts";
 
 /** What the steps of a pass work with. */
@@ -41,7 +41,7 @@ export type UpkeepParts = Readonly<{
   lastPush: PushWatch["lastPush"] | undefined;
   state: UpkeepState;
   /** For calls of the file system that the state is on. */
-  statePatience: FilePatience;
+  stateDeadline: FileDeadline;
   versions: ConfigVersions;
   budget: RestartBudget;
   window: MaintenanceWindow;
@@ -66,7 +66,7 @@ export type UpkeepParts = Readonly<{
 /** What was told when it was asked whether the node began with a content. */
 type StartAsked = Readonly<{
   contentHash: string;
-  beganAfterMs: number | undefined;
+  startedAfterMs: number | undefined;
   atMs: number;
   /** Absent until it is told. */
   began?: NodeBegan;
@@ -89,7 +89,7 @@ export type UpkeepMemory = {
   /** The last document that could be used. */
   document: ConfigDocument | undefined;
   /** Meaning of what the node had read before node.conf drifted, and when that was (wall clock); then it is not known. */
-  nodeHad: Readonly<{ meaning: string; untilMs: number }> | undefined;
+  previousMeaning: Readonly<{ meaning: string; untilMs: number }> | undefined;
   pruneProgress: PruneProgress | undefined;
   /** PruneInfo that the chart last got, so that each query is one point of it. */
   chartedPruneInfo: PruneInfo | undefined;
@@ -130,7 +130,7 @@ export type UpkeepMemory = {
   step: string;
   pruning: Promise<void> | undefined;
   /** What is to be done, as a person was last shown it. */
-  plan: ShownPlan | undefined;
+  plan: PlanView | undefined;
   /** Whether a whole pass was made. */
   passed: boolean;
 };

@@ -8,7 +8,7 @@ import { clockNow } from "./clock-then.ts";
 import { commandWords } from "./command-words.ts";
 import { upkeepControl, type UpkeepControl } from "./control/upkeep-control.ts";
 import type { Clock } from "#daemon/clock.ts";
-import type { HttpAsk } from "#daemon/http/request.ts";
+import type { SendRequest } from "#daemon/http/request.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "#status/charts.ts";
@@ -16,12 +16,12 @@ import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { configVersions } from "./config/config-versions.ts";
 import { correctionRate } from "./config/correction-rate.ts";
-import { patientVersions } from "./config/patient-versions.ts";
+import { versionsWithDeadline } from "./config/versions-with-deadline.ts";
 import { maintenanceWindow } from "./restart/maintenance-window.ts";
 import { reachedDriver, reachedNodeCli, type NodeReach } from "./drivers/reached-node.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
 import { dataPathOf } from "#node/conf/data-path.ts";
-import { filePatience } from "#daemon/files/file-patience.ts";
+import { createFileDeadline } from "#daemon/files/file-deadline.ts";
 import { findNode } from "./config/node-place.ts";
 import { observeNode } from "./version/node-observer.ts";
 import { createPassMetrics } from "./pass-metrics.ts";
@@ -39,7 +39,7 @@ export type UpkeepDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
   clock: Clock;
-  ask: HttpAsk;
+  ask: SendRequest;
   state: UpkeepState;
   events: EventLog;
   charts: Charts;
@@ -92,7 +92,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   // Held from the start, so that no other sidecar begins beside this one; what is wrong with it is told when it is needed.
   if (settings.upkeep.mode !== "observe") place.lock().acquire();
   const mayAct = () => authorityOf(settings.upkeep.mode, state) === "acts" && state.hold.get() === undefined;
-  const statePatience = filePatience(
+  const stateDeadline = createFileDeadline(
     { withinMs: settings.upkeep.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
     { clock, onBack: wake },
   );
@@ -101,12 +101,12 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     clockThen: clockNow(clock),
     settings,
     place,
-    statePatience,
+    stateDeadline,
     observer,
     nodeCli,
     driver,
     lastPush: pushes?.lastPush,
-    versions: patientVersions(configVersions(state.directory), state.directory, statePatience),
+    versions: versionsWithDeadline(configVersions(state.directory), state.directory, stateDeadline),
     command: commandWords(settings.upkeep, state.directory),
     budget: createRestartBudget(
       { perHour: settings.restart.budgetPerHour },
@@ -162,7 +162,7 @@ function emptyMemory(): UpkeepMemory {
     problemReason: undefined,
     mayTellVersion: false,
     document: undefined,
-    nodeHad: undefined,
+    previousMeaning: undefined,
     pruneProgress: undefined,
     chartedPruneInfo: undefined,
     goodHash: undefined,

@@ -48,14 +48,17 @@ test("only a closed port tells that what answers later began after it: a node th
   expect(await health.words("RpcAnswering", "Refused")).toContain("can't be reached (ECONNRESET)");
   resets = false;
   await health.words("RpcAnswering", "Answering");
-  expect(health.current().beganAfterMs).toBeUndefined();
+  expect(health.current().startedAfterMs).toBeUndefined();
   await new Promise<void>((resolve) => {
     node.server.closeAllConnections();
     node.server.close(() => resolve());
   });
   const { answeredMs } = health.current();
   await health.words("RpcAnswering", "Refused");
-  await until(health.current, ({ beganAfterMs }) => beganAfterMs !== undefined && beganAfterMs >= (answeredMs ?? 0));
+  await until(
+    health.current,
+    ({ startedAfterMs }) => startedAfterMs !== undefined && startedAfterMs >= (answeredMs ?? 0),
+  );
 });
 
 test("an RPC that hangs", async () => {

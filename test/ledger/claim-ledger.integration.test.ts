@@ -17,7 +17,7 @@ async function join(url: string, clock: () => number = Date.now): Promise<AsyncD
   const owner = resources.use(await joinClaimOwners({ store, log }));
   const owned = resources.move();
   return {
-    ...createClaimLedger({ store, owner: { id: owner.id, spareMs: () => 0 }, clock }),
+    ...createClaimLedger({ store, owner: { id: owner.id, graceMs: () => 0 }, clock }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -10,7 +10,7 @@ import { createConditionBoard } from "#status/condition-board.ts";
 import { pageRoutes } from "#sidecar/page/page-routes.ts";
 import { statusRoutes } from "#sidecar/page/status-routes.ts";
 import { verdictOf } from "#status/verdict.ts";
-import type { ShownPlan } from "#sidecar/upkeep/plan/shown-plan.ts";
+import type { PlanView } from "#sidecar/upkeep/plan/plan-view.ts";
 import { findChromium, startChromium } from "../support/chromium.ts";
 import { expectWellMade, openStatusPage, waitForLevel } from "../support/status-page.ts";
 
@@ -31,7 +31,7 @@ const secondMs = 1_000;
 const minuteMs = 60_000;
 
 /** The page of a node whose past and present a test decides. The sidecar's own clock stands at noon. */
-async function servePage(health: Partial<NodeHealth>, plan?: ShownPlan) {
+async function servePage(health: Partial<NodeHealth>, plan?: PlanView) {
   const nowMs = Date.parse("2026-03-04T12:00:00Z");
   const clock = { wallMs: () => nowMs, monotonicMs: () => 0 };
   const log = pino({ level: "silent" });

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { makeConnectionBudget, type ConnectionBudget } from "./connection-budget.ts";
+import { createConnectionBudget, type ConnectionBudget } from "./connection-budget.ts";
 import type { ListenerConnections } from "./listener-connections.ts";
 
 const resources: AsyncDisposableStack[] = [];
@@ -18,7 +18,7 @@ afterEach(() => resources.pop()?.disposeAsync());
 
 function budgetOf(limit: number, used: () => number, settings: Readonly<Record<string, number>> = {}) {
   const metrics = new Registry();
-  const budget = makeConnectionBudget(
+  const budget = createConnectionBudget(
     { connections: 20_000, connectionsPerAddress: 1_024, descriptorReserve: 192, ...settings },
     { descriptors: { limit, used }, metrics, clock: () => now },
   );

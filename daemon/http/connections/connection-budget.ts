@@ -58,8 +58,8 @@ const operatorsLeast = 4;
 /** Part of all that a listener for anybody may take where it leaves room. */
 const anybodyShare = 3 / 4;
 
-/** Makes the budget of a process's connections, and keeps it by looking at what else the process has open. */
-export function makeConnectionBudget(
+/** Creates the budget of a process's connections, and keeps it by looking at what else the process has open. */
+export function createConnectionBudget(
   { connections, connectionsPerAddress, descriptorReserve }: ConnectionSettings,
   { descriptors, metrics: registry, clock }: ConnectionBudgetDependencies,
 ): ConnectionBudget {

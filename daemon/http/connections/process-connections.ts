@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import type { Registry } from "prom-client";
-import { makeConnectionBudget, type ConnectionBudget } from "./connection-budget.ts";
+import { createConnectionBudget, type ConnectionBudget } from "./connection-budget.ts";
 import { ownDescriptors } from "./descriptors.ts";
 import type { ConnectionSettings } from "./settings.ts";
 
@@ -9,7 +9,7 @@ export function processConnections(
   settings: ConnectionSettings,
   { metrics }: Readonly<{ metrics: Registry }>,
 ): ConnectionBudget {
-  return makeConnectionBudget(settings, {
+  return createConnectionBudget(settings, {
     descriptors: ownDescriptors(),
     metrics,
     // That of the gateway's fast path, whose connections tell their own times.

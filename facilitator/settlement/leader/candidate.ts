@@ -4,13 +4,13 @@ import { StoreError } from "#daemon/sql/store-error.ts";
 import { createPause } from "../../pause.ts";
 import type { SettlingDependencies, SettlingOptions } from "../settling.ts";
 import { createSettlerLease } from "./settler-lease.ts";
-import { startTerm, type Term } from "./term.ts";
+import { startLeaderTerm, type Term } from "./term.ts";
 
 /** What the duty works with. */
-export type DutyDependencies = Omit<SettlingDependencies, "ledger"> & Readonly<{ store: SqlStore }>;
+export type CandidateDependencies = Omit<SettlingDependencies, "ledger"> & Readonly<{ store: SqlStore }>;
 
 /** This replica's readiness to settle: it does so whenever no other one does. Disposing of it ends the term, if it has one. */
-export type Duty = AsyncDisposable &
+export type Candidate = AsyncDisposable &
   Readonly<{
     /** The term that is under way here; none while another replica settles. */
     term: () => Term | undefined;
@@ -21,7 +21,7 @@ export type Duty = AsyncDisposable &
 const renewIntervalMs = 1_000;
 
 /** Begins to settle when nobody does, and stands ready otherwise. */
-export function startDuty(options: SettlingOptions, dependencies: DutyDependencies): Duty {
+export function startCandidate(options: SettlingOptions, dependencies: CandidateDependencies): Candidate {
   const { store, log } = dependencies;
   const lease = createSettlerLease(options, { store });
   const stop = new AbortController();
@@ -44,7 +44,7 @@ export function startDuty(options: SettlingOptions, dependencies: DutyDependenci
     }
   };
   const serve = async (number: number): Promise<void> => {
-    const begun = await asking(() => startTerm(options, { ...dependencies, guard: lease.guard(number) }));
+    const begun = await asking(() => startLeaderTerm(options, { ...dependencies, guard: lease.guard(number) }));
     if (begun === undefined) return;
     log.info({ term: number }, "this replica settles from now on");
     term = begun;

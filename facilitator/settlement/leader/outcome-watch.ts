@@ -32,7 +32,7 @@ type Entry = {
   ended: Promise<WatchedEnding>;
 };
 
-/** Makes a watch that asks nothing while nobody waits. */
+/** Creates a watch that asks nothing while nobody waits. */
 export function createOutcomeWatch(
   { intervalMs }: Readonly<{ intervalMs: number }>,
   { requests, log }: Readonly<{ requests: Pick<Requests, "states">; log: Logger }>,

@@ -52,7 +52,7 @@ const takeBackSql = `DELETE FROM settlement WHERE chain_id = $1 AND id = $2 AND 
 const sayWhySql = `INSERT INTO unsent (chain_id, id, message, at_ms) VALUES ($1, $2, $3, $4)
   ON CONFLICT (chain_id, id) DO UPDATE SET message = excluded.message, at_ms = excluded.at_ms`;
 
-/** Makes the requests for settlements on one chain. */
+/** Creates the requests for settlements on one chain. */
 export function createRequests(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock, guard }: RequestsDependencies,

@@ -30,7 +30,7 @@ export type SettlerLease = Readonly<{
 /** How long a term outlives its last renewal. */
 export const termLifeMs = 4_000;
 
-/** Makes the lease of one chain for this process. */
+/** Creates the lease of one chain for this process. */
 export function createSettlerLease(
   { chainId }: Readonly<{ chainId: number }>,
   { store }: Readonly<{ store: SqlStore }>,

@@ -2,7 +2,7 @@ import type { SqlStore } from "#daemon/sql/store.ts";
 import type { Engine, EngineDependencies } from "../engine.ts";
 import type { Ownership } from "../ownership.ts";
 import type { SettlingOptions } from "../settling.ts";
-import { startDuty } from "./candidate.ts";
+import { startCandidate } from "./candidate.ts";
 import { createOutcomeWatch } from "./outcome-watch.ts";
 import { createRequests } from "./requests.ts";
 import { createSharedSettler } from "./shared-settler.ts";
@@ -17,7 +17,7 @@ export async function startSharedEngine(
 ): Promise<Engine> {
   const { store, clock, log } = dependencies;
   const requests = createRequests(options, { store, clock, guard: async () => undefined });
-  const duty = startDuty(options, dependencies);
+  const duty = startCandidate(options, dependencies);
   const watch = createOutcomeWatch({ intervalMs: options.settlement.pollIntervalMs }, { requests, log });
   const onAsked = () => duty.term()?.wake();
   return {

@@ -5,7 +5,7 @@ import { refuseTime } from "../../payment/validity.ts";
 import { tell, type Ownership } from "../ownership.ts";
 import { nonceUsed, settlementOf, type Settler, type SettlerOptions } from "../settler.ts";
 import { OverloadError } from "../overload-error.ts";
-import { withinReceiptTime } from "../track/receipt-time.ts";
+import { withinReceiptTimeout } from "../track/receipt-time.ts";
 import type { SettleResult } from "../settlement.ts";
 import type { OutcomeWatch } from "./outcome-watch.ts";
 import type { Requests } from "./requests.ts";
@@ -25,7 +25,7 @@ export type SharedSettlerDependencies = Readonly<{
 }>;
 
 /**
- * Makes the settler of a replica: it judges a payment, puts it on record as asked for, and waits for the outcome to be on
+ * Creates the settler of a replica: it judges a payment, puts it on record as asked for, and waits for the outcome to be on
  * record, whichever replica brings it about. What is on record is settled even if this process ends meanwhile, so a caller
  * who can't be told the outcome is told `pending`.
  */
@@ -65,7 +65,7 @@ async function waitFor(
 ): Promise<SettleResult> {
   const watched = watch.watch(id);
   try {
-    const ending = await withinReceiptTime(watched.ended, options, signal);
+    const ending = await withinReceiptTimeout(watched.ended, options, signal);
     if (ending === undefined) return { state: "pending", transaction: watched.transaction() ?? "" };
     if (ending.state !== "gone") return ending;
     const why = (await requests.unsentReason(id)) ?? "it was withdrawn";

@@ -9,7 +9,7 @@ import { createRequests } from "./requests.ts";
 import { TermEndedError } from "./settler-lease.ts";
 
 /** What a term works with. */
-export type TermDependencies = Omit<SettlingDependencies, "ledger"> &
+export type LeaderTermDependencies = Omit<SettlingDependencies, "ledger"> &
   Readonly<{ store: SqlStore; guard: (connection: SqlConnection) => Promise<void> }>;
 
 /**
@@ -26,7 +26,7 @@ export type Term = AsyncDisposable &
   }>;
 
 /** Begins a term. */
-export async function startTerm(options: SettlingOptions, dependencies: TermDependencies): Promise<Term> {
+export async function startLeaderTerm(options: SettlingOptions, dependencies: LeaderTermDependencies): Promise<Term> {
   const { store, clock, log, guard } = dependencies;
   const end = new AbortController();
   const onFault = (error: unknown): void => {
@@ -72,7 +72,7 @@ function ending(ledger: Ledger, onFault: (error: unknown) => void): Ledger {
   };
 }
 
-type IntakeDependencies = TermDependencies &
+type IntakeDependencies = LeaderTermDependencies &
   Readonly<{ settling: Settling; onFault: (error: unknown) => void; over: AbortSignal }>;
 
 /** Takes requests from the database into the queue of the signer, and tells the database of those that could not be sent. */

@@ -65,7 +65,7 @@ const deleteVerificationsSql = "DELETE FROM verification WHERE at_ms < $1";
 
 const deleteFinishedSql = "DELETE FROM settlement WHERE state <> 'begun' AND finished_at_ms < $1";
 
-/** Makes the ledger of one chain over a store that has its tables. */
+/** Creates the ledger of one chain over a store that has its tables. */
 export function createLedger(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock, guard }: LedgerDependencies,

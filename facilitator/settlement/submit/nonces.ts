@@ -21,7 +21,7 @@ export type Nonces = Readonly<{
   next: () => number;
 }>;
 
-/** Makes the nonces of an account that has sent nothing yet. */
+/** Creates the nonces of an account that has sent nothing yet. */
 export function createNonces(): Nonces {
   const held = new Set<number>();
   let floor = 0;

@@ -18,7 +18,7 @@ export type SentBatch = Readonly<{ signed: number; again: readonly Job[] }>;
 const foreignNoncesMax = 5;
 
 /**
- * Makes the function that signs, journals and sends a batch, in this order: whatever the process dies of afterwards, the journal
+ * Creates the function that signs, journals and sends a batch, in this order: whatever the process dies of afterwards, the journal
  * knows each transaction that may be on its way. It asks for another transaction where the nonce turned out to be taken.
  *
  * @throws {ChainError} from the function when fees or nonce can't be had; nothing was signed then.
@@ -41,7 +41,7 @@ export function createSendBatch(
       job.entry.attempts = [...job.entry.attempts, attempt];
       job.entry.sentAtMs = clock();
       job.entry.lostSinceMs = undefined;
-      job.entry.examined = undefined;
+      job.entry.diagnosed = undefined;
     }
     const outcomes = await Promise.all(signed.map(({ attempt }) => send(chain, attempt.rawTransaction)));
     const again: SignedJob[] = [];

@@ -25,7 +25,7 @@ export type Submitter = Readonly<{
   idle: () => Promise<void>;
 }>;
 
-/** Makes the submitter of one signing account. Its queue is bounded by the settlements that may be in flight. */
+/** Creates the submitter of one signing account. Its queue is bounded by the settlements that may be in flight. */
 export function createSubmitter(
   { batchMax }: Readonly<{ batchMax: number }>,
   { book, log, sendBatch, onSent }: SubmitterDependencies,

@@ -67,7 +67,7 @@ test("the older of two transactions may be the one that settled", () => {
 test("a revert is looked into, but not while another transaction may still settle", () => {
   const reverted = receipt({ status: 0, logs: [] });
   expect(decide(entry(), seen({ nextNonce: 6, receipt: reverted }), options)).toEqual({
-    kind: "examine",
+    kind: "diagnose",
     cause: "reverted",
   });
   const second = entry([attempt(), attempt({ hash: `0x${"bb".repeat(32)}`, nonce: 6 })]);
@@ -77,21 +77,24 @@ test("a revert is looked into, but not while another transaction may still settl
 test("a used nonce without a receipt is lost after a while, not at once", () => {
   const lostSince = (lostSinceMs: number) => entry([attempt()], { sentAtMs: nowMs, lostSinceMs });
   expect(decide(lostSince(nowMs), seen({ nextNonce: 6 }), options)).toEqual({ kind: "wait" });
-  expect(decide(lostSince(nowMs - 3_000), seen({ nextNonce: 6 }), options)).toEqual({ kind: "examine", cause: "lost" });
+  expect(decide(lostSince(nowMs - 3_000), seen({ nextNonce: 6 }), options)).toEqual({
+    kind: "diagnose",
+    cause: "lost",
+  });
 });
 
 test("what an examination left open is looked into again when it is due, and at once for another cause", () => {
-  const examined = (cause: string, againAtMs: number) =>
-    entry([attempt()], { sentAtMs: nowMs, lostSinceMs: 0, examined: { cause, times: 1, againAtMs } });
-  expect(decide(examined("lost", nowMs + 1), seen({ nextNonce: 6 }), options)).toEqual({ kind: "wait" });
-  for (const due of [examined("lost", nowMs), examined("reverted", nowMs + 1)]) {
-    expect(decide(due, seen({ nextNonce: 6 }), options)).toEqual({ kind: "examine", cause: "lost" });
+  const diagnosed = (cause: string, againAtMs: number) =>
+    entry([attempt()], { sentAtMs: nowMs, lostSinceMs: 0, diagnosed: { cause, times: 1, againAtMs } });
+  expect(decide(diagnosed("lost", nowMs + 1), seen({ nextNonce: 6 }), options)).toEqual({ kind: "wait" });
+  for (const due of [diagnosed("lost", nowMs), diagnosed("reverted", nowMs + 1)]) {
+    expect(decide(due, seen({ nextNonce: 6 }), options)).toEqual({ kind: "diagnose", cause: "lost" });
   }
 });
 
 test("past its end an authorization is looked into", () => {
   const late = { number: 100, timestamp: Number(settlement.validBefore) + 31, baseFeePerGas: 1n };
-  expect(decide(entry(), seen({ head: late }), options)).toEqual({ kind: "examine", cause: "expired" });
+  expect(decide(entry(), seen({ head: late }), options)).toEqual({ kind: "diagnose", cause: "expired" });
 });
 
 test("what waits is sent again now and then; after a restart at once", () => {

@@ -27,14 +27,14 @@ export type DecisionOptions = Readonly<{
 
 /**
  * What to do about one settlement.
- * - `examine`: its own transactions did not carry it out and will not; find out whether someone else's did.
+ * - `diagnose`: its own transactions did not carry it out and will not; find out whether someone else's did.
  * - `resend`: give the node the same signed bytes again.
  * - `replace`: offer a higher fee at the same nonce.
  */
 export type Decision = Readonly<
   | { kind: "wait" }
   | { kind: "finish"; outcome: Outcome }
-  | { kind: "examine"; cause: Cause }
+  | { kind: "diagnose"; cause: Cause }
   | { kind: "resend" }
   | { kind: "replace" }
 >;
@@ -77,8 +77,8 @@ export function decide(entry: InFlight, seen: Observation, options: DecisionOpti
 }
 
 /** An examination, unless the last one for the same cause found nothing certain and it is too early for another. */
-function examination({ examined }: InFlight, cause: Cause, { nowMs }: Observation): Decision {
-  return examined?.cause === cause && nowMs < examined.againAtMs ? wait : { kind: "examine", cause };
+function examination({ diagnosed }: InFlight, cause: Cause, { nowMs }: Observation): Decision {
+  return diagnosed?.cause === cause && nowMs < diagnosed.againAtMs ? wait : { kind: "diagnose", cause };
 }
 
 function canPayMore(newest: Attempt, { bumpPercent, maxFeePerGasGwei }: DecisionOptions): boolean {

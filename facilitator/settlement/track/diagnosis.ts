@@ -6,7 +6,7 @@ import type { InFlight } from "../in-flight.ts";
 import type { Outcome } from "../settlement.ts";
 import { authorizationUseTopics, showsAuthorizedTransfer } from "./transfer-proof.ts";
 
-/** Why a settlement is examined: see `Decision`. */
+/** Why a settlement is diagnosed: see `Decision`. */
 export type Cause = "reverted" | "lost" | "expired";
 
 /** What the examination found: the outcome, that it is to be sent anew, or nothing certain yet. */
@@ -18,7 +18,7 @@ export type Finding = Readonly<{ kind: "outcome"; outcome: Outcome } | { kind: "
  *
  * @throws {ChainError} when the node can't say.
  */
-export async function examine(
+export async function diagnose(
   { settlement, attempts }: InFlight,
   cause: Cause,
   headNumber: number,

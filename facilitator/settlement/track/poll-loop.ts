@@ -22,7 +22,7 @@ export type PollLoop = AsyncDisposable &
 /** While looks fail, the interval doubles up to this. */
 const failedIntervalMaxMs = 2_000;
 
-/** Makes a loop that rests until it is woken. */
+/** Creates a loop that rests until it is woken. */
 export function createPollLoop({ intervalMs }: PollOptions, { hasWork, look, log }: PollDependencies): PollLoop {
   const pause = createPause();
   let isRunning = false;

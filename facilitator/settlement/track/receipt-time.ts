@@ -2,7 +2,7 @@
 export type ReceiptTime = Readonly<{ receiptTimeoutMs: number; drainMs: number }>;
 
 /** The ending, or `undefined` when it takes too long or the process is to stop. */
-export async function withinReceiptTime<Ending>(
+export async function withinReceiptTimeout<Ending>(
   ended: Promise<Ending>,
   { receiptTimeoutMs, drainMs }: ReceiptTime,
   signal: AbortSignal,

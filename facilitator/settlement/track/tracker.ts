@@ -2,7 +2,7 @@ import type { Logger } from "#daemon/log.ts";
 import type { Chain, Receipt } from "../../chain/chain.ts";
 import type { Hex } from "#x402/hex.ts";
 import { decide, isOpen, type Decision, type DecisionOptions, type Observation } from "./decision.ts";
-import { examine, type Cause } from "./diagnosis.ts";
+import { diagnose, type Cause } from "./diagnosis.ts";
 import type { InFlight, InFlightBook } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Nonces } from "../submit/nonces.ts";
@@ -34,7 +34,7 @@ const gapAfterMs = 1_000;
 const examineAgainMs = 1_000;
 const examineAgainMaxMs = 30_000;
 
-/** Makes the tracker of one signing account's transactions. */
+/** Creates the tracker of one signing account's transactions. */
 export function createTracker(options: DecisionOptions, dependencies: TrackerDependencies): Tracker {
   const { chain, book, nonces, signer, clock, log } = dependencies;
   let gapSinceMs: number | undefined;
@@ -80,7 +80,7 @@ async function receiptsOf(
 function markLost(entry: InFlight, seen: Observation): void {
   const isLost = entry.attempts.every((attempt) => !isOpen(attempt, seen) && !seen.receipts.has(attempt.hash));
   entry.lostSinceMs = isLost ? (entry.lostSinceMs ?? seen.nowMs) : undefined;
-  if (!isLost && entry.examined?.cause === "lost") entry.examined = undefined;
+  if (!isLost && entry.diagnosed?.cause === "lost") entry.diagnosed = undefined;
 }
 
 async function carryOut(
@@ -95,7 +95,7 @@ async function carryOut(
     if (decision.kind === "finish") outcomes.set(entry, decision.outcome);
     if (decision.kind === "replace") submitter.replace(entry);
     if (decision.kind === "resend") later.push(resend(entry, seen, chain));
-    if (decision.kind === "examine") later.push(resolveByExamination(entry, decision.cause, seen, dependencies));
+    if (decision.kind === "diagnose") later.push(resolveByExamination(entry, decision.cause, seen, dependencies));
   }
   await finish(outcomes, dependencies);
   const failure = (await Promise.allSettled(later)).find((result) => result.status === "rejected");
@@ -108,11 +108,11 @@ async function resolveByExamination(
   { head, nowMs }: Observation,
   { chain, ledger, book, submitter, log }: TrackerDependencies,
 ): Promise<void> {
-  const times = entry.examined?.cause === cause ? entry.examined.times : 0;
+  const times = entry.diagnosed?.cause === cause ? entry.diagnosed.times : 0;
   if (times === 0) log.warn({ settlement: entry.settlement.id, cause }, "looking for what became of a settlement");
   const waitMs = Math.min(examineAgainMs * 2 ** times, examineAgainMaxMs);
-  entry.examined = { cause, times: times + 1, againAtMs: nowMs + waitMs };
-  const finding = await examine(entry, cause, head.number, { chain });
+  entry.diagnosed = { cause, times: times + 1, againAtMs: nowMs + waitMs };
+  const finding = await diagnose(entry, cause, head.number, { chain });
   if (finding.kind === "outcome") await finish(new Map([[entry, finding.outcome]]), { ledger, book });
   if (finding.kind === "send_anew") submitter.submit(entry);
 }

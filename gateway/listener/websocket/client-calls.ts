@@ -27,7 +27,7 @@ export type ClientCalls = Disposable & Readonly<{ take: (message: Buffer) => voi
 const refusalBytes = 128;
 
 /** Answers the messages of one client as HTTP bodies are answered; what was held back for an answer is sent after it. */
-export function makeClientCalls(
+export function createClientCalls(
   { caller, memory, traceContext }: Pick<ConnectedClient, "caller" | "memory" | "traceContext">,
   { policy, handle, subscriptions, send, answered }: ClientCallsDependencies,
 ): ClientCalls {

@@ -22,10 +22,10 @@ export type ClientInboxDependencies = Readonly<{
 }>;
 
 /**
- * Makes an inbox. While no message may be taken the client is not read from, so that what waits here is no more than was read at
+ * Creates an inbox. While no message may be taken the client is not read from, so that what waits here is no more than was read at
  * once already.
  */
-export function makeClientInbox({
+export function createClientInbox({
   socket,
   mayTake,
   take,

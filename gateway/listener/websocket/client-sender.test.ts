@@ -2,8 +2,8 @@ import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { roomyMemory } from "../../testing/roomy-memory.ts";
-import { makeClientSender } from "./client-sender.ts";
-import { makeNews, newsStart } from "../../notifications/notification.ts";
+import { createClientSender } from "./client-sender.ts";
+import { serializeNotification, notificationPrefix } from "../../notifications/notification.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -31,7 +31,7 @@ function startSender() {
     close: (...given: unknown[]) => seen.closed.push(...given),
     terminate: () => (seen.isTerminated = true),
   };
-  const sender = makeClientSender(
+  const sender = createClientSender(
     { socket: socket as unknown as WebSocket, connection: connection as unknown as Socket },
     { queueBytes: 1_000, answerBytes: () => 5_000 },
     {
@@ -39,7 +39,8 @@ function startSender() {
       droppedAsSlow: () => (seen.dropped += 1),
     },
   );
-  const news = (bytes: number) => sender.sendNews(newsStart('"0x1"'), makeNews(`"${"n".repeat(bytes)}"`));
+  const news = (bytes: number) =>
+    sender.sendNews(notificationPrefix('"0x1"'), serializeNotification(`"${"n".repeat(bytes)}"`));
   return { seen, sender, news };
 }
 

@@ -1,7 +1,7 @@
 import type { ClientBytes } from "../../memory/connection-memory.ts";
 import { ClientBacklog } from "../../wire/client-backlog.ts";
 import type { ConnectedClient } from "./connected-client.ts";
-import type { News } from "../../notifications/notification.ts";
+import type { Notification } from "../../notifications/notification.ts";
 import { isOneFrame, textFrames, writeTextFrame } from "./text-frame.ts";
 
 /** Bounds of what waits for a client to take it. */
@@ -23,7 +23,7 @@ export type ClientSenderDependencies = Readonly<{
 export type ClientSender = Readonly<{
   /** Sends an answer, a binary string. */
   send: (text: string) => void;
-  sendNews: (start: Buffer, news: News) => void;
+  sendNews: (start: Buffer, news: Notification) => void;
   /** Bytes that the client has not taken. */
   unsentBytes: () => number;
   /** The connection can take more. */
@@ -38,10 +38,10 @@ const tryAgainLater = 1013;
 const slowGraceMs = 1_000;
 
 /**
- * Makes the sender of a client, which is dropped when more waits for it than may. An answer that it asked for does not count as
+ * Creates the sender of a client, which is dropped when more waits for it than may. An answer that it asked for does not count as
  * slowness, however long it is: as long as answers wait no more calls are read.
  */
-export function makeClientSender(
+export function createClientSender(
   { socket, connection }: Pick<ConnectedClient, "socket" | "connection">,
   { queueBytes, answerBytes }: ClientSenderOptions,
   { memory, droppedAsSlow }: ClientSenderDependencies,

@@ -1,17 +1,17 @@
 import type { RawData } from "ws";
-import { goneTier } from "../../callers/caller.ts";
+import { fallbackTier } from "../../callers/caller.ts";
 import type { MessageHandler } from "../../calls/message-handler.ts";
 import type { Meter } from "../../observe/meter.ts";
 import type { PolicySource } from "../../policy/policy.ts";
 import type { SharedTurns } from "../../wire/shared-turns.ts";
 import { answerPings } from "./answered-pings.ts";
-import { makeClientCalls } from "./client-calls.ts";
-import { makeClientInbox } from "./client-inbox.ts";
+import { createClientCalls } from "./client-calls.ts";
+import { createClientInbox } from "./client-inbox.ts";
 import { watchLiveness } from "./client-liveness.ts";
-import { makeClientSender } from "./client-sender.ts";
-import { makeClientSubscriptions } from "./client-subscriptions.ts";
+import { createClientSender } from "./client-sender.ts";
+import { createClientSubscriptions } from "./client-subscriptions.ts";
 import type { ConnectedClient } from "./connected-client.ts";
-import { makeDeparture } from "./graceful-close.ts";
+import { createGracefulClose } from "./graceful-close.ts";
 import { holdPartialMessages } from "./partial-messages.ts";
 import type { SubscriptionHub } from "../../notifications/subscription-hub.ts";
 
@@ -48,20 +48,20 @@ export function serveClient(
   { policy, handle, turns, hub, dropped, limited }: ClientSessionDependencies,
 ): ClientSession {
   const { socket, connection, caller, memory } = client;
-  const sender = makeClientSender(
+  const sender = createClientSender(
     client,
     { queueBytes, answerBytes: () => policy().settings.limits.batchResponseBytes },
     { memory, droppedAsSlow: () => dropped("slow") },
   );
   const { send, unsentBytes } = sender;
-  const departure = makeDeparture(socket, sender.afterAll);
+  const departure = createGracefulClose(socket, sender.afterAll);
   const liveness = watchLiveness(socket, { unsentBytes, droppedAsSilent: () => dropped("silent") });
   const partial = holdPartialMessages(client);
-  const subscriptions = makeClientSubscriptions({
+  const subscriptions = createClientSubscriptions({
     caller: caller.key,
     hub,
     send: sender.sendNews,
-    limit: () => (policy().tiers.get(caller.tierName) ?? goneTier).subscriptions,
+    limit: () => (policy().tiers.get(caller.tierName) ?? fallbackTier).subscriptions,
     limited: () => limited("subscriptions", caller.tierName),
     lost: () => {
       dropped("lost");
@@ -75,9 +75,9 @@ export function serveClient(
     departure.left(calls.underWay());
     goOn();
   };
-  const calls = makeClientCalls(client, { policy, handle, subscriptions, send, answered });
+  const calls = createClientCalls(client, { policy, handle, subscriptions, send, answered });
   const mayTake = () => calls.underWay() < callsInFlight && unsentBytes() <= queueBytes;
-  const inbox = makeClientInbox({
+  const inbox = createClientInbox({
     socket,
     mayTake,
     take: calls.take,

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import type { SubscriptionAnswer, Subscriptions } from "../../calls/subscriptions.ts";
 import { elementsOf } from "../../json-rpc/read-object.ts";
 import { invalidParams, rpcErrors, tooManySubscriptions, unknownSubscription } from "../../errors.ts";
-import { fieldsOf, flatValue, mostFields, parseParams } from "../../limits/checked-params.ts";
+import { fieldsOf, flatValue, maxFields, parseParams } from "../../limits/checked-params.ts";
 import { asBinary } from "../../json-rpc/answer-text.ts";
 import { readSelection } from "../../limits/log-filter.ts";
-import { newsStart, type News } from "../../notifications/notification.ts";
+import { notificationPrefix, type Notification } from "../../notifications/notification.ts";
 import type { SubscriptionHub } from "../../notifications/subscription-hub.ts";
 
 /** One client's subscriptions, and the end of all of them. */
@@ -17,7 +17,7 @@ export type ClientSubscriptions = Disposable &
   }>;
 
 /** Most notifications that wait for their subscription's reply; beyond them the client is closed. */
-const heldNotifications = 1_000;
+const queuedNotificationsMax = 1_000;
 
 /** What a client's subscriptions need. */
 export type ClientSubscriptionDependencies = Readonly<{
@@ -25,7 +25,7 @@ export type ClientSubscriptionDependencies = Readonly<{
   caller: string;
   hub: SubscriptionHub;
   /** Sends a notification, after the bytes that name its subscription; called only after the subscription's reply was sent. */
-  send: (start: Buffer, news: News) => void;
+  send: (start: Buffer, news: Notification) => void;
   lost: () => void;
   /** Most subscriptions that the client may have now. */
   limit: () => number;
@@ -33,8 +33,8 @@ export type ClientSubscriptionDependencies = Readonly<{
   limited: () => void;
 }>;
 
-/** Makes the subscriptions of a client: ids of 16 random bytes, `newHeads` and `logs` (specification, Limits). */
-export function makeClientSubscriptions(dependencies: ClientSubscriptionDependencies): ClientSubscriptions {
+/** Creates the subscriptions of a client: ids of 16 random bytes, `newHeads` and `logs` (specification, Limits). */
+export function createClientSubscriptions(dependencies: ClientSubscriptionDependencies): ClientSubscriptions {
   const ends = new Map<string, () => void>();
   const state = { pending: 0, isOver: false };
 
@@ -46,11 +46,11 @@ export function makeClientSubscriptions(dependencies: ClientSubscriptionDependen
       return error(tooManySubscriptions(dependencies.limit()));
     }
     const id = `"0x${randomBytes(16).toString("hex")}"`;
-    const start = newsStart(id);
-    let held: News[] | undefined = [];
-    const notify = (news: News) => {
+    const start = notificationPrefix(id);
+    let held: Notification[] | undefined = [];
+    const notify = (news: Notification) => {
       if (held === undefined) dependencies.send(start, news);
-      else if (held.length < heldNotifications) held.push(news);
+      else if (held.length < queuedNotificationsMax) held.push(news);
       else dependencies.lost();
     };
     state.pending += 1;
@@ -108,8 +108,7 @@ function canonicalParams(params: string): SubscriptionAnswer | Readonly<{ kind: 
   if (rest.length > 0) return error(invalidParams("too many arguments, want at most 2"));
   if (type === "newHeads") return { kind: "params", json: '["newHeads"]' };
   const fields = fieldsOf(filter === "null" ? "{}" : filter);
-  if (fields === undefined)
-    return error(invalidParams(`expected a log filter object, of at most ${mostFields} fields`));
+  if (fields === undefined) return error(invalidParams(`expected a log filter object, of at most ${maxFields} fields`));
   const selection = readSelection(fields);
   if (typeof selection === "string") return error(invalidParams(selection));
   return { kind: "params", json: asBinary(JSON.stringify(["logs", selection]).toLowerCase()) };

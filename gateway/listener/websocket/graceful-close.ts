@@ -4,7 +4,7 @@ import type { WebSocket } from "ws";
 const goingAway = 1001;
 
 /** A client's way out when the gateway stops: it is closed when the calls that it has under way are answered. */
-export type Departure = Readonly<{
+export type GracefulClose = Readonly<{
   hasBegun: () => boolean;
   /** Reads nothing more of the client, and closes it when nothing is under way. */
   begin: (callsUnderWay: number) => void;
@@ -16,8 +16,8 @@ export type Departure = Readonly<{
   done: Promise<void>;
 }>;
 
-/** Makes the way out of one client; `afterAll` runs something once all that it was sent is written. */
-export function makeDeparture(socket: WebSocket, afterAll: (run: () => void) => void): Departure {
+/** Creates the way out of one client; `afterAll` runs something once all that it was sent is written. */
+export function createGracefulClose(socket: WebSocket, afterAll: (run: () => void) => void): GracefulClose {
   const { promise, resolve } = Promise.withResolvers<void>();
   let hasBegun = false;
   const left = (callsUnderWay: number) => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
-import { goneTier, type Caller, type CallerIdentity } from "../../callers/caller.ts";
+import { fallbackTier, type Caller, type CallerIdentity } from "../../callers/caller.ts";
 import { httpErrors, tooManyWebSockets, unauthorized } from "../http-errors.ts";
 import { refuseUpgrade } from "../http-refusals.ts";
 import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";
@@ -56,8 +56,8 @@ function dropAsSlow({ socket }: ConnectedClient, dropped: ClientSessionDependenc
   socket.terminate();
 }
 
-/** Makes the WebSocket side of a listener. */
-export function makeWebSocketClients(
+/** Creates the WebSocket side of a listener. */
+export function createWebSocketClients(
   options: WebSocketClientsOptions,
   dependencies: WebSocketClientsDependencies,
 ): WebSocketClients {
@@ -97,7 +97,7 @@ export function makeWebSocketClients(
     upgrade: (request, socket, head, { identity, address, traceContext, identifyAgain }) => {
       if (identity.kind === "refused") return refuseUpgrade(request, unauthorized(identity.message));
       const { caller } = identity;
-      const tier = dependencies.policy().tiers.get(caller.tierName) ?? goneTier;
+      const tier = dependencies.policy().tiers.get(caller.tierName) ?? fallbackTier;
       const refusal = refusalOf(caller, tier);
       if (refusal !== undefined) {
         dependencies.limited(refusal.limit, caller.tierName);

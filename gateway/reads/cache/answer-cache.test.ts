@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { makeAnswerCache } from "./answer-cache.ts";
+import { createAnswerCache } from "./answer-cache.ts";
 import { keyHash } from "./key-hash.ts";
 
 const json = "x".repeat(840);
@@ -7,7 +7,7 @@ const json = "x".repeat(840);
 const entryBytes = 1_001;
 
 test("a new head drops what was read of the old one, and nothing else", () => {
-  const cache = makeAnswerCache({ totalBytes: 100_000, entryBytes: 10_000 });
+  const cache = createAnswerCache({ totalBytes: 100_000, entryBytes: 10_000 });
   cache.putForHead("h", json, 1);
   cache.putForEver("e", json, cache.epoch());
   expect([cache.get("h", 1), cache.get("e", 1)]).toEqual([json, json]);
@@ -16,7 +16,7 @@ test("a new head drops what was read of the old one, and nothing else", () => {
 });
 
 test("a result that was asked for before the cache was cleared is not kept", () => {
-  const cache = makeAnswerCache({ totalBytes: 100_000, entryBytes: 10_000 });
+  const cache = createAnswerCache({ totalBytes: 100_000, entryBytes: 10_000 });
   const askedIn = cache.epoch();
   cache.clear();
   cache.putForEver("e", json, askedIn);
@@ -24,13 +24,13 @@ test("a result that was asked for before the cache was cleared is not kept", () 
 });
 
 test("a text over the limit of one entry is not kept", () => {
-  const cache = makeAnswerCache({ totalBytes: 100_000, entryBytes: 100 });
+  const cache = createAnswerCache({ totalBytes: 100_000, entryBytes: 100 });
   cache.putForHead("h", json, 0);
   expect(cache.entries()).toBe(0);
 });
 
 test("over its bytes, the cache gives up what was not used, and what was used last of all", () => {
-  const cache = makeAnswerCache({ totalBytes: 3 * entryBytes, entryBytes: 10_000 });
+  const cache = createAnswerCache({ totalBytes: 3 * entryBytes, entryBytes: 10_000 });
   for (const key of ["a", "b", "c"]) cache.putForHead(key, json, 0);
   cache.get("a", 0);
   cache.putForHead("d", json, 0);
@@ -39,7 +39,7 @@ test("over its bytes, the cache gives up what was not used, and what was used la
 });
 
 test("neither a flood of lasting results nor one of the head's drives the other out", () => {
-  const cache = makeAnswerCache({ totalBytes: 10 * entryBytes, entryBytes: 10_000 });
+  const cache = createAnswerCache({ totalBytes: 10 * entryBytes, entryBytes: 10_000 });
   cache.putForHead("h", json, 0);
   for (let index = 0; index < 100; index += 1) cache.putForEver(`${index}`, json, cache.epoch());
   expect(cache.get("h", 0)).toBe(json);
@@ -51,7 +51,7 @@ test("neither a flood of lasting results nor one of the head's drives the other 
 });
 
 test("wants everything while it is nearly empty, and then what comes again", () => {
-  const cache = makeAnswerCache({ totalBytes: 1_600 * entryBytes, entryBytes: 10_000 });
+  const cache = createAnswerCache({ totalBytes: 1_600 * entryBytes, entryBytes: 10_000 });
   const wanted = (name: string) => {
     const isWanted = cache.admits(keyHash(name));
     if (isWanted) cache.putForHead(name, json, 0);
@@ -66,7 +66,7 @@ test("wants everything while it is nearly empty, and then what comes again", () 
 });
 
 test("gives no key the answer of another one with the same hash, and keeps that of the one in use", () => {
-  const cache = makeAnswerCache({ totalBytes: 100_000, entryBytes: 10_000 });
+  const cache = createAnswerCache({ totalBytes: 100_000, entryBytes: 10_000 });
   const [one, other] = ["x", "y"].map((middle) => `${"a".repeat(256)}${middle}${"b".repeat(256)}`) as [string, string];
   expect(keyHash(one)).toBe(keyHash(other));
   cache.putForHead(one, json, 0);

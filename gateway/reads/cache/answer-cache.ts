@@ -1,5 +1,5 @@
-import { makeFrequencySketch } from "./frequency-sketch.ts";
-import { makeSecondChanceStore, type SecondChanceStore } from "./second-chance-store.ts";
+import { createFrequencySketch } from "./frequency-sketch.ts";
+import { createSecondChanceStore, type SecondChanceStore } from "./second-chance-store.ts";
 
 /**
  * Entries, and the share of all bytes, below which everything is kept: what nobody asks for again costs nothing to speak of in a cache
@@ -37,11 +37,11 @@ export type AnswerCache = Readonly<{
   entries: () => number;
 }>;
 
-/** Makes an empty cache. */
-export function makeAnswerCache(options: AnswerCacheOptions): AnswerCache {
-  const ofHead = makeSecondChanceStore();
-  const forEver = makeSecondChanceStore();
-  const lately = makeFrequencySketch();
+/** Creates an empty cache. */
+export function createAnswerCache(options: AnswerCacheOptions): AnswerCache {
+  const ofHead = createSecondChanceStore();
+  const forEver = createSecondChanceStore();
+  const lately = createFrequencySketch();
   let headGeneration = 0;
   let epoch = 0;
 

@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
-import { makeFrequencySketch } from "./frequency-sketch.ts";
+import { createFrequencySketch } from "./frequency-sketch.ts";
 import { keyHash } from "./key-hash.ts";
 
 const middle = (text: string) => "a".repeat(256) + text + "b".repeat(256);
 
 test("tells how often a key came before", () => {
-  const sketch = makeFrequencySketch();
+  const sketch = createFrequencySketch();
   expect([1, 2, 3, 4].map(() => sketch.count(keyHash("a")))).toEqual([0, 1, 2, 3]);
   expect(sketch.count(keyHash("b"))).toBe(0);
 });
 
 test("takes few of a million keys that come once for known ones, and knows one that keeps coming among them", () => {
-  const sketch = makeFrequencySketch();
+  const sketch = createFrequencySketch();
   let mistaken = 0;
   let known = 0;
   for (let index = 0; index < 1_000_000; index += 1) {
@@ -24,7 +24,7 @@ test("takes few of a million keys that come once for known ones, and knows one t
 });
 
 test("forgets a key that does not come any more", () => {
-  const sketch = makeFrequencySketch();
+  const sketch = createFrequencySketch();
   for (let index = 0; index < 100; index += 1) sketch.count(keyHash("a"));
   for (let index = 0; index < 200_000; index += 1) sketch.count(keyHash(`other ${index}`));
   expect(sketch.count(keyHash("a"))).toBeLessThan(2);

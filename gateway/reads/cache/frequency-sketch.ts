@@ -13,10 +13,10 @@ export type FrequencySketch = Readonly<{
 }>;
 
 /**
- * Makes a sketch: a count-min sketch whose counts are halved as it grows full (TinyLFU: Einziger, Friedman and Manes, 2017). What
+ * Creates a sketch: a count-min sketch whose counts are halved as it grows full (TinyLFU: Einziger, Friedman and Manes, 2017). What
  * comes once is thereby told from what comes again, whatever the number of keys.
  */
-export function makeFrequencySketch(): FrequencySketch {
+export function createFrequencySketch(): FrequencySketch {
   const counters = new Uint8Array(rows * width);
   const words = new Uint32Array(counters.buffer);
   let counted = 0;

@@ -23,10 +23,10 @@ export type SecondChanceStore = Readonly<{
 }>;
 
 /**
- * Makes an empty store. It has no bound of its own: whoever puts into it calls `giveUp`. Entries stand by the hash of their key: a map of
+ * Creates an empty store. It has no bound of its own: whoever puts into it calls `giveUp`. Entries stand by the hash of their key: a map of
  * strings would first put each key that it is asked for, of which most never come again, into V8's table of all strings.
  */
-export function makeSecondChanceStore(): SecondChanceStore {
+export function createSecondChanceStore(): SecondChanceStore {
   let entries = new Map<number, Entry>();
   let bytes = 0;
   const remove = (place: number, entry: Entry) => {

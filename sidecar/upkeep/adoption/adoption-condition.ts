@@ -1,5 +1,5 @@
 import { authorityOf } from "./authority.ts";
-import type { ShownPlan } from "../plan/shown-plan.ts";
+import type { PlanView } from "../plan/plan-view.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 
 const adoptedBy = {
@@ -9,7 +9,7 @@ const adoptedBy = {
 } as const;
 
 /** Says whether the sidecar may act on this node; one that waits shows its plan, and says how it is let go. */
-export function tellAdopted(shown: ShownPlan, memory: UpkeepMemory, parts: UpkeepParts): void {
+export function setAdoptedCondition(shown: PlanView, memory: UpkeepMemory, parts: UpkeepParts): void {
   const { board, settings, state, log, command } = parts;
   const before = memory.plan;
   memory.plan = shown;
@@ -36,7 +36,7 @@ export function tellAdopted(shown: ShownPlan, memory: UpkeepMemory, parts: Upkee
 }
 
 /** A plan in one paragraph. */
-function planWords({ steps, problems }: ShownPlan): string {
+function planWords({ steps, problems }: PlanView): string {
   const open =
     problems.length === 0
       ? ""

@@ -42,7 +42,7 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
   const document = reading.ok ? reading.document : undefined;
   const found = identifyNode(settings, configPath, document);
   await requireOnlyWriter(settings, configPath, signal);
-  makeDirectory(directory);
+  createDirectory(directory);
   const lock = processLock(join(directory, upkeepLockFile), found.configPath);
   await requireLock(lock, directory, signal);
   try {
@@ -143,7 +143,7 @@ function anotherNodes(
   );
 }
 
-function makeDirectory(directory: string): void {
+function createDirectory(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (cause) {

@@ -1,7 +1,7 @@
 import { basename, join } from "node:path";
 import type { ConditionReport } from "#status/condition.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
-import { writePatiently } from "./patient-writing.ts";
+import { writeWithDeadline } from "./write-with-deadline.ts";
 import type { ConfigReading } from "./config-file.ts";
 import { hasSameMeaning } from "#node/conf/meaning.ts";
 import { describeChange, whatChanges } from "#node/conf/describe-change.ts";
@@ -30,7 +30,7 @@ export async function applyConfig(
   const path = place.layout().configPath;
   const limitBytes = settings.upkeep.configLimitBytes;
   const write = { path, limitBytes, expectedHash: reading.contentHash, content };
-  const result = await writePatiently(write, {
+  const result = await writeWithDeadline(write, {
     patience: place.patience,
     lock: place.lock(),
     versions: parts.versions,
@@ -56,7 +56,7 @@ function forgetWhatNodeHas(
   const nodeHas = state.nodeHas.get();
   if (nodeHas === undefined || nodeHas === "unknown") return;
   if (hasSameMeaning(nodeHas, document, observer.version().version)) return;
-  memory.nodeHad = { meaning: nodeHas, untilMs: changedAtMs };
+  memory.previousMeaning = { meaning: nodeHas, untilMs: changedAtMs };
   state.nodeHas.set("unknown");
 }
 
@@ -65,7 +65,7 @@ function writeOf(planned: Plan): WriteConfig | undefined {
 }
 
 /** Says whether node.conf is as desired and whether anybody else writes it; remembers a content that is right. `idle` says why nothing was written. */
-export async function tellConfig(
+export async function setConfigConditions(
   planned: Plan,
   reading: ConfigReading,
   { applied, idle }: Readonly<{ applied: AppliedConfig | undefined; idle: string | undefined }>,

@@ -2,12 +2,12 @@ import { stat } from "node:fs/promises";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { writerLock, type WriterLock } from "./writer-lock.ts";
-import { filePatience, HangingFileSystem, type FilePatience } from "#daemon/files/file-patience.ts";
+import { createFileDeadline, HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import type { ConfigReading } from "./config-file.ts";
 import { watchConfig, type ConfigWatch } from "./config-watch.ts";
 import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "#node/layout.ts";
 import type { NodeVersion } from "#node/versions.ts";
-import { readPatiently } from "./patient-reading.ts";
+import { readWithDeadline } from "./read-with-deadline.ts";
 
 /** Where the node is, with the watch on its configuration and the right to write it. */
 export type NodePlace = AsyncDisposable &
@@ -18,7 +18,7 @@ export type NodePlace = AsyncDisposable &
     /** Reads node.conf; one whose file system hangs is a problem as any other. */
     read: () => Promise<ConfigReading>;
     /** For calls of the file system that node.conf is on. */
-    patience: FilePatience;
+    patience: FileDeadline;
     /** Follows a node whose upgrade changed its layout, once that layout is there. */
     follow: (version: NodeVersion | undefined) => Promise<PlaceFollowed>;
   }>;
@@ -38,7 +38,7 @@ export function findNode(
 ): NodePlace {
   let layout = resolveNodeLayout(settings);
   let lock = writerLock(layout.configPath);
-  const patience = filePatience(
+  const patience = createFileDeadline(
     { withinMs: fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
     { clock, onBack: onEvent },
   );
@@ -57,7 +57,7 @@ export function findNode(
     lock: () => lock,
     watch,
     patience,
-    read: () => readPatiently(layout.configPath, configLimitBytes, patience),
+    read: () => readWithDeadline(layout.configPath, configLimitBytes, patience),
     follow: async (version) => {
       // What follows asks the file system without a time limit.
       const isHere = await isThere(layout.binDirectory);

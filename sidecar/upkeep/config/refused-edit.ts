@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { runProcess } from "#daemon/bounded-process.ts";
-import { recallHealthy } from "./keep-healthy.ts";
+import { loadHealthyConfig } from "./healthy-config.ts";
 import { isJsonObject, parseConfig } from "#node/conf/document.ts";
 import type { ConfigReading } from "./config-file.ts";
 import type { NodeVersion } from "#node/versions.ts";
@@ -50,7 +50,7 @@ async function contentBefore(
   parts: UpkeepParts,
 ): Promise<Uint8Array | undefined | "the same"> {
   if (kept?.hash === contentHash) return "the same";
-  const healthy = await recallHealthy(parts);
+  const healthy = await loadHealthyConfig(parts);
   if (healthy !== undefined) return healthy;
   // What stood there at the first contact was not what the node runs with, so it excuses no fault.
   if (startAsked?.began === "before") return undefined;

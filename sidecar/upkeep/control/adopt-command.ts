@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { askControl, ControlError, type ControlTarget } from "./ask-control.ts";
+import { requestControl, ControlError, type ControlTarget } from "./ask-control.ts";
 import { adoptAnswer, controlView, type ControlView } from "./control-answers.ts";
 
 /** How `gatehouse adopt` is told that it may. */
@@ -55,7 +55,7 @@ export async function adoptCommand(
 }
 
 async function adopt(target: ControlTarget, digest: string, output: CommandOutput): Promise<number> {
-  const { result, view } = await askControl(target, { path: "/adopt", body: { digest }, answer: adoptAnswer });
+  const { result, view } = await requestControl(target, { path: "/adopt", body: { digest }, answer: adoptAnswer });
   if (result === "another") {
     output.error("adopt: the plan became another one meanwhile; nothing was adopted. It is now:\n");
     output.out(planText(view));
@@ -68,7 +68,7 @@ async function adopt(target: ControlTarget, digest: string, output: CommandOutpu
 async function lookUntilPlanned(target: ControlTarget): Promise<ControlView> {
   const untilMs = performance.now() + planWithinMs;
   for (;;) {
-    const view = await askControl(target, { path: "", answer: controlView });
+    const view = await requestControl(target, { path: "", answer: controlView });
     if (view.authority !== "waits" || view.plan !== undefined || performance.now() > untilMs) return view;
     await sleep(planAgainMs);
   }

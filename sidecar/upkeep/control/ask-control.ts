@@ -31,7 +31,7 @@ const responseLimitBytes = 1_048_576;
  *
  * @throws {ControlError} when none answers there, it refuses, or it is another program.
  */
-export async function askControl<Schema extends z.ZodType>(
+export async function requestControl<Schema extends z.ZodType>(
   target: ControlTarget,
   question: ControlQuestion<Schema>,
 ): Promise<z.output<Schema>> {

@@ -1,5 +1,5 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import { askControl, ControlError, type ControlTarget } from "./ask-control.ts";
+import { requestControl, ControlError, type ControlTarget } from "./ask-control.ts";
 import { resumeAnswer } from "./control-answers.ts";
 
 /**
@@ -8,7 +8,7 @@ import { resumeAnswer } from "./control-answers.ts";
  */
 export async function resumeCommand(target: ControlTarget, output: CommandOutput): Promise<number> {
   try {
-    const { result, hold, next, wasContested, node } = await askControl(target, {
+    const { result, hold, next, wasContested, node } = await requestControl(target, {
       path: "/resume",
       answer: resumeAnswer,
     });

@@ -49,7 +49,7 @@ export function dockerEngine({ engine, timeoutMs }: DockerEngineOptions): Docker
     request: async ({ method, path, body, signal, responseLimitBytes = defaultResponseLimitBytes }) => {
       const deadline = runningTimeout(timeoutMs);
       try {
-        agent ??= makeAgent(options);
+        agent ??= createAgent(options);
         const response = await (
           await agent
         ).request({
@@ -74,7 +74,7 @@ export function dockerEngine({ engine, timeoutMs }: DockerEngineOptions): Docker
 }
 
 /** The client is loaded when it is first needed: it takes 6 MiB, which a sidecar that never asks an engine has no use for. */
-async function makeAgent(options: Agent.Options): Promise<Agent> {
+async function createAgent(options: Agent.Options): Promise<Agent> {
   const { Agent } = await import("undici");
   return new Agent(options);
 }

@@ -20,7 +20,7 @@ export type NodeCli = Readonly<{
 /** What changes with the node's version: whether the tool takes `--c <config_path>`. */
 export type NodeCliForm = Readonly<{ takesConfig: boolean; configArgument: string }>;
 
-/** Makes the tool's commands from a runner. */
+/** Creates the tool's commands from a runner. */
 export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner): NodeCli {
   const prune = (option: string, signal: AbortSignal) => {
     const { takesConfig, configArgument } = form();

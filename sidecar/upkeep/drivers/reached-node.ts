@@ -1,10 +1,10 @@
 import { stat } from "node:fs/promises";
-import { HangingFileSystem, type FilePatience } from "#daemon/files/file-patience.ts";
+import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import type { NodeCli } from "./node-cli.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
 /** Where programs of the node are run, and the patience with its file system. */
-export type NodeReach = Readonly<{ directory: () => string; patience: () => FilePatience }>;
+export type NodeReach = Readonly<{ directory: () => string; patience: () => FileDeadline }>;
 
 /**
  * Asks the file system of the node's directory before each run of `node_cli`: the system call that begins a program returns only when the

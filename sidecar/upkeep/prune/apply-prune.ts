@@ -20,7 +20,7 @@ export function applyPrune(planned: Plan, idle: string | undefined, memory: Upke
     board.set({ type, status: "Unknown", reason: "NoPruneInfo", message });
     return;
   }
-  tellProgress(info, memory, parts);
+  setPruneCondition(info, memory, parts);
   const action = planned.actions.find((each) => each.kind === "enable-auto-prune");
   if (action === undefined || nodeCli === undefined) {
     board.set(asObserved(info.autoPrune, planned));
@@ -67,7 +67,7 @@ async function switchOn(
   board.set({ type: "AutoPruneOn", status: "False", reason: "NotSwitchedOn", message });
 }
 
-function tellProgress(
+function setPruneCondition(
   info: PruneInfo,
   memory: UpkeepMemory,
   { clock, health, settings, board, charts }: UpkeepParts,

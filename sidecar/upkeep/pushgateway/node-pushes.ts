@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import type { HttpAsk } from "#daemon/http/request.ts";
+import type { SendRequest } from "#daemon/http/request.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { isJsonObject, type ConfigDocument } from "#node/conf/document.ts";
@@ -18,7 +18,7 @@ export function watchNodePushes(
     version: () => VersionResolution;
     board: ConditionBoard;
     clock: Clock;
-    ask: HttpAsk;
+    ask: SendRequest;
     log: Logger;
     signal: AbortSignal;
   }>,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { askFailureCode, type HttpAsk } from "#daemon/http/request.ts";
+import { requestFailureCode, type SendRequest } from "#daemon/http/request.ts";
 import { httpEndpoint } from "#daemon/http/endpoint.ts";
 import { runningTimeout } from "#daemon/running-timeout.ts";
 
@@ -16,7 +16,7 @@ export type PushgatewayOptions = Readonly<{ url: string; timeoutMs: number; resp
 export async function readPushGroups(
   options: PushgatewayOptions,
   signal: AbortSignal,
-  dependencies: Readonly<{ ask: HttpAsk }>,
+  dependencies: Readonly<{ ask: SendRequest }>,
 ): Promise<PushGroupsResult> {
   const { url, headers } = httpEndpoint(`${options.url.replace(/\/$/, "")}/metrics`);
   const shown = new URL(url);
@@ -33,7 +33,7 @@ export async function readPushGroups(
     const limit = `${options.responseLimitBytes} bytes (pushgateway.responseLimitBytes)`;
     return { ok: false, message: `${where} answered more than ${limit}; raise the limit, or is it no Pushgateway?` };
   } catch (error) {
-    const why = deadline.aborted ? `no answer within ${options.timeoutMs} ms` : askFailureCode(error);
+    const why = deadline.aborted ? `no answer within ${options.timeoutMs} ms` : requestFailureCode(error);
     return { ok: false, message: `${where} can't be read (${why}); is the Pushgateway running?` };
   }
 }

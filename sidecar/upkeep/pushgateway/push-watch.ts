@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import type { HttpAsk } from "#daemon/http/request.ts";
+import type { SendRequest } from "#daemon/http/request.ts";
 import { pause } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { Condition, ConditionReport, ReasonOf } from "#status/condition.ts";
@@ -17,7 +17,7 @@ export type PushWatchDependencies = Readonly<{
   identity: () => PushIdentity | undefined;
   board: ConditionBoard;
   clock: Clock;
-  ask: HttpAsk;
+  ask: SendRequest;
   log: Logger;
 }>;
 

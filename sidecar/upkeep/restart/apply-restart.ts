@@ -1,10 +1,10 @@
-import { keepHealthy } from "../config/keep-healthy.ts";
+import { saveHealthyConfig } from "../config/healthy-config.ts";
 import { authorityOf } from "../adoption/authority.ts";
 import { decideRestart, type DueRestart, type RestartDecision } from "./restart-decision.ts";
 import { beforeRestart } from "./process-watch.ts";
 import { runRestart, type RestartIncident, type RestartIncidentDependencies } from "./restart-incident.ts";
 import { rollBack } from "./roll-back.ts";
-import { incarnationOf } from "../drivers/driver.ts";
+import { instanceIdOf } from "../drivers/driver.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import { isUselessToNode } from "#node/conf/problem.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -86,7 +86,7 @@ async function recognizeMade(memory: UpkeepMemory, { state, driver, signal }: Up
   const interrupted = state.restartInFlight.get();
   if (memory.restart !== undefined || driver === undefined || interrupted?.phase !== "commanded") return;
   if (interrupted.incarnation === undefined) return;
-  const now = await incarnationOf(driver, signal);
+  const now = await instanceIdOf(driver, signal);
   if (now === undefined || now === interrupted.incarnation) return;
   state.restartInFlight.set({ ...interrupted, phase: "verifying" });
 }
@@ -177,7 +177,7 @@ function begin(due: DueRestart, desired: HeldState, memory: UpkeepMemory, parts:
 
 /** Remembers what a restart was proved with. */
 async function rememberProved(bytes: Uint8Array, memory: UpkeepMemory, parts: UpkeepParts): Promise<void> {
-  const isKept = await keepHealthy(bytes, "advanced", parts);
+  const isKept = await saveHealthyConfig(bytes, "advanced", parts);
   memory.kept = undefined;
   if (isKept) return;
   const message =

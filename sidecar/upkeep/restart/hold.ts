@@ -6,7 +6,7 @@ import type { UpkeepParts } from "../upkeep-parts.ts";
  * Lifts a hold when the desired state, or the node's version, is another than the one that led to it, and says whether one is in
  * force. A version that is not known now, say because the node is down, is no other one.
  */
-export function liftHold({ hash, release }: HeldState, parts: UpkeepParts): void {
+export function liftHoldIfChanged({ hash, release }: HeldState, parts: UpkeepParts): void {
   const { state, board, command } = parts;
   const hold = state.hold.get();
   const isUpgraded = release !== undefined && hold?.desired.release !== undefined && release !== hold.desired.release;

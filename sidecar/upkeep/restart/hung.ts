@@ -1,5 +1,5 @@
 import { nodeStart } from "./node-start.ts";
-import { noteSilence } from "./silence.ts";
+import { recordSilence } from "./silence.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 
 /**
@@ -9,7 +9,7 @@ import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
  */
 export async function hung(memory: UpkeepMemory, parts: UpkeepParts): Promise<string | undefined> {
   const { settings, board, health } = parts;
-  const silence = noteSilence(memory, { board, health });
+  const silence = recordSilence(memory, { board, health });
   if (silence === undefined) return undefined;
   const { hungAfterMs } = settings.restart;
   const silentForMs = health.ranMs() - silence.sinceMs;

@@ -21,8 +21,8 @@ const precisionMs = 100;
 export async function nodeBegan(fileChangedAtMs: number, memory: UpkeepMemory, parts: UpkeepParts): Promise<NodeBegan> {
   const { settings, health, place, clock, clockThen } = parts;
   const { contentSinceMs, otherAtMs } = memory;
-  const { beganAfterMs } = health.current();
-  if (beganAfterMs !== undefined && beganAfterMs > contentSinceMs) return "after";
+  const { startedAfterMs } = health.current();
+  if (startedAfterMs !== undefined && startedAfterMs > contentSinceMs) return "after";
   const changedAtMs = Math.max(fileChangedAtMs, otherAtMs);
   const judge = (startedAtMs: number): NodeBegan => {
     if (!hasHeld(clockThen, clock)) return "unknown";

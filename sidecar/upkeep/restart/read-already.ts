@@ -9,11 +9,11 @@ import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 /** Whether node.conf means again what the node had read before somebody changed it. */
 export function isAsBeforeDrift(
   reading: ConfigReading,
-  { nodeHad }: UpkeepMemory,
+  { previousMeaning }: UpkeepMemory,
   { state, observer }: Pick<UpkeepParts, "state" | "observer">,
 ): boolean {
-  if (!reading.ok || nodeHad === undefined || state.nodeHas.get() !== "unknown") return false;
-  return hasSameMeaning(nodeHad.meaning, reading.document, observer.version().version);
+  if (!reading.ok || previousMeaning === undefined || state.nodeHas.get() !== "unknown") return false;
+  return hasSameMeaning(previousMeaning.meaning, reading.document, observer.version().version);
 }
 
 /**
@@ -29,12 +29,12 @@ export async function hasReadAlready(
   const { state, events, place } = parts;
   const started = await nodeStart(memory, parts);
   const meaning = meaningOf(reading.document);
-  const { nodeHad } = memory;
+  const { previousMeaning } = memory;
   const isEarlier =
-    nodeHad !== undefined &&
+    previousMeaning !== undefined &&
     isAsBeforeDrift(reading, memory, parts) &&
     typeof started === "number" &&
-    started + startPrecisionMs < nodeHad.untilMs;
+    started + startPrecisionMs < previousMeaning.untilMs;
   const isLater = (await nodeBegan(reading.changedAtMs, memory, parts)) === "after";
   if (started !== "not-running" && !isLater && !isEarlier) return false;
   const why = isEarlier ? "has run since before the drift" : "starts, or has started, with the corrected node.conf";

@@ -1,20 +1,20 @@
 import { hasSameMeaning, meaningOf } from "#node/conf/meaning.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import type { FilePatience } from "#daemon/files/file-patience.ts";
+import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 import { pause } from "#daemon/time.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { NodeDriver, RestartReport } from "../drivers/driver.ts";
-import { DriverError, incarnationOf, StartFailed } from "../drivers/driver.ts";
+import { DriverError, instanceIdOf, StartFailed } from "../drivers/driver.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import { isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
-import { readPatiently } from "../config/patient-reading.ts";
+import { readWithDeadline } from "../config/read-with-deadline.ts";
 import type { CommandWords } from "../command-words.ts";
 import { tiesOf } from "#node/conf/ties.ts";
 import type { RestartBudget } from "./restart-budget.ts";
 import type { HeldState, RestartInFlight, UpkeepState } from "../state/upkeep-state.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
-import { writePatiently } from "../config/patient-writing.ts";
+import { writeWithDeadline } from "../config/write-with-deadline.ts";
 import { restartAndVerify, type Verification, type VerificationDependencies } from "./restart-verification.ts";
 import type { WriterLock } from "../config/writer-lock.ts";
 
@@ -45,7 +45,7 @@ export type RestartIncidentDependencies = VerificationDependencies &
     versions: ConfigVersions;
     lock: WriterLock;
     /** For calls of the file system that node.conf is on. */
-    patience: FilePatience;
+    patience: FileDeadline;
     events: EventLog;
     clock: Clock;
     command: CommandWords;
@@ -112,7 +112,7 @@ export function readConfig(
   { configPath, configLimitBytes }: RestartIncident,
   { patience }: Pick<RestartIncidentDependencies, "patience">,
 ): Promise<ConfigReading> {
-  return readPatiently(configPath, configLimitBytes, patience);
+  return readWithDeadline(configPath, configLimitBytes, patience);
 }
 
 function mayNotStart(reason: ConfigProblemReason): boolean {
@@ -132,7 +132,7 @@ async function putBack(
   const now = await readConfig(incident, dependencies);
   if (now.ok || !isUselessToNode(now.problem.reason)) return false;
   const { contentHash: expectedHash, problem } = now;
-  const written = await writePatiently(
+  const written = await writeWithDeadline(
     {
       path: configPath,
       limitBytes: configLimitBytes,
@@ -156,7 +156,7 @@ export async function attemptRestart(
   dependencies: RestartIncidentDependencies,
 ): Promise<RestartAttempt> {
   const { state, budget, events, driver } = dependencies;
-  const incarnation = await incarnationOf(driver, incident.signal);
+  const incarnation = await instanceIdOf(driver, incident.signal);
   state.atomically(() => {
     budget.record(purpose === "ordinary" ? incident.reason : purpose);
     enter({ phase: "commanded", incarnation }, incident, dependencies);

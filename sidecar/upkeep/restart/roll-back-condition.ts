@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import type { ConditionReport } from "#status/condition.ts";
-import { isUnread, keptHealthy } from "./remember-running.ts";
+import { isUnread, keptHealthy } from "./running-config.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 
 /** Says whether there is a node.conf to go back to when the node does not come back after a restart. */
-export async function tellRollBack(memory: UpkeepMemory, parts: UpkeepParts): Promise<void> {
+export async function setRollBackCondition(memory: UpkeepMemory, parts: UpkeepParts): Promise<void> {
   if (parts.state.store.failure() !== undefined) return;
   memory.kept ??= await keptHealthy(parts);
   parts.board.set(rollBackReady(memory.kept, memory, parts));

@@ -1,6 +1,6 @@
 import { contentHashOf } from "../config/config-file.ts";
 import { meaningOf } from "#node/conf/meaning.ts";
-import { writePatiently } from "../config/patient-writing.ts";
+import { writeWithDeadline } from "../config/write-with-deadline.ts";
 import { restorable } from "../config/restorable.ts";
 import {
   attemptRestart,
@@ -85,7 +85,7 @@ async function restoreHealthy(
   if (!judged.ok) {
     return `The remembered configuration in ${state.directory} was not restored: ${judged.why}. Put node.conf right by hand.`;
   }
-  const written = await writePatiently(
+  const written = await writeWithDeadline(
     {
       path: configPath,
       limitBytes: configLimitBytes,

@@ -10,7 +10,7 @@ export type Silence = Readonly<{
 }>;
 
 /** Notes whether the node is silent, and since when. */
-export function noteSilence(
+export function recordSilence(
   memory: { silence: Silence | undefined },
   { board, health }: Readonly<{ board: ConditionBoard; health: Pick<HealthWatch, "ranMs"> }>,
 ): Silence | undefined {

@@ -1,6 +1,6 @@
 import { startPrecisionMs } from "../drivers/driver.ts";
 import { nodeStart } from "./node-start.ts";
-import { noteSilence } from "./silence.ts";
+import { recordSilence } from "./silence.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 
 /**
@@ -8,9 +8,9 @@ import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
  * over. A node whose process is gone is not starting. Where the driver can't tell when that was, it counts from the first look without an answer, for a node that was never seen to
  * answer or whose port was closed meanwhile. Undefined when the node answers, does not run, or hangs.
  */
-export async function startingUntil(memory: UpkeepMemory, parts: UpkeepParts): Promise<number | undefined> {
+export async function startupDeadline(memory: UpkeepMemory, parts: UpkeepParts): Promise<number | undefined> {
   const { settings, board, clock, health, driver } = parts;
-  const silence = noteSilence(memory, { board, health });
+  const silence = recordSilence(memory, { board, health });
   const runs = settings.lag.restart && ((await driver?.processes?.()) ?? []).length > 0;
   const { answeredAtMs } = health.current();
   if (silence === undefined) {

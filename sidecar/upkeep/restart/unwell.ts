@@ -1,5 +1,5 @@
 import type { ConditionType } from "#status/condition.ts";
-import { startingUntil } from "./starting.ts";
+import { startupDeadline } from "./starting.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 
 /** Sides of the node that a restart may mend. */
@@ -14,7 +14,7 @@ const mendedByRestart: readonly ConditionType[] = [
 export async function unwell(memory: UpkeepMemory, parts: UpkeepParts): Promise<string | undefined> {
   const { settings, board, health } = parts;
   const wasStarting = memory.startingUntilMs !== undefined;
-  memory.startingUntilMs = await startingUntil(memory, parts);
+  memory.startingUntilMs = await startupDeadline(memory, parts);
   // It has not been well or unwell before it answers.
   if (wasStarting && memory.silence === undefined) memory.unwellSinceMs = undefined;
   const wrong = mendedByRestart.flatMap((type) => {

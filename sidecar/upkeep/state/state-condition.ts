@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { HangingFileSystem } from "#daemon/files/file-patience.ts";
+import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
 import type { StoreFailure } from "./state-store.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 
@@ -7,12 +7,12 @@ import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
  * Writes what the sidecar remembers and is not on the disk yet, and says whether all of it is. The file system is asked first without waiting
  * for it, because the database is written in the process's one thread.
  */
-export async function tellState(
+export async function setStateKeptCondition(
   { goodNotKept }: UpkeepMemory,
-  { state, statePatience, board }: UpkeepParts,
+  { state, stateDeadline, board }: UpkeepParts,
 ): Promise<void> {
   const { store, directory } = state;
-  store.suspend(await hangingState(directory, statePatience));
+  store.suspend(await hangingState(directory, stateDeadline));
   store.flush();
   const type = "StateKept";
   const failure = store.failure();
@@ -32,7 +32,7 @@ export async function tellState(
 
 async function hangingState(
   directory: string,
-  patience: UpkeepParts["statePatience"],
+  patience: UpkeepParts["stateDeadline"],
 ): Promise<StoreFailure | undefined> {
   try {
     await patience.call(`looking at the state directory ${directory}`, () => stat(directory).catch(() => undefined));

@@ -2,7 +2,7 @@ import type { VersionResolution } from "./version-resolution.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 
 /** Says which version the node has, when it became another one, and whether all that tell it agree, the node's place included. */
-export function tellVersion(
+export function setVersionCondition(
   resolution: VersionResolution,
   doubtOfPlace: string | undefined,
   memory: UpkeepMemory,

@@ -1,4 +1,4 @@
-import type { ToldVersion } from "#health/node-health.ts";
+import type { ReportedVersion } from "#health/node-health.ts";
 import {
   binaryVersion,
   clientVersion,
@@ -12,7 +12,7 @@ import {
 /** Everything that may tell the node's version. */
 export type VersionSources = Readonly<{
   /** `debug_protocolVersion.binaryVersion`, and whether the node told it since it last began to answer. */
-  binary?: ToldVersion | undefined;
+  binary?: ReportedVersion | undefined;
   setting?: string | undefined;
   /** What `node_cli --version` printed. */
   nodeCli?: string | undefined;

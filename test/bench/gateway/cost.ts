@@ -1,13 +1,13 @@
 import { Registry } from "prom-client";
 import { openRpcTexts } from "#gateway/calls/openrpc-texts.ts";
-import { makeHead } from "#gateway/chain/head.ts";
+import { createHead } from "#gateway/chain/head.ts";
 import { discardedAnswer, finishedFlow } from "#gateway/answers/answer-sink.ts";
-import { makeCallHandler } from "#gateway/calls/call-handler.ts";
-import { makeLoadGate } from "#gateway/limits/load-gate.ts";
+import { createCallHandler } from "#gateway/calls/call-handler.ts";
+import { createLoadGate } from "#gateway/limits/load-gate.ts";
 import { rememberChecks } from "#gateway/limits/remembered-checks.ts";
 import { processRateLimiter } from "#gateway/limits/rate-limiter.ts";
 import { prometheusMeter } from "#gateway/observe/call-metrics.ts";
-import { makePolicy } from "#gateway/policy/policy.ts";
+import { createPolicy } from "#gateway/policy/policy.ts";
 import { roomyMemory } from "#gateway/testing/roomy-memory.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
 import { roomyTier } from "./roomy-tier.ts";
@@ -18,13 +18,13 @@ const now = () => performance.now();
 
 /** Measures what catalogue, limits and metrics cost one call, with a node that answers at once in the same process. */
 export function costOfChecks(): void {
-  const policy = makePolicy(gatewaySection.parse({ tiers: { public: roomyTier } }));
-  const handle = makeCallHandler({
+  const policy = createPolicy(gatewaySection.parse({ tiers: { public: roomyTier } }));
+  const handle = createCallHandler({
     policy: () => policy,
     limiter: processRateLimiter({ clients: 100_000 }, { now }),
-    gate: makeLoadGate({ loopDelayMs: () => 0 }),
+    gate: createLoadGate({ loopDelayMs: () => 0 }),
     nodeFitness: () => "fit",
-    head: makeHead({ staleAfterMs: 30_000 }, { now, wallClock: Date.now }),
+    head: createHead({ staleAfterMs: 30_000 }, { now, wallClock: Date.now }),
     checks: rememberChecks(),
     reads: {
       cached: () => undefined,

@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 /** Makes blocks, each with a transaction. */
-async function makeBlocks(count: number): Promise<void> {
+async function mineBlocks(count: number): Promise<void> {
   const wallet = await createWallet(node);
   for (let block = 0; block < count; block += 1) {
     await wallet.send({ to: sender.address });
@@ -62,7 +62,7 @@ async function checkStates(): Promise<void> {
 }
 
 test("states are there for as long as the window says, and not longer", async () => {
-  await makeBlocks(140);
+  await mineBlocks(140);
   await checkStates();
 });
 
@@ -92,7 +92,7 @@ test("a restart keeps the window, and so does a second one", async () => {
     await node[Symbol.asyncDispose]();
     node = await startTestNode({ stateDirectory });
     await checkStates();
-    await makeBlocks(20);
+    await mineBlocks(20);
     await checkStates();
   }
 });
@@ -103,6 +103,6 @@ test("kill -9 of the chain keeps the window", async () => {
   await node[Symbol.asyncDispose]();
   node = await startTestNode({ stateDirectory });
   await checkStates();
-  await makeBlocks(5);
+  await mineBlocks(5);
   await checkStates();
 });

@@ -9,7 +9,7 @@ import { post, startTestGateway, until, type TestGateway } from "#gateway/testin
 
 type Signer = Readonly<{ kid: string; publicJwk: JWK; privateKey: CryptoKey }>;
 
-async function makeSigner(kid: string): Promise<Signer> {
+async function createSigner(kid: string): Promise<Signer> {
   const { publicKey, privateKey } = await generateKeyPair("ES256");
   return { kid, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg: "ES256", use: "sig" } };
 }
@@ -57,7 +57,7 @@ describe("tokens by a key set's URL", () => {
   beforeEach(async () => {
     node = await startFakeNode();
     keyServer = await startKeyServer();
-    first = await makeSigner("first");
+    first = await createSigner("first");
     keyServer.state.keys = [first.publicJwk];
     gateway = await startWith();
   });
@@ -77,7 +77,7 @@ describe("tokens by a key set's URL", () => {
   });
 
   it("takes the keys of a set that was changed, and no longer those that went", async () => {
-    const second = await makeSigner("second");
+    const second = await createSigner("second");
     expect(await statusWith(await tokenOf(first, "a"))).toBe(200);
     keyServer.state.keys = [second.publicJwk];
     const token = await tokenOf(second, "b");
@@ -92,7 +92,7 @@ describe("tokens by a key set's URL", () => {
     keyServer.state.isAway = false;
     await until("the set is read", async () => (await statusWith(token)) === 200);
     keyServer.state.isAway = true;
-    const stranger = await makeSigner("stranger");
+    const stranger = await createSigner("stranger");
     expect(await statusWith(await tokenOf(stranger, "a"))).toBe(401);
     expect(await statusWith(token)).toBe(200);
     expect(await statusWith(await tokenOf(first, "b"))).toBe(200);
@@ -100,7 +100,7 @@ describe("tokens by a key set's URL", () => {
 
   it("ends the tokens of a key that was withdrawn, and the WebSockets that they opened, at the next reading", async () => {
     await using checked = await startWith({ keysCheckMs: 100 });
-    const [withdrawn, kept] = [await tokenOf(first, "a"), await makeSigner("second")];
+    const [withdrawn, kept] = [await tokenOf(first, "a"), await createSigner("second")];
     keyServer.state.keys = [first.publicJwk, kept.publicJwk];
     const good = await tokenOf(kept, "b");
     for (const token of [withdrawn, good]) expect(await statusWith(token, checked)).toBe(200);
@@ -142,7 +142,7 @@ describe("tokens by a key set's URL", () => {
   });
 
   it("takes no token that was signed by another key under the same name", async () => {
-    const stranger = await makeSigner("first");
+    const stranger = await createSigner("first");
     expect(await statusWith(await tokenOf(first, "a"))).toBe(200);
     expect(await statusWith(await tokenOf(stranger, "a"))).toBe(401);
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { deliveriesFrom } from "#gateway/testing/message-deliveries.ts";
-import { makeMessageSender } from "#gateway/testing/message-sender.ts";
+import { createMessageSender } from "#gateway/testing/message-sender.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { call, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
 
@@ -49,7 +49,7 @@ describe("generated requests", () => {
       const deliveries = deliveriesFrom(seed, runs);
       let seen = 0;
       const worker = async () => {
-        await using sender = makeMessageSender(gateway.url, batchItems);
+        await using sender = createMessageSender(gateway.url, batchItems);
         for (const delivery of deliveries) {
           const wrong = await sender.send(delivery).catch((error: unknown) => String(error));
           if (wrong !== undefined) {

@@ -7,8 +7,8 @@ import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call, startTestGateway, until, type TestGateway } from "#gateway/testing/test-gateway.ts";
 
-const firstMs = 20;
-const mostMs = 160;
+const initialMs = 20;
+const maxMs = 160;
 const subscribe = '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}';
 
 /** A place where the node's WebSocket ought to be and where attempts to reach it are refused and noted, until the node is there. */
@@ -49,7 +49,7 @@ describe("the link to a node whose WebSocket is missing", () => {
     const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
     gateway = await startTestGateway(
       { httpUrl: node.httpUrl, webSocketUrl: place.url },
-      { webSocket: { reconnectMs: firstMs, reconnectMaxMs: mostMs, bridgeMs: 0 }, head: { pollIntervalMs: 20 } },
+      { webSocket: { reconnectMs: initialMs, reconnectMaxMs: maxMs, bridgeMs: 0 }, head: { pollIntervalMs: 20 } },
       log,
     );
   });
@@ -66,7 +66,7 @@ describe("the link to a node whose WebSocket is missing", () => {
     const { attempts } = place.state;
     await until("it was tried often", () => attempts.length >= 8);
     attempts.slice(1).forEach((at, before) => {
-      const leastMs = Math.min(firstMs * 2 ** before, mostMs) / 2;
+      const leastMs = Math.min(initialMs * 2 ** before, maxMs) / 2;
       expect(at - (attempts[before] ?? 0)).toBeGreaterThanOrEqual(leastMs - 1);
     });
     expect(told("the node's WebSocket can't be reached")).toBe(1);

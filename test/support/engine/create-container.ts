@@ -2,7 +2,7 @@ import { archive } from "./archive.ts";
 import { containerBody, type ContainerInputs } from "./container-body.ts";
 import type { EngineApi } from "./engine-api.ts";
 
-/** Makes a container with its networks and uploaded files, as the Docker provider does, and does not start it. */
+/** Creates a container with its networks and uploaded files, as the Docker provider does, and does not start it. */
 export async function createContainer(api: EngineApi, inputs: ContainerInputs): Promise<void> {
   const { name } = inputs;
   await api.call("POST", `/containers/create?name=${name}`, containerBody(inputs));

@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createMask } from "#daemon/mask.ts";
 import { commandWords } from "#sidecar/upkeep/command-words.ts";
-import { askControl } from "#sidecar/upkeep/control/ask-control.ts";
+import { requestControl } from "#sidecar/upkeep/control/ask-control.ts";
 import { controlView, resumeAnswer, type ControlView } from "#sidecar/upkeep/control/control-answers.ts";
 import { socketPlace } from "#sidecar/upkeep/control/control-socket.ts";
 import { listenControl } from "#sidecar/upkeep/control/listen-control.ts";
@@ -35,7 +35,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }));
 
 const ask = (stateDirectory: string) =>
-  askControl({ kind: "socket", stateDirectories: [stateDirectory] }, { path: "/resume", answer: resumeAnswer });
+  requestControl({ kind: "socket", stateDirectories: [stateDirectory] }, { path: "/resume", answer: resumeAnswer });
 
 test("the socket is its owner's alone, takes the place of a killed sidecar's, and is gone with the sidecar", async () => {
   await mkdir(join(directory, "control"), { mode: 0o755 });
@@ -60,7 +60,7 @@ test.skipIf(process.platform !== "linux")(
     expect(Buffer.byteLength(socketPlace(long))).toBeGreaterThan(200);
     expect(await ask(long)).toEqual({ result: "none", node });
     const target = { kind: "socket", stateDirectories: [join(directory, "none"), long] } as const;
-    expect(await askControl(target, { path: "", answer: controlView })).toEqual(view);
+    expect(await requestControl(target, { path: "", answer: controlView })).toEqual(view);
   },
 );
 
@@ -81,7 +81,7 @@ test("the socket that a killed sidecar left does not hide the one that runs", as
   await writeFile(socketPlace(killed), "");
   await using _ = await listenControl(running, control, { log, mask });
   const target = { kind: "socket", stateDirectories: [killed, running] } as const;
-  expect(await askControl(target, { path: "", answer: controlView })).toEqual(view);
+  expect(await requestControl(target, { path: "", answer: controlView })).toEqual(view);
 });
 
 test("the command is the one for this deployment, and safe to paste", () => {

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
-import { askHttp } from "#daemon/http/request.ts";
+import { sendRequest } from "#daemon/http/request.ts";
 import { createConditionBoard } from "#status/condition-board.ts";
 import { until } from "#sidecar/testing/until.ts";
 import { watchPushes } from "#sidecar/upkeep/pushgateway/push-watch.ts";
@@ -35,7 +35,7 @@ function watch(url: string, staleAfterMs = 60_000) {
   const board = createConditionBoard({ log, metrics, clock, events });
   const stopping = new AbortController();
   const options = { url, timeoutMs: 1_000, responseLimitBytes: 100_000, staleAfterMs, signal: stopping.signal };
-  const pushes = watchPushes(options, { identity, board, clock, ask: askHttp, log });
+  const pushes = watchPushes(options, { identity, board, clock, ask: sendRequest, log });
   const words = async (reason: string) => {
     const found = await until(
       () => board.get("MetricsArriving"),

@@ -4,7 +4,7 @@ import type { ConfigReading } from "./config-file.ts";
 import { isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
 import { locked } from "./apply-config.ts";
-import { writePatiently } from "./patient-writing.ts";
+import { writeWithDeadline } from "./write-with-deadline.ts";
 import { restorable } from "./restorable.ts";
 import { hasHeld } from "../clock-then.ts";
 import { authorityOf } from "../adoption/authority.ts";
@@ -27,7 +27,7 @@ const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["Vanished", 
  * each save, and is told when it ends. A node that the sidecar itself left down, because it was killed in the middle of a restart, does not wait
  * for that.
  */
-export async function judgeConfig(
+export async function checkConfig(
   reading: ConfigReading,
   memory: UpkeepMemory,
   parts: UpkeepParts,
@@ -103,7 +103,7 @@ async function writeBack(
   // A node that answers can't have started with what no node can read: it still has what it had. One that is down may need a start.
   const answers = board.get("RpcAnswering")?.status === "True";
   if (!answers || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
-  const written = await writePatiently(
+  const written = await writeWithDeadline(
     { path, limitBytes: settings.upkeep.configLimitBytes, expectedHash, expectedProblem: problem.reason, content },
     { patience: parts.place.patience, lock: parts.place.lock(), versions },
   );

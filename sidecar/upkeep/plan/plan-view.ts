@@ -4,7 +4,7 @@ import { describeChange } from "#node/conf/describe-change.ts";
 import type { Plan, PlanAction } from "./plan.ts";
 
 /** A plan as a person reads it before they let it be carried out. */
-export type ShownPlan = Readonly<{
+export type PlanView = Readonly<{
   steps: readonly string[];
   /** What can't be planned, and why. */
   problems: readonly string[];
@@ -24,7 +24,7 @@ type Means = Readonly<{
 }>;
 
 /** Words a plan; `pruneInfo` is what is known of pruning. Pure. */
-export function showPlan(planned: Plan, pruneInfo: PruneInfo | undefined, { prunes, restarts }: Means): ShownPlan {
+export function createPlanView(planned: Plan, pruneInfo: PruneInfo | undefined, { prunes, restarts }: Means): PlanView {
   const later = `auto-pruning is switched on once node_cli says that it is off, which is not known now; ${forGood}`;
   const steps = [
     ...planned.actions.flatMap((action) => stepsOf(action, restarts)),

@@ -5,7 +5,7 @@ import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
  * Keeps what node.conf held before somebody changed it, for a person to find and to judge the change by; that of before the sidecar's own start
  * is what was last right then.
  */
-export async function keepBeforeEdit(
+export async function saveConfigBeforeEdit(
   reading: ConfigReading,
   memory: UpkeepMemory,
   { versions, state, log }: UpkeepParts,

@@ -3,7 +3,7 @@ import { z } from "zod";
 /** What an issue is about, before or after the schema library gave it a message. */
 type Issue = z.core.$ZodIssue | z.core.$ZodRawIssue;
 
-const typeWords: Readonly<Record<string, string>> = {
+const typeNames: Readonly<Record<string, string>> = {
   string: "text",
   number: "a number",
   int: "a whole number",
@@ -39,10 +39,10 @@ function counted(count: number | bigint, [one, more]: readonly [string, string])
  * Says in a person's words what a value has to be that a schema refused, e.g. `expected a whole number`. Every code that the schema library
  * has is covered.
  */
-export function expectedWords(issue: Issue): string {
+export function describeExpected(issue: Issue): string {
   switch (issue.code) {
     case "invalid_type":
-      return `expected ${typeWords[String(issue.expected)] ?? String(issue.expected)}`;
+      return `expected ${typeNames[String(issue.expected)] ?? String(issue.expected)}`;
     case "invalid_value":
       return `expected ${alternatives((issue.values as readonly unknown[]).map((value) => JSON.stringify(value)))}`;
     case "too_small":
@@ -70,16 +70,16 @@ export function expectedWords(issue: Issue): string {
 /** What is said of a value when its schema says no more than that it does not fit. */
 export const fallback = "expected another value";
 
-/** {@link expectedWords}, with what was there instead; what the schema library says in every process that reads settings. */
-function issueWords(issue: z.core.$ZodRawIssue): string {
-  if (issue.code !== "invalid_type") return expectedWords(issue);
-  if (issue.expected === "int" && typeof issue.input === "number") return expectedWords(issue);
-  if (issue.input === undefined) return `missing; ${expectedWords(issue)}`;
-  const found = typeWords[z.core.util.parsedType(issue.input)];
-  return found === undefined ? expectedWords(issue) : `${expectedWords(issue)}, not ${found}`;
+/** {@link describeExpected}, with what was there instead; what the schema library says in every process that reads settings. */
+function describeIssue(issue: z.core.$ZodRawIssue): string {
+  if (issue.code !== "invalid_type") return describeExpected(issue);
+  if (issue.expected === "int" && typeof issue.input === "number") return describeExpected(issue);
+  if (issue.input === undefined) return `missing; ${describeExpected(issue)}`;
+  const found = typeNames[z.core.util.parsedType(issue.input)];
+  return found === undefined ? describeExpected(issue) : `${describeExpected(issue)}, not ${found}`;
 }
 
-z.config({ localeError: issueWords });
+z.config({ localeError: describeIssue });
 
 function atLeast({ origin, minimum, inclusive, exact }: z.core.$ZodIssueTooSmall): string {
   const unit = units[origin];
@@ -135,7 +135,7 @@ function inner(issues: readonly Issue[]): string {
   const [first] = issues;
   if (first === undefined) return fallback;
   const at = first.path === undefined || first.path.length === 0 ? "" : ` at ${first.path.map(String).join(".")}`;
-  return `${expectedWords(first)}${at}`;
+  return `${describeExpected(first)}${at}`;
 }
 
 function alternatives(words: readonly string[]): string {

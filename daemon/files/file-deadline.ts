@@ -12,7 +12,7 @@ export class HangingFileSystem extends Error {
  * Calls of one file system, each of which may never come back. While one is overdue no other begins, because each would take one more of
  * the few threads that Node has for files and names (`UV_THREADPOOL_SIZE`, four), and with the last of them everything else.
  */
-export type FilePatience = Readonly<{
+export type FileDeadline = Readonly<{
   /**
    * Waits for a call; `what` says what it does, as in "reading /a/node.conf".
    *
@@ -28,11 +28,11 @@ const stopWithinMs = 1_000;
 
 type Overdue = Readonly<{ what: string; since: string }>;
 
-/** Makes the patience of one file system. */
-export function filePatience(
+/** Creates the patience of one file system. */
+export function createFileDeadline(
   { withinMs, setting, signal }: Readonly<{ withinMs: number; setting: string; signal: AbortSignal }>,
   { clock, onBack }: Readonly<{ clock: Clock; onBack: () => void }>,
-): FilePatience {
+): FileDeadline {
   const overdue = new Set<Overdue>();
   const fail = ({ what, since }: Overdue) =>
     new HangingFileSystem(

@@ -1,20 +1,22 @@
 import { expect, test } from "vitest";
 import type { Plan } from "./plan.ts";
-import { showPlan } from "./shown-plan.ts";
+import { createPlanView } from "./plan-view.ts";
 
 const restart: Plan = { actions: [{ kind: "restart", reason: "the node reads it at start only" }], problems: [] };
 
 test("a plan promises no restart where no driver makes one", () => {
-  expect(showPlan(restart, undefined, { prunes: false, restarts: true }).steps).toEqual([
+  expect(createPlanView(restart, undefined, { prunes: false, restarts: true }).steps).toEqual([
     "the node is restarted (the node reads it at start only)",
   ]);
-  expect(showPlan(restart, undefined, { prunes: false, restarts: false }).steps).toEqual([
+  expect(createPlanView(restart, undefined, { prunes: false, restarts: false }).steps).toEqual([
     "the node has to be restarted by hand, because restart.driver is none (the node reads it at start only)",
   ]);
 });
 
 test("pruning that is not known yet is part of what is agreed to, and said to be for good", () => {
-  const { steps, digest } = showPlan({ actions: [], problems: [] }, undefined, { prunes: true, restarts: true });
+  const { steps, digest } = createPlanView({ actions: [], problems: [] }, undefined, { prunes: true, restarts: true });
   expect(steps).toEqual([expect.stringMatching(/^auto-pruning is switched on once .* this can't be undone/)]);
-  expect(digest).not.toBe(showPlan({ actions: [], problems: [] }, undefined, { prunes: false, restarts: true }).digest);
+  expect(digest).not.toBe(
+    createPlanView({ actions: [], problems: [] }, undefined, { prunes: false, restarts: true }).digest,
+  );
 });

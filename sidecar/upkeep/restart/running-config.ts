@@ -1,4 +1,4 @@
-import { keepHealthy, recallHealthy } from "../config/keep-healthy.ts";
+import { saveHealthyConfig, loadHealthyConfig } from "../config/healthy-config.ts";
 import { contentHashOf, type ConfigReading } from "../config/config-file.ts";
 import { nodeBegan } from "./node-began.ts";
 import { hasSameMeaning, meaningOf } from "#node/conf/meaning.ts";
@@ -16,7 +16,11 @@ const askAgainMs = 30_000;
  * stands there, it is remembered as assumed, and never in the place of one that was seen to work; not at all where the node is known to have
  * begun before it.
  */
-export async function rememberRunning(reading: ConfigReading, memory: UpkeepMemory, parts: UpkeepParts): Promise<void> {
+export async function recordRunningConfig(
+  reading: ConfigReading,
+  memory: UpkeepMemory,
+  parts: UpkeepParts,
+): Promise<void> {
   const { state, observer, board, clock } = parts;
   if (!reading.ok || memory.restart !== undefined || board.get("RpcAnswering")?.status !== "True") {
     memory.advancing = undefined;
@@ -38,7 +42,7 @@ export async function rememberRunning(reading: ConfigReading, memory: UpkeepMemo
   const isNew = kept.hash === undefined || (kept.hash !== reading.contentHash && !isWeaker(proof, kept.proof));
   if (!isNew && (kept.hash !== reading.contentHash || kept.proof === proof || isWeaker(proof, kept.proof))) return;
   if (clock.monotonicMs() < (kept.failedUntilMs ?? 0)) return;
-  const isKept = await keepHealthy(reading.bytes, proof, parts);
+  const isKept = await saveHealthyConfig(reading.bytes, proof, parts);
   memory.kept = isKept
     ? { hash: reading.contentHash, proof }
     : { ...kept, failedUntilMs: clock.monotonicMs() + askAgainMs };
@@ -55,7 +59,7 @@ function isWeaker(proof: HealthyProof, than: HealthyProof | undefined): boolean 
 
 /** What is remembered now; nothing, where it can't be read. */
 export async function keptHealthy(parts: UpkeepParts): Promise<NonNullable<UpkeepMemory["kept"]>> {
-  const bytes = await recallHealthy(parts);
+  const bytes = await loadHealthyConfig(parts);
   if (bytes === undefined) return {};
   const hash = contentHashOf(bytes);
   const healthy = parts.state.healthy.get();
@@ -72,11 +76,11 @@ async function noteStart(
   const { state, health, clock } = parts;
   if (state.startedWith.get() !== undefined) return;
   const nowMs = clock.monotonicMs();
-  const { beganAfterMs } = health.current();
+  const { startedAfterMs } = health.current();
   const asked = memory.startAsked;
-  const isSame = asked?.contentHash === contentHash && asked.beganAfterMs === beganAfterMs;
+  const isSame = asked?.contentHash === contentHash && asked.startedAfterMs === startedAfterMs;
   if (asked !== undefined && isSame && nowMs - asked.atMs < askAgainMs) return;
-  const now = { contentHash, beganAfterMs, atMs: nowMs };
+  const now = { contentHash, startedAfterMs, atMs: nowMs };
   memory.startAsked = now;
   const began = await nodeBegan(changedAtMs, memory, parts);
   memory.startAsked = { ...now, began };

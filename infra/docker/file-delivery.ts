@@ -21,7 +21,7 @@ export function filesMount(
  * and a service is neither: so this one, with no network, runs once as the service's user, moves the files into the volume that
  * the service mounts read-only, mode 0400, and ends.
  */
-export function courierArgs(spec: ServiceSpec, placement: OneShotPlacement): docker.ContainerArgs {
+export function fileDeliveryArgs(spec: ServiceSpec, placement: OneShotPlacement): docker.ContainerArgs {
   return {
     ...oneShot(spec, placement),
     entrypoints: ["node"],

@@ -5,7 +5,7 @@ import type { Mask } from "./mask.ts";
  * Ends the process for an error that nobody caught, or a promise that nobody looked at, as Node does: with its trace on standard error and status
  * 1. But through the mask, because traces and causes quote URLs, headers and requests.
  */
-export function maskLastWords(mask: Mask): void {
+export function maskUncaughtErrors(mask: Mask): void {
   process.on("uncaughtException", (error: unknown) => {
     process.stderr.write(`${mask.text(inspect(error))}\n`);
     process.exit(1);

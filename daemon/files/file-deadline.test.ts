@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { systemClock } from "../clock.ts";
-import { filePatience } from "./file-patience.ts";
+import { createFileDeadline } from "./file-deadline.ts";
 
 const withinMs = 200;
 
 function patience() {
   const options = { withinMs, setting: "upkeep.fileTimeoutMs", signal: new AbortController().signal };
-  return filePatience(options, { clock: systemClock, onBack: () => undefined });
+  return createFileDeadline(options, { clock: systemClock, onBack: () => undefined });
 }
 
 /** Keeps this process from everything else, as a container that is frozen is kept. */

@@ -1,4 +1,4 @@
-import type { FilePatience } from "#daemon/files/file-patience.ts";
+import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 
 /**
@@ -6,7 +6,11 @@ import type { ConfigVersions } from "./config-versions.ts";
  *
  * Each call throws `HangingFileSystem` then.
  */
-export function patientVersions(versions: ConfigVersions, directory: string, patience: FilePatience): ConfigVersions {
+export function versionsWithDeadline(
+  versions: ConfigVersions,
+  directory: string,
+  patience: FileDeadline,
+): ConfigVersions {
   const keeping = `keeping a copy of node.conf in ${directory}`;
   const reading = `reading a copy of node.conf in ${directory}`;
   return {

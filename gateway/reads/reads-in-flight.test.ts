@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { makeCatalogue } from "../catalogue/catalogue.ts";
+import { createCatalogue } from "../catalogue/catalogue.ts";
 import { discardedAnswer, finishedFlow } from "../answers/answer-sink.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { NodePool } from "../upstream/node-pool.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
-import { makeReadsUnderWay, type ReadsUnderWay } from "./reads-under-way.ts";
+import { createReadsInFlight, type ReadsInFlight } from "./reads-in-flight.ts";
 import { keyHash } from "./cache/key-hash.ts";
-import { SharedRead } from "./shared-read.ts";
+import { CoalescedRead } from "./coalesced-read.ts";
 
-const method = makeCatalogue({}).get("eth_gasPrice")!;
+const method = createCatalogue({}).get("eth_gasPrice")!;
 
 /** A read that is never started. */
-function readOf(key: string): SharedRead {
+function readOf(key: string): CoalescedRead {
   using pool = new NodePool(
     {
       httpUrl: "http://127.0.0.1:1",
@@ -26,18 +26,18 @@ function readOf(key: string): SharedRead {
     { now: () => 0, turns: new SharedTurns({ now: () => 0, later: () => undefined }) },
   );
   const owner = { pool, limitBytes: 1, closed: () => undefined, result: () => undefined, alone: () => finishedFlow };
-  return new SharedRead(
+  return new CoalescedRead(
     { method, caller: "a", memory: roomyMemory, params: "[]", key, traceContext: undefined },
     { scope: "head", generation: 1, epoch: 1, hash: keyHash(key), isKept: true },
     { first: { id: "1", sink: discardedAnswer, done: () => undefined }, owner },
   );
 }
 
-const find = (underWay: ReadsUnderWay, key: string) => underWay.get(keyHash(key), key);
+const find = (underWay: ReadsInFlight, key: string) => underWay.get(keyHash(key), key);
 
 describe("reads under way", () => {
   it("are found by their keys until they are removed", () => {
-    const underWay = makeReadsUnderWay();
+    const underWay = createReadsInFlight();
     const [a, b] = [readOf("a"), readOf("b")];
     expect(find(underWay, "a")).toBeUndefined();
     underWay.add(a);
@@ -50,7 +50,7 @@ describe("reads under way", () => {
   });
 
   it("are the latest of their key: the end of an older one leaves the newer one", () => {
-    const underWay = makeReadsUnderWay();
+    const underWay = createReadsInFlight();
     const [older, newer] = [readOf("a"), readOf("a")];
     underWay.add(older);
     underWay.add(newer);
@@ -62,14 +62,14 @@ describe("reads under way", () => {
   });
 
   it("are not taken for others that share their place", () => {
-    const underWay = makeReadsUnderWay();
+    const underWay = createReadsInFlight();
     const many = Array.from({ length: 20_000 }, (_, index) => `key ${index}`);
     underWay.add(readOf("a"));
     expect(many.filter((key) => find(underWay, key) !== undefined)).toEqual([]);
   });
 
   it("stay what they are when many others have come and gone", () => {
-    const underWay = makeReadsUnderWay();
+    const underWay = createReadsInFlight();
     const stays = readOf("stays");
     underWay.add(stays);
     for (let other = 0; other < 300; other += 1) {

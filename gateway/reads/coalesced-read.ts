@@ -3,7 +3,7 @@ import type { AnswerFlow, AnswerSource } from "../answers/answer-sink.ts";
 import { CollectedAnswer } from "../upstream/collected-answer.ts";
 import type { NodeRead } from "./node-read.ts";
 import { PassThrough } from "./pass-through.ts";
-import type { NodeOutcome, Reader } from "./reader.ts";
+import type { ReadOutcome, Reader } from "./reader.ts";
 import { callText, errorJsonText, errorText, resultText } from "../json-rpc/answer-text.ts";
 import { ownText, readAnswer, type NodeAnswer } from "../json-rpc/read-answer.ts";
 import type { NodeFlow, NodeSink } from "../upstream/node-call.ts";
@@ -29,9 +29,9 @@ export type SharedReadOwner = Readonly<{
   /** Largest answer that is shared. */
   limitBytes: number;
   /** Nobody can join any more. */
-  closed: (shared: SharedRead) => void;
+  closed: (shared: CoalescedRead) => void;
   /** The node's result, which the cache wants. */
-  result: (shared: SharedRead, json: string) => void;
+  result: (shared: CoalescedRead, json: string) => void;
   /** Serves a reader by a call of its own, because the answer is too long to be shared. */
   alone: (read: NodeRead, reader: Reader) => AnswerFlow;
 }>;
@@ -41,7 +41,7 @@ export type SharedReadOwner = Readonly<{
  * are, and streamed when they are more than can be shared. The call ends when its last reader goes. It is the flow of its first
  * reader's answer.
  */
-export class SharedRead implements AnswerFlow, NodeSink {
+export class CoalescedRead implements AnswerFlow, NodeSink {
   readonly wantsWhole = true;
   readonly read: NodeRead;
   readonly moment: ReadMoment;
@@ -217,7 +217,7 @@ function retell(answer: NodeAnswer | undefined, joined: Iterable<JoinedReader>):
   for (const { reader } of joined) tell(reader, retold(answer, reader.id), "coalesced", "coalesced");
 }
 
-function tell(reader: Reader, text: string, outcome: NodeOutcome, source: AnswerSource): void {
+function tell(reader: Reader, text: string, outcome: ReadOutcome, source: AnswerSource): void {
   reader.done(outcome);
   reader.sink.text(text, source);
 }

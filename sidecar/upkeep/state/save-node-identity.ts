@@ -11,7 +11,7 @@ import type { UpkeepParts } from "../upkeep-parts.ts";
  *
  * @throws {HangingFileSystem} when the file system of node.conf hangs.
  */
-export async function keepIdentity(
+export async function saveNodeIdentity(
   document: ConfigDocument,
   { settings, state, place, health }: UpkeepParts,
 ): Promise<void> {

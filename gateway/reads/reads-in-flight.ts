@@ -1,24 +1,24 @@
-import type { SharedRead } from "./shared-read.ts";
+import type { CoalescedRead } from "./coalesced-read.ts";
 
 /** Places for reads; a power of two, and several times the connections to the node. */
 const places = 4_096;
 
 /** Reads that equal ones may join, by the hash of their key. */
-export type ReadsUnderWay = Readonly<{
-  get: (hash: number, key: string) => SharedRead | undefined;
+export type ReadsInFlight = Readonly<{
+  get: (hash: number, key: string) => CoalescedRead | undefined;
   /** Adds a read, in the place of an earlier one. */
-  add: (shared: SharedRead) => void;
+  add: (shared: CoalescedRead) => void;
   /** Removes a read, unless another one has taken its place. */
-  remove: (shared: SharedRead) => void;
+  remove: (shared: CoalescedRead) => void;
 }>;
 
 /**
- * Makes an empty set of reads. Each hash has one place, of which the latest read has hold: one that lost its place can't be joined any
+ * Creates an empty set of reads. Each hash has one place, of which the latest read has hold: one that lost its place can't be joined any
  * more, which is all that it loses. A map, with an entry made and removed by every read, would cost several times as much, and its
  * abandoned tables keep alive what was ever in them.
  */
-export function makeReadsUnderWay(): ReadsUnderWay {
-  const reads: (SharedRead | undefined)[] = Array.from({ length: places });
+export function createReadsInFlight(): ReadsInFlight {
+  const reads: (CoalescedRead | undefined)[] = Array.from({ length: places });
   const placeOf = (hash: number) => hash & (places - 1);
   return {
     get: (hash, key) => {

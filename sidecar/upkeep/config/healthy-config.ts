@@ -3,7 +3,7 @@ import type { HealthyProof } from "../state/upkeep-state.ts";
 import type { UpkeepParts } from "../upkeep-parts.ts";
 
 /** What is remembered as healthy; undefined where nothing is, or it can't be read. */
-export async function recallHealthy({
+export async function loadHealthyConfig({
   versions,
   log,
 }: Pick<UpkeepParts, "versions" | "log">): Promise<Uint8Array | undefined> {
@@ -16,7 +16,7 @@ export async function recallHealthy({
 }
 
 /** Keeps what the node runs well with, for a roll-back, and tells whether that worked. */
-export async function keepHealthy(
+export async function saveHealthyConfig(
   bytes: Uint8Array,
   proof: HealthyProof,
   { versions, state, clock, log }: Pick<UpkeepParts, "versions" | "state" | "clock" | "log">,

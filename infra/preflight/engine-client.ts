@@ -7,7 +7,7 @@ export type EngineAnswer = Readonly<{ status: number; headers: IncomingHttpHeade
 export type EngineRequest = Readonly<{ method?: "GET" | "HEAD" | "POST" | "DELETE"; body?: unknown }>;
 
 /** Asks an engine; `path` begins with a slash. Rejects when it does not answer in time. */
-export type AskEngine = (path: string, how?: EngineRequest) => Promise<EngineAnswer>;
+export type EngineClient = (path: string, how?: EngineRequest) => Promise<EngineAnswer>;
 
 /** How long an engine may take; it asks a registry for an image that it does not have. */
 const deadlineMs = 10_000;
@@ -15,7 +15,7 @@ const deadlineMs = 10_000;
 const answerLimitBytes = 8_388_608;
 
 /** The way to ask an engine from here; `undefined` where only its own client knows the way (ssh, named pipes, TLS). */
-export function engineQuestion(dockerEngine: string, hasCertificates: boolean): AskEngine | undefined {
+export function createEngineClient(dockerEngine: string, hasCertificates: boolean): EngineClient | undefined {
   const { protocol, hostname, port, pathname } = new URL(dockerEngine);
   if (protocol === "unix:") return (path, how) => ask({ socketPath: pathname, path }, how);
   if (protocol !== "tcp:" || hasCertificates) return undefined;
