@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
+ * How long to wait for something that is sure to come true, where shortness is not the point: a machine with every core busy
+ * takes ten times as long. Shorter than the time limit of an integration test, so that the error names what was awaited.
+ */
+export const generousMs = 40_000;
+
+/**
  * Waits until `condition` gives something other than undefined or false, and returns it.
  *
  * @throws {Error} naming `what` when `deadlineMs` is over; a condition that threw last is its cause.

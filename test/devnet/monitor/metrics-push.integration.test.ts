@@ -1,12 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createLog } from "#daemon/log.ts";
 import { startStandIn } from "#devnet/pushgateway/stand-in.ts";
 import { createTestNode } from "#devnet/testing/test-node.ts";
 import { prepareWorkspace } from "#devnet/workspace/prepare-workspace.ts";
 import { readParameters } from "#devnet/workspace/node-parameters.ts";
+import { generousMs, until } from "#test/support/until.ts";
 
 async function startGateway() {
   const gateway = await startStandIn(
@@ -35,15 +36,12 @@ test("a node pushes its metrics every interval", async () => {
   const gateway = await startGateway();
   await using node = await createTestNode({ version: "0.15.0", monitor: target(gateway.port) });
   await node.run("ops", "start", "--config", "./node.conf");
-  await vi.waitFor(async () => expect(await gateway.value(height)).toBeGreaterThan(0), {
-    timeout: 5_000,
-    interval: 20,
-  });
-  const first = (await gateway.value(height)) ?? 0;
-  await vi.waitFor(async () => expect(await gateway.value(height)).toBeGreaterThan(first), {
-    timeout: 5_000,
-    interval: 20,
-  });
+  const heightAbove = async (least: number) => {
+    const value = (await gateway.value(height)) ?? 0;
+    return value > least ? value : undefined;
+  };
+  const first = await until("a height is pushed", generousMs, () => heightAbove(0));
+  await until("a later height is pushed", generousMs, () => heightAbove(first));
   expect(await gateway.value('gatehouse_devnet_flushed_version{instance="",job="eu/node-1"}')).toBeGreaterThan(100_000);
 });
 

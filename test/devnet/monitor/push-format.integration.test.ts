@@ -10,6 +10,7 @@ import { freePorts } from "#devnet/testing/free-ports.ts";
 import { createTestNode } from "#devnet/testing/test-node.ts";
 import { nodeProfile } from "#devnet/node-profile.ts";
 import { pushFormatOf } from "#devnet/monitor/push-format.ts";
+import { generousMs } from "#test/support/until.ts";
 
 const program = "prometheus-pushgateway";
 const isThere = await isOnPath(program);
@@ -74,7 +75,7 @@ describe.skipIf(!isThere)(`pushed to Prometheus's own Pushgateway${skipped}`, ()
     await node.run("ops", "start", "--config", "./node.conf");
     const height = expect.stringMatching(/^gatehouse_devnet_block_height\{instance="",\} [1-9]/);
     await vi.waitFor(async () => expect(await gateway.samplesOf("node-7")).toContainEqual(height), {
-      timeout: 20_000,
+      timeout: generousMs,
       interval: 100,
     });
     expect(recorder.pushed[0]).toMatchObject({
