@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { spawned } from "./spawned.ts";
-import { runningTimeout } from "./running-timeout.ts";
+import { runningTimeout } from "./time.ts";
 
 /** A program to run: no shell, an argument array, with limits on its time and output. */
 export type ProcessOptions = Readonly<{

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { z } from "zod";
-import { within } from "./deadline.ts";
+import { within } from "./time.ts";
 import { createLog, type Logger } from "./log.ts";
 import type { Mask } from "./mask.ts";
 import { createMetrics } from "./metrics.ts";

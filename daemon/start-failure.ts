@@ -1,4 +1,4 @@
-import { DeadlineError } from "./deadline.ts";
+import { DeadlineError } from "./time.ts";
 import { SettingsError } from "./settings/problem.ts";
 import { StartupError } from "./startup-error.ts";
 

@@ -1,22 +1,75 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "./log.ts";
 
-/** What is done again and again. */
+/**
+ * Waits for `ms` milliseconds, or until the signal aborts, whichever comes first. Never rejects, and leaves neither timer nor
+ * listener behind. A dependency wherever a test would have to wait.
+ */
+export type Pause = (ms: number, signal?: AbortSignal) => Promise<void>;
+
+/** The pause of the machine's timer. The process stays alive until it is over. */
+export const pause: Pause = (ms, signal) => wait(ms, signal, true);
+
+/** The pause of work in the background: a process that has nothing else to do ends during it. */
+export const backgroundPause: Pause = (ms, signal) => wait(ms, signal, false);
+
+async function wait(ms: number, signal: AbortSignal | undefined, ref: boolean): Promise<void> {
+  if (signal?.aborted === true) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const end = () => resolve();
+  // The global timer, which tests can replace; that of node:timers/promises can't be.
+  const timer = setTimeout(end, ms);
+  if (!ref) timer.unref();
+  signal?.addEventListener("abort", end, { once: true });
+  await promise;
+  clearTimeout(timer);
+  signal?.removeEventListener("abort", end);
+}
+
+/** A pause of one loop that can be cut short. */
+export type WakeablePause = Readonly<{
+  /** Waits; returns at once when `wake` was called since the last wait. */
+  wait: (ms: number) => Promise<void>;
+  /** Ends the wait in progress, or else the next one before it begins. */
+  wake: () => void;
+}>;
+
+/** Creates a pause for one loop. */
+export function createWakeablePause(waitFor: Pause = pause): WakeablePause {
+  let isAwake = false;
+  let current: AbortController | undefined;
+  return {
+    wait: async (ms) => {
+      if (!isAwake) {
+        current = new AbortController();
+        await waitFor(ms, current.signal);
+        current = undefined;
+      }
+      isAwake = false;
+    },
+    wake: () => {
+      isAwake = true;
+      current?.abort();
+    },
+  };
+}
+
+/** A task to repeat. */
 export type PollOptions = Readonly<{
   name: string;
-  intervalMs: number;
+  /** From the end of one run to the start of the next; a function is called after each run. */
+  intervalMs: number | (() => number);
   /** Ends the polling and is handed to the task. */
   signal: AbortSignal;
 }>;
 
 /**
- * Runs a task now and then `intervalMs` after each end of it, so that it never overlaps itself. What the task throws is logged
- * and does not end the polling. Resolves when the signal aborts.
+ * Runs a task at once and then `intervalMs` after each end of it, so that it never overlaps itself. An error of the task is logged
+ * and does not end the polling. Resolves when the signal has aborted and the run in progress has ended.
  */
 export async function poll(
   { name, intervalMs, signal }: PollOptions,
   task: (signal: AbortSignal) => Promise<void>,
-  { log }: Readonly<{ log: Logger }>,
+  { log, pause: waitFor = pause }: Readonly<{ log: Pick<Logger, "error">; pause?: Pause }>,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -24,14 +77,60 @@ export async function poll(
     } catch (error) {
       if (!signal.aborted) log.error({ err: error, task: name }, "periodic task failed");
     }
-    await pause(intervalMs, signal);
+    await waitFor(typeof intervalMs === "number" ? intervalMs : intervalMs(), signal);
   }
 }
 
-/** Waits, or until the signal aborts, whichever comes first; never rejects. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await sleep(ms, undefined, { signal }).catch((error: unknown) => {
-    if (!signal.aborted) throw error;
+/** A wait that took longer than it may. */
+export class DeadlineError extends Error {
+  override readonly name = "DeadlineError";
+  readonly code = "deadline_exceeded";
+
+  constructor(what: string, deadlineMs: number) {
+    super(`${what} took longer than ${deadlineMs} ms`);
+  }
+}
+
+/**
+ * Waits for `work`, but no longer than `deadlineMs`.
+ *
+ * @throws {DeadlineError} naming `what` when the time is over; `work` itself goes on unless it watches a signal.
+ */
+export async function within<T>(what: string, deadlineMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new DeadlineError(what, deadlineMs)), deadlineMs);
   });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Parts that {@link runningTimeout} and {@link runningPause} count a time in. */
+const runningParts = 10;
+
+/**
+ * A time limit that counts the time in which this process ran. While the process stands still (it was stopped, got no CPU, or its event loop was
+ * busy) no more than a tenth of the limit goes by, so that an answer that arrived meanwhile is read before the time is over: whoever sent
+ * it does not count as silent. Aborts with a `TimeoutError`, as `AbortSignal.timeout` does, and keeps no process alive.
+ */
+export function runningTimeout(ms: number): AbortSignal {
+  const over = new AbortController();
+  let left = runningParts;
+  const waitForPart = () => {
+    setTimeout(() => {
+      left -= 1;
+      if (left > 0) waitForPart();
+      else over.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
+    }, ms / runningParts).unref();
+  };
+  waitForPart();
+  return over.signal;
+}
+
+/** Waits for as much of the time in which this process ran, or until the signal aborts, whichever comes first; never rejects. */
+export async function runningPause(ms: number, signal: AbortSignal): Promise<void> {
+  for (let part = 0; part < runningParts && !signal.aborted; part += 1) await pause(ms / runningParts, signal);
 }

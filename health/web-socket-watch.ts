@@ -1,7 +1,6 @@
 import { WebSocket } from "ws";
 import type { Logger } from "#daemon/log.ts";
-import { poll } from "#daemon/time.ts";
-import { runningTimeout } from "#daemon/running-timeout.ts";
+import { poll, runningTimeout } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ReasonOf } from "#status/condition.ts";
 

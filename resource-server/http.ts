@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { finished } from "node:stream/promises";
 import type { Context } from "hono";
 import { boundedLog, boundOfSales, type BoundedLog } from "#daemon/bounded-log.ts";
-import { within } from "#daemon/deadline.ts";
+import { within } from "#daemon/time.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ClientAddress } from "#daemon/http/proxies/client-address.ts";

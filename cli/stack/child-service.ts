@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { closeSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { within } from "#daemon/deadline.ts";
+import { within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { aborted } from "#daemon/stop-signal.ts";
 import { openLogFile, trimLogFile } from "./log-file.ts";

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { pause } from "#daemon/time.ts";
 import {
   startChildService,
   type ChildService,
@@ -40,7 +40,7 @@ export async function supervise(
         return;
       }
       announce(`${spec.name} ended with ${how}; starting it again`);
-      await sleep(options.pauseMs);
+      await pause(options.pauseMs, signal);
       if (signal.aborted) return;
       try {
         current = await startChildService(spec, { ...options, signal });

@@ -1,6 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { pause } from "../time.ts";
-import { runningPause } from "../running-timeout.ts";
+import { pause, runningPause } from "../time.ts";
 
 /** A file system that does not answer: its server is gone (NFS), or its daemon hangs (FUSE). */
 export class HangingFileSystem extends Error {

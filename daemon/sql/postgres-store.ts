@@ -1,9 +1,9 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { Pool, TypeOverrides, types, type ClientBase, type PoolClient } from "pg";
 import type { Logger } from "../log.ts";
 import { migrate } from "./postgres-migration.ts";
 import { describeStartFailure, placeOf } from "./postgres-start-failure.ts";
 import { startStep } from "../start-step.ts";
+import { pause } from "../time.ts";
 import { isSerializationFailure, storeFailure } from "./postgres-failure.ts";
 import type { Secret } from "../secret.ts";
 import type { SqlConnection, SqlRow, SqlStore, SqlValue } from "./store.ts";

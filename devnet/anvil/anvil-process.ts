@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { within } from "#daemon/deadline.ts";
+import { within } from "#daemon/time.ts";
 import type { Logger } from "#daemon/log.ts";
 import { spawned } from "#daemon/spawned.ts";
 import { StartupError } from "#daemon/startup-error.ts";

@@ -1,5 +1,5 @@
 import type { Logger } from "#daemon/log.ts";
-import { aborted } from "#daemon/stop-signal.ts";
+import { pause } from "#daemon/time.ts";
 
 /** How blocks are made. */
 export type BlockProductionOptions = Readonly<{ blockTimeMs: number }>;
@@ -42,11 +42,4 @@ async function produceBlocks(
       log.error({ err: error }, "no block was made; trying again at the next block's time");
     }
   }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
-  await Promise.race([over, aborted(signal)]);
-  clearTimeout(timer);
 }

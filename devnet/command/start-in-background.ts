@@ -3,9 +3,8 @@ import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { DeadlineError, within } from "#daemon/deadline.ts";
+import { DeadlineError, pause, within } from "#daemon/time.ts";
 import { spawned } from "#daemon/spawned.ts";
 import { runningNode } from "../node/running-node.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
@@ -41,7 +40,7 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
   });
   try {
     if (readParameters(join(workspace, "devnet.json")).profile === "strict") {
-      await Promise.race([endedEarly(child, runDirectory), sleep(strictLookMs)]);
+      await Promise.race([endedEarly(child, runDirectory), pause(strictLookMs)]);
       return `started process ${child.pid}\n`;
     }
     const { httpUrl, webSocketUrl } = await within("the node's start", startDeadlineMs, ready(child, runDirectory));

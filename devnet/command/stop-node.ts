@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { pause } from "#daemon/time.ts";
 import { isRunning, type ProcessIdentity } from "../node/process-identity.ts";
 import { runningNode } from "../node/running-node.ts";
 import { CommandError } from "./command-error.ts";
@@ -45,7 +45,7 @@ async function ended(node: ProcessIdentity, deadlineMs: number): Promise<boolean
   const end = performance.now() + deadlineMs;
   while (performance.now() < end) {
     if (!(await isRunning(node))) return true;
-    await sleep(pollMs);
+    await pause(pollMs);
   }
   return false;
 }

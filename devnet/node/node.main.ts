@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { within } from "#daemon/deadline.ts";
+import { within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { aborted, stopSignal } from "#daemon/stop-signal.ts";
 import { readParameters } from "../workspace/node-parameters.ts";

@@ -1,7 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "#daemon/log.ts";
+import { StartupError } from "#daemon/startup-error.ts";
+import { pause } from "#daemon/time.ts";
 import { startAnvil, type Anvil } from "../anvil/anvil.ts";
 import { monitorSettings } from "../monitor/monitor-settings.ts";
 import { startRpcServer } from "../rpc/rpc-server.ts";
@@ -48,7 +49,8 @@ export async function startNode(options: NodeOptions, dependencies: NodeDependen
   const height = await followHeight(anvil);
   const pruning = await openPruning(conf.metaDirectory, height);
   resources.use(await startControlServer(runDirectory, pruning));
-  await sleep(parameters.opensAfterSeconds * 1_000, undefined, { signal: dependencies.signal });
+  await pause(parameters.opensAfterSeconds * 1_000, dependencies.signal);
+  if (dependencies.signal.aborted) throw new StartupError("the node was stopped before it opened its ports");
   const rpc = resources.use(
     await startRpcServer(
       {

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { listen } from "#daemon/http/listener.ts";
 import { spawned } from "#daemon/spawned.ts";
 import { StartupError } from "#daemon/startup-error.ts";
+import { pause } from "#daemon/time.ts";
 import { urlAuthority } from "#daemon/http/url-authority.ts";
 import { guardedByParent } from "../parent-guard.ts";
 
@@ -60,7 +60,7 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
   const deadline = performance.now() + startDeadlineMs;
   while (!(await isReady(url))) {
     if (state === "running" && performance.now() < deadline) {
-      await sleep(pollMs);
+      await pause(pollMs);
       continue;
     }
     child.kill("SIGKILL");

@@ -1,7 +1,7 @@
 import { formatUnits } from "viem/utils";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import { createPause } from "../pause.ts";
+import { pause, poll } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
@@ -40,7 +40,6 @@ export async function startChainWatch(
 ): Promise<ChainWatch> {
   const { signer, nativeDecimals, gasLimit } = options;
   const rpc = new URL(options.rpcUrl).origin;
-  const pause = createPause();
   const stop = new AbortController();
   let isRightChain = false;
   let problem: string | undefined = "the chain was not asked yet";
@@ -63,21 +62,21 @@ export async function startChainWatch(
     }
   };
 
-  const watch = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      await pause.wait(problem === undefined ? watchIntervalMs : failedWatchIntervalMs);
-      if (stop.signal.aborted) return;
-      try {
-        await look();
-      } catch (error) {
-        problem = (error as Error).message;
-        log.error({ problem, rpc }, "the chain is not the one that the settings describe");
-      }
+  const lookAgain = async (): Promise<void> => {
+    try {
+      await look();
+    } catch (error) {
+      problem = (error as Error).message;
+      log.error({ problem, rpc }, "the chain is not the one that the settings describe");
     }
   };
 
   await look();
-  const watching = watch();
+  const intervalMs = () => (problem === undefined ? watchIntervalMs : failedWatchIntervalMs);
+  const { signal } = stop;
+  const watching = pause(intervalMs(), signal).then(() =>
+    poll({ name: "chain watch", intervalMs, signal }, lookAgain, { log }),
+  );
   return {
     checks: () => ({
       chain: { ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` },
@@ -86,7 +85,6 @@ export async function startChainWatch(
     signerBalance: () => (balance === undefined ? undefined : Number(formatUnits(balance, nativeDecimals))),
     [Symbol.asyncDispose]: async () => {
       stop.abort();
-      pause.end();
       await watching;
     },
   };

@@ -1,7 +1,7 @@
 import { WebSocket } from "ws";
 import { z } from "zod";
 import type { Logger } from "#daemon/log.ts";
-import { createPause } from "../pause.ts";
+import { pause } from "#daemon/time.ts";
 
 /** Where new blocks are told of. */
 export type NewHeadsOptions = Readonly<{ url: string }>;
@@ -24,7 +24,6 @@ const notification = z.object({ method: z.literal("eth_subscription") });
  * nothing wrong, only a little later. Disposing of it closes the connection.
  */
 export function followNewHeads({ url }: NewHeadsOptions, { onHead, log }: NewHeadsDependencies): AsyncDisposable {
-  const pause = createPause();
   const stop = new AbortController();
   let socket: WebSocket | undefined;
 
@@ -48,7 +47,7 @@ export function followNewHeads({ url }: NewHeadsOptions, { onHead, log }: NewHea
       await connectOnce();
       if (stop.signal.aborted) return;
       log.debug({ reconnectAfterMs }, "no newHeads; polling alone until the connection is back");
-      await pause.wait(reconnectAfterMs);
+      await pause(reconnectAfterMs, stop.signal);
     }
   };
 
@@ -56,7 +55,6 @@ export function followNewHeads({ url }: NewHeadsOptions, { onHead, log }: NewHea
   return {
     [Symbol.asyncDispose]: async () => {
       stop.abort();
-      pause.end();
       socket?.close();
       const cut = setTimeout(() => socket?.terminate(), closeDeadlineMs);
       await following;

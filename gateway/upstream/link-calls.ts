@@ -1,5 +1,5 @@
 import type { WebSocket } from "ws";
-import { runningPause } from "#daemon/running-timeout.ts";
+import { runningPause } from "#daemon/time.ts";
 import { errorJson, rpcErrors } from "../errors.ts";
 import { callText } from "../json-rpc/answer-text.ts";
 import type { NodeAnswer } from "../json-rpc/read-answer.ts";

@@ -1,6 +1,6 @@
 import { WebSocket } from "ws";
 import type { Logger } from "#daemon/log.ts";
-import { runningPause } from "#daemon/running-timeout.ts";
+import { runningPause } from "#daemon/time.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 import type { NodeAnswer } from "../json-rpc/read-answer.ts";
 import { createBackoff } from "#daemon/backoff.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
-import { pause } from "../pause.ts";
+import { backgroundPause } from "#daemon/time.ts";
 
 /**
  * This process as an owner of claims. What it owns nobody else touches while it lives; it lives while its row in `claim_owner` has
@@ -65,7 +65,7 @@ export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore
   };
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      await pause(renewIntervalMs, stop.signal);
+      await backgroundPause(renewIntervalMs, stop.signal);
       if (stop.signal.aborted) return;
       try {
         await renew();

@@ -2,7 +2,7 @@ import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { SupportedKinds } from "./facilitator-answer.ts";
 import { onceFit } from "./once-fit.ts";
-import { pause } from "../pause.ts";
+import { backgroundPause, poll } from "#daemon/time.ts";
 
 /** Pause between two looks while the facilitator is fit, and while it is not. */
 const fitPauseMs = 10_000;
@@ -35,21 +35,17 @@ export function watchFacilitator(
     }
   }
 
-  async function watch(): Promise<void> {
-    while (!stop.signal.aborted) {
-      const next = await look();
-      if (next.ok !== state.ok || next.message !== state.message) {
-        log[next.ok ? "info" : "warn"](
-          { check: next.message },
-          next.ok ? "facilitator is fit" : "facilitator is unfit",
-        );
-      }
-      state = followed(next);
-      await pause(state.ok ? fitPauseMs : unfitPauseMs, stop.signal);
+  async function lookAndLog(): Promise<void> {
+    const next = await look();
+    if (next.ok !== state.ok || next.message !== state.message) {
+      log[next.ok ? "info" : "warn"]({ check: next.message }, next.ok ? "facilitator is fit" : "facilitator is unfit");
     }
+    state = followed(next);
   }
 
-  const watching = watch();
+  const intervalMs = () => (state.ok ? fitPauseMs : unfitPauseMs);
+  const options = { name: "facilitator watch", intervalMs, signal: stop.signal };
+  const watching = poll(options, lookAndLog, { log, pause: backgroundPause });
   return {
     readiness: () => state,
     async [Symbol.asyncDispose]() {

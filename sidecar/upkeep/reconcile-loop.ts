@@ -1,7 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
 import { aborted } from "#daemon/stop-signal.ts";
-import { pause } from "#daemon/time.ts";
-import { runningPause } from "#daemon/running-timeout.ts";
+import { pause, runningPause } from "#daemon/time.ts";
 import type { PassWatch } from "./pass-watch.ts";
 
 /** When the loop runs. */

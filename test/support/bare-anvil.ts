@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { findAnvil } from "#devnet/anvil/anvil-binary.ts";
-import { within } from "#daemon/deadline.ts";
+import { within } from "#daemon/time.ts";
 
 const startDeadlineMs = 20_000;
 

@@ -4,7 +4,7 @@ import { chownSync, globSync, mkdtempSync, rmSync } from "node:fs";
 import { userInfo } from "node:os";
 import { delimiter, join } from "node:path";
 import { Client } from "pg";
-import { within } from "#daemon/deadline.ts";
+import { within } from "#daemon/time.ts";
 import { freePorts } from "./free-ports.ts";
 import { until } from "./until.ts";
 import { isExecutable } from "./is-executable.ts";

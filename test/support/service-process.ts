@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import { within } from "#daemon/deadline.ts";
+import { within } from "#daemon/time.ts";
 
 /** The command as a person runs it: by its own first line, with this Node. */
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");

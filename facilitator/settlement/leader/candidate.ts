@@ -1,7 +1,7 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { StoreError } from "#daemon/sql/store-error.ts";
-import { createPause } from "../../pause.ts";
+import { createWakeablePause } from "#daemon/time.ts";
 import type { SettlingDependencies, SettlingOptions } from "../settling.ts";
 import { createSettlerLease } from "./settler-lease.ts";
 import { startLeaderTerm, type Term } from "./term.ts";
@@ -25,7 +25,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
   const { store, log } = dependencies;
   const lease = createSettlerLease(options, { store });
   const stop = new AbortController();
-  const pause = createPause();
+  const pause = createWakeablePause();
   let term: Term | undefined;
   let state: ReadinessCheck = { ok: true, message: "answers" };
 
@@ -48,7 +48,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
     if (begun === undefined) return;
     log.info({ term: number }, "this replica settles from now on");
     term = begun;
-    begun.over.addEventListener("abort", pause.end, { once: true });
+    begun.over.addEventListener("abort", pause.wake, { once: true });
     let isMine = true;
     while (isMine && !stop.signal.aborted && !begun.over.aborted) {
       await pause.wait(renewIntervalMs);
@@ -77,7 +77,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
     readiness: () => state,
     [Symbol.asyncDispose]: async () => {
       stop.abort();
-      pause.end();
+      pause.wake();
       await running;
     },
   };

@@ -1,7 +1,7 @@
 import type { SqlConnection, SqlStore } from "#daemon/sql/store.ts";
 import { StoreError } from "#daemon/sql/store-error.ts";
 import type { Hex } from "#x402/hex.ts";
-import { createPause } from "../../pause.ts";
+import { createWakeablePause } from "#daemon/time.ts";
 import type { Ending } from "../in-flight.ts";
 import { createLedger, type Ledger } from "../ledger/ledger.ts";
 import { startSettling, type Settling, type SettlingDependencies, type SettlingOptions } from "../settling.ts";
@@ -81,7 +81,7 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
   const { book, submitter } = settling;
   const requests = createRequests(options, { store, clock, guard });
   const { pollIntervalMs, inFlightMax } = options.settlement;
-  const pause = createPause();
+  const pause = createWakeablePause();
   /** Declined, and not noted yet: still on record as if nobody had seen them. */
   const leaving = new Set<Hex>();
 
@@ -120,9 +120,9 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
   };
   const running = run();
   return {
-    wake: pause.end,
+    wake: pause.wake,
     [Symbol.asyncDispose]: async () => {
-      pause.end();
+      pause.wake();
       await running;
     },
   };

@@ -1,5 +1,5 @@
 import type { Logger } from "#daemon/log.ts";
-import { createPause } from "../../pause.ts";
+import { createWakeablePause } from "#daemon/time.ts";
 
 /** How often to look. */
 export type PollOptions = Readonly<{ intervalMs: number }>;
@@ -24,7 +24,7 @@ const failedIntervalMaxMs = 2_000;
 
 /** Creates a loop that rests until it is woken. */
 export function createPollLoop({ intervalMs }: PollOptions, { hasWork, look, log }: PollDependencies): PollLoop {
-  const pause = createPause();
+  const pause = createWakeablePause();
   let isRunning = false;
   let running = Promise.resolve();
   const stop = new AbortController();
@@ -50,7 +50,7 @@ export function createPollLoop({ intervalMs }: PollOptions, { hasWork, look, log
     wake: () => {
       if (stop.signal.aborted) return;
       if (isRunning) {
-        pause.end();
+        pause.wake();
         return;
       }
       // Set before the loop begins: with nothing to do it ends before `run` returns.
@@ -59,7 +59,7 @@ export function createPollLoop({ intervalMs }: PollOptions, { hasWork, look, log
     },
     [Symbol.asyncDispose]: async () => {
       stop.abort();
-      pause.end();
+      pause.wake();
       await running;
     },
   };

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { pause } from "#daemon/time.ts";
 import { requestControl, ControlError, type ControlTarget } from "./ask-control.ts";
 import { adoptAnswer, controlView, type ControlView } from "./control-answers.ts";
 
@@ -70,7 +70,7 @@ async function lookUntilPlanned(target: ControlTarget): Promise<ControlView> {
   for (;;) {
     const view = await requestControl(target, { path: "", answer: controlView });
     if (view.authority !== "waits" || view.plan !== undefined || performance.now() > untilMs) return view;
-    await sleep(planAgainMs);
+    await pause(planAgainMs);
   }
 }
 

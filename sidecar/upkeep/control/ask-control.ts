@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { Agent } from "undici";
 import type { z } from "zod";
-import { runningTimeout } from "#daemon/running-timeout.ts";
+import { runningTimeout } from "#daemon/time.ts";
 import { controlPath } from "./control-answers.ts";
 import { socketPath, socketPlace } from "./control-socket.ts";
 

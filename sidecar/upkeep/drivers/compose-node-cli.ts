@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { runProcess, type ProcessResult } from "#daemon/bounded-process.ts";
+import { pause } from "#daemon/time.ts";
 import type { NodeCliRunner } from "./node-cli.ts";
 import { exitFailure } from "./exit-failure.ts";
 
@@ -56,7 +56,7 @@ const leftRunningMs = 86_400_000;
 async function withinTime(run: Promise<ProcessResult>, timeoutMs: number): Promise<ProcessResult | undefined> {
   const over = new AbortController();
   try {
-    return await Promise.race([run, sleep(timeoutMs, undefined, { signal: over.signal })]);
+    return await Promise.race([run, pause(timeoutMs, over.signal).then(() => undefined)]);
   } finally {
     over.abort();
   }

@@ -1,6 +1,6 @@
 import type { Agent, Dispatcher } from "undici";
 import { DriverError } from "./driver.ts";
-import { runningTimeout } from "#daemon/running-timeout.ts";
+import { runningTimeout } from "#daemon/time.ts";
 
 /** Where the Docker Engine API is. */
 export type DockerEngineOptions = Readonly<{

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent } from "undici";
 import { DriverError } from "./driver.ts";
-import { runningTimeout } from "#daemon/running-timeout.ts";
+import { runningTimeout } from "#daemon/time.ts";
 
 /** How the API server is reached. */
 export type KubernetesApiOptions = Readonly<{

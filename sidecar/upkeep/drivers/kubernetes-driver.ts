@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { pause } from "#daemon/time.ts";
-import { runningTimeout } from "#daemon/running-timeout.ts";
+import { pause, runningTimeout } from "#daemon/time.ts";
 import { DriverError, type NodeDriver, type NodeStart } from "./driver.ts";
 import { kubernetesMessage, type KubernetesApi } from "./kubernetes-api.ts";
 

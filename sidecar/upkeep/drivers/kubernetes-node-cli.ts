@@ -6,7 +6,7 @@ import type { NodeCliRunner } from "./node-cli.ts";
 import { DriverError } from "./driver.ts";
 import { exitFailure } from "./exit-failure.ts";
 import { kubernetesMessage, kubernetesResponse, type KubernetesApi } from "./kubernetes-api.ts";
-import { runningTimeout } from "#daemon/running-timeout.ts";
+import { runningTimeout } from "#daemon/time.ts";
 
 /** How the tool is run inside the node's pod. */
 export type KubernetesNodeCliOptions = Readonly<{

@@ -1,8 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { systemClock } from "#daemon/clock.ts";
-import { pause } from "#daemon/time.ts";
-import { runningTimeout } from "#daemon/running-timeout.ts";
+import { pause, runningTimeout } from "#daemon/time.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 import { processStart } from "./process-start.ts";
 

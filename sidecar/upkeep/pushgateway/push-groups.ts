@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { requestFailureCode, type SendRequest } from "#daemon/http/request.ts";
 import { httpEndpoint } from "#daemon/http/endpoint.ts";
-import { runningTimeout } from "#daemon/running-timeout.ts";
+import { runningTimeout } from "#daemon/time.ts";
 
 /** One group at a Pushgateway: its job and when it was last pushed to (seconds since 1970). */
 type PushGroup = Readonly<{ job: string; labels: string; pushTimeSeconds: number }>;

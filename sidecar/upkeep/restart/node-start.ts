@@ -1,4 +1,4 @@
-import { runningTimeout } from "#daemon/running-timeout.ts";
+import { runningTimeout } from "#daemon/time.ts";
 import { startOf, type NodeStart } from "../drivers/driver.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 

@@ -1,6 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import { pause } from "#daemon/time.ts";
-import { runningTimeout } from "#daemon/running-timeout.ts";
+import { pause, runningTimeout } from "#daemon/time.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import type { RestartReport } from "../drivers/driver.ts";
 import type { PushLook } from "../pushgateway/push-watch.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { within } from "#daemon/deadline.ts";
+import { within } from "#daemon/time.ts";
 import { startAnvilProcess, type AnvilProcess } from "#devnet/anvil/anvil-process.ts";
 
 let directory: string;

@@ -7,7 +7,7 @@ import { pino } from "pino";
 import type { Hex } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { within } from "#daemon/deadline.ts";
+import { within } from "#daemon/time.ts";
 import { startAnvil, type Anvil } from "#devnet/anvil/anvil.ts";
 import { parentGuard } from "#devnet/parent-guard.ts";
 import type { ChainBlock } from "#devnet/anvil/chain.ts";

@@ -7,7 +7,7 @@ import * as fc from "fast-check";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { within } from "#daemon/deadline.ts";
+import { within } from "#daemon/time.ts";
 import { mistakesOf, type ExecutionObject } from "#devnet/testing/execution-schemas.ts";
 import { creation, sender, startTestNode, testChainId, type TestNode } from "#devnet/testing/rpc-fixture.ts";
 import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts";

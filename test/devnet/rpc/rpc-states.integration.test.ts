@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { within } from "#daemon/deadline.ts";
+import { within } from "#daemon/time.ts";
 import { pruneInfo } from "#devnet/pruning.ts";
 import { createWallet, sender, startTestNode, type TestNode } from "#devnet/testing/rpc-fixture.ts";
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createPublicClient, getContractAddress, webSocket, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { within } from "#daemon/deadline.ts";
+import { within } from "#daemon/time.ts";
 import {
   createWallet,
   creation,

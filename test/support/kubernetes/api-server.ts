@@ -5,7 +5,7 @@ import { openSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { within } from "#daemon/deadline.ts";
+import { within } from "#daemon/time.ts";
 import { freePorts } from "../free-ports.ts";
 import { isExecutable } from "../is-executable.ts";
 import { until } from "../until.ts";

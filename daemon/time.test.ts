@@ -1,0 +1,167 @@
+import { getEventListeners, once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it, test } from "vitest";
+import {
+  backgroundPause,
+  createWakeablePause,
+  DeadlineError,
+  pause,
+  poll,
+  runningTimeout,
+  within,
+  type Pause,
+} from "./time.ts";
+
+const hourMs = 3_600_000;
+/** Timers that keep the process alive. */
+const holdingTimers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+const never = () => new Promise<never>(() => undefined);
+
+describe.each([
+  ["pause", pause, 1],
+  ["backgroundPause", backgroundPause, 0],
+])("%s", (_, wait, holds) => {
+  it("waits for its time", async () => {
+    const startedAt = performance.now();
+    await Promise.all([wait(50), sleep(60)]);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(49);
+  });
+
+  it("ends at once when the signal aborts, and when it has aborted before; no timer is left to hold the process", async () => {
+    const before = holdingTimers();
+    const stop = new AbortController();
+    const waiting = wait(hourMs, stop.signal);
+    expect(holdingTimers()).toBe(before + holds);
+    stop.abort();
+    await waiting;
+    await wait(hourMs, stop.signal);
+    expect(holdingTimers()).toBe(before);
+  });
+
+  it("leaves no listener on the signal, however often it waits", async () => {
+    const { signal } = new AbortController();
+    for (let round = 0; round < 20; round += 1) await Promise.all([wait(1, signal), sleep(2)]);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+});
+
+describe("createWakeablePause", () => {
+  it("ends the wait in progress", async () => {
+    const rest = createWakeablePause();
+    const waiting = rest.wait(hourMs);
+    rest.wake();
+    await waiting;
+  });
+
+  it("skips one wait when it was woken before it, and only one", async () => {
+    const waited: number[] = [];
+    const rest = createWakeablePause(async (ms) => void waited.push(ms));
+    rest.wake();
+    rest.wake();
+    await rest.wait(1);
+    await rest.wait(2);
+    await rest.wait(3);
+    expect(waited).toEqual([2, 3]);
+  });
+});
+
+describe("poll", () => {
+  const errors: unknown[] = [];
+  const log = { error: (fields: unknown) => void errors.push(fields) };
+
+  it("never overlaps itself: the pause begins when the run has ended", async () => {
+    const stop = new AbortController();
+    const events: string[] = [];
+    const noted: Pause = async (ms) => {
+      events.push(`pause ${ms}`);
+      if (events.length >= 6) stop.abort();
+    };
+    const task = async () => {
+      events.push("start");
+      await new Promise(setImmediate);
+      events.push("end");
+    };
+    await poll({ name: "look", intervalMs: 70, signal: stop.signal }, task, { log, pause: noted });
+    expect(events).toEqual(["start", "end", "pause 70", "start", "end", "pause 70"]);
+  });
+
+  it("asks for the interval after each run", async () => {
+    const stop = new AbortController();
+    const waited: number[] = [];
+    let runs = 0;
+    const noted: Pause = async (ms) => void (waited.push(ms) === 3 && stop.abort());
+    const options = { name: "look", intervalMs: () => runs * 10, signal: stop.signal };
+    await poll(options, async () => void (runs += 1), { log, pause: noted });
+    expect(waited).toEqual([10, 20, 30]);
+  });
+
+  it("logs what a run throws, by the task's name, and goes on", async () => {
+    const stop = new AbortController();
+    const failure = new Error("no answer");
+    let runs = 0;
+    const task = async () => {
+      runs += 1;
+      if (runs === 1) throw failure;
+      stop.abort();
+    };
+    await poll({ name: "look", intervalMs: hourMs, signal: stop.signal }, task, { log, pause: async () => undefined });
+    expect({ runs, errors }).toEqual({ runs: 2, errors: [{ err: failure, task: "look" }] });
+  });
+
+  it("ends when the signal aborts during a pause, and after the run in progress when it aborts during that", async () => {
+    const stop = new AbortController();
+    const options = { name: "look", intervalMs: hourMs, signal: stop.signal };
+    const pausing = poll(options, async () => undefined, { log });
+    let isDone = false;
+    const running = poll(
+      options,
+      async (signal) => {
+        await once(signal, "abort");
+        await new Promise(setImmediate);
+        isDone = true;
+        throw signal.reason;
+      },
+      { log },
+    );
+    await new Promise(setImmediate);
+    const logged = errors.length;
+    stop.abort();
+    await Promise.all([pausing, running]);
+    expect({ isDone, logged: errors.length }).toEqual({ isDone: true, logged });
+  });
+});
+
+describe("within", () => {
+  it("gives what the work gives, and leaves no timer", async () => {
+    const before = holdingTimers();
+    expect(await within("an answer", hourMs, Promise.resolve(7))).toBe(7);
+    await expect(within("an answer", hourMs, Promise.reject(new Error("refused")))).rejects.toThrow("refused");
+    expect(holdingTimers()).toBe(before);
+  });
+
+  it("names what took too long", async () => {
+    const late = within("an answer", 5, never());
+    await expect(late).rejects.toThrow(new DeadlineError("an answer", 5));
+    await expect(late).rejects.toMatchObject({
+      code: "deadline_exceeded",
+      message: "an answer took longer than 5 ms",
+    });
+  });
+});
+
+test("a time limit is over after its time, with the error of a time limit", async () => {
+  const startedAt = performance.now();
+  const signal = runningTimeout(200);
+  await once(signal, "abort");
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(198);
+  expect(signal.reason).toMatchObject({ name: "TimeoutError" });
+});
+
+test("time in which the event loop stands still does not use it up", async () => {
+  const signal = runningTimeout(1_000);
+  const until = performance.now() + 1_500;
+  while (performance.now() < until);
+  await sleep(1);
+  expect(signal.aborted).toBe(false);
+  await once(signal, "abort");
+});
