@@ -1,4 +1,5 @@
 import { Command } from "@commander-js/extra-typings";
+import { endProcess } from "#daemon/end-process.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { stopSignal } from "#daemon/stop-signal.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
@@ -19,6 +20,6 @@ export function restoreCommand({ mask }: Readonly<{ mask: Mask }>) {
       const signal = stopSignal();
       const { error } = terminalOutput({ mask });
       // A download that was given up may still hold a connection open.
-      process.exit(await run({ env: process.env, settingsFile: settings }, { signal, error, mask }));
+      await endProcess(await run({ env: process.env, settingsFile: settings }, { signal, error, mask }));
     });
 }

@@ -1,5 +1,6 @@
 import type { Command } from "@commander-js/extra-typings";
 import type { z } from "zod";
+import { endProcess } from "#daemon/end-process.ts";
 import type { Mask } from "#daemon/mask.ts";
 import { runService, type Service } from "#daemon/service.ts";
 import { settingsHelp } from "./settings-help.ts";
@@ -37,6 +38,6 @@ export function addServiceCommand<Schema extends z.ZodObject>(
     )
     .action(async ({ settings }) => {
       // Whatever a library still holds open, the process ends when its service has.
-      process.exit(await runService(await service(), { settingsFile: settings }, { mask }));
+      await endProcess(await runService(await service(), { settingsFile: settings }, { mask }));
     });
 }

@@ -1,5 +1,6 @@
 import { pino, type DestinationStream, type Logger } from "pino";
 
+import { boundedOutput } from "./bounded-output.ts";
 import type { Mask } from "./mask.ts";
 
 export type { Logger } from "pino";
@@ -9,19 +10,30 @@ const neverLogged = ["privateKey", "signature", "authorization", "secret", "pass
 
 /**
  * Creates the log of a service: one JSON object a line, on standard output unless there is a `destination`, with the service's
- * name, no host name or process id. What `mask` knows is in no line.
+ * name, no host name or process id. What `mask` knows is in no line. A reader of standard output that is slow or gone holds nothing up: see
+ * {@link boundedOutput}.
  */
 export function createLog(
   options: Readonly<{ service: string; level: string; mask?: Mask }>,
-  destination: DestinationStream = pino.destination(1),
+  destination?: DestinationStream,
 ): Logger {
+  const { mask, service } = options;
   const settings = {
     level: options.level,
-    base: { service: options.service },
+    base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: neverLogged.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: "[secret]" },
   };
-  const { mask } = options;
-  return pino(settings, mask === undefined ? destination : { write: (line) => destination.write(mask.text(line)) });
+  const output =
+    destination ??
+    boundedOutput(process.stdout, {
+      dropped: (lines) => log.warn({ lines }, "lines of this log were dropped: nothing read standard output"),
+      failed: ({ message }) =>
+        void process.stderr.write(
+          `${service}: the log can't be written (${message}); the service goes on without it.\n`,
+        ),
+    });
+  const log = pino(settings, mask === undefined ? output : { write: (line) => output.write(mask.text(line)) });
+  return log;
 }

@@ -1,3 +1,5 @@
+import { endProcess } from "./end-process.ts";
+
 /** Signals that end a service, with the exit status that a second one gives (128 and the signal's number). */
 const stopStatuses = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
@@ -9,8 +11,8 @@ export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   for (const [name, status] of Object.entries(stopStatuses)) {
     process.on(name, () => {
-      if (controller.signal.aborted) process.exit(status);
-      controller.abort(name);
+      if (controller.signal.aborted) void endProcess(status);
+      else controller.abort(name);
     });
   }
   if (process.connected) {

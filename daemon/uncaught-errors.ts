@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { endProcess } from "./end-process.ts";
 import type { Mask } from "./mask.ts";
 
 /**
@@ -8,6 +9,6 @@ import type { Mask } from "./mask.ts";
 export function maskUncaughtErrors(mask: Mask): void {
   process.on("uncaughtException", (error: unknown) => {
     process.stderr.write(`${mask.text(inspect(error))}\n`);
-    process.exit(1);
+    void endProcess(1);
   });
 }

@@ -1,3 +1,4 @@
+import { endProcess } from "#daemon/end-process.ts";
 import type { Service } from "#daemon/service.ts";
 import { startStep } from "#daemon/start-step.ts";
 import { startNode } from "./node/node.ts";
@@ -15,7 +16,7 @@ export const devnet: Service<typeof devnetSettings.schema> = {
     );
     void running.ended.then((error) => {
       log.fatal({ err: error }, "the chain is lost; ending");
-      process.exit(1);
+      return endProcess(1);
     });
     return { urls: { http: running.httpUrl, webSocket: running.webSocketUrl } };
   },

@@ -1,3 +1,4 @@
+import { endProcess } from "#daemon/end-process.ts";
 import type { Service } from "#daemon/service.ts";
 import { isOnPath } from "./is-on-path.ts";
 import { startRealPushgateway } from "./real-pushgateway.ts";
@@ -17,7 +18,7 @@ export const pushgateway: Service<typeof pushgatewaySettings.schema> = {
     log.info({ program }, "this is Prometheus's own Pushgateway");
     void real.ended.then((how) => {
       log.fatal({ how }, "the Pushgateway ended; ending");
-      process.exit(1);
+      return endProcess(1);
     });
     return { urls: { pushgateway: real.url } };
   },

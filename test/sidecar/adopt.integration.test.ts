@@ -40,8 +40,8 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   await node.start();
   const state = join(node.workspace, ".gatehouse");
   const command = `npx gatehouse adopt --state-directory ${state}`;
-  let sidecar = await startService("sidecar", firstContact(node));
-  const url = sidecar.urls["sidecar"];
+  await using first = await startService("sidecar", firstContact(node));
+  const url = first.urls["sidecar"];
   const waiting = await waitForReason(url, "Adopted", "WaitingForAdopt");
   await until("the plan holds the pruning", 20_000, async () => {
     const plan = (await statusOf(url)).plan?.steps ?? [];
@@ -50,7 +50,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   const untouched = { config: driftedConfig, starts: 1, isPruning: false };
   expect(await deeds(node)).toEqual(untouched);
   expect(waiting.message).toContain(`To let it act, run \`${command}\`.`);
-  expect(sidecar.output()).toContain(command);
+  expect(first.output()).toContain(command);
   expect(await (await fetch(`${url}/metrics`)).text()).toContain(
     `gatehouse_command_info{verb="adopt",command="${command}"} 1`,
   );
@@ -71,19 +71,15 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
 
   const said = await runGatehouse(["adopt", "--yes"], firstContact(node));
   expect([said.status, said.stderr]).toEqual([0, ""]);
-  expect(said.stdout).toContain(`(process ${sidecar.pid} on host `);
-  await sidecar.end("SIGKILL");
-  sidecar = await startService("sidecar", firstContact(node));
-  try {
-    await settled(sidecar.urls["sidecar"]);
-    const done = await deeds(node);
-    expect([done.isPruning, done.config.includes("storage_cetina_job_name")]).toEqual([true, true]);
-    expect((await statusOf(sidecar.urls["sidecar"])).events.map(({ kind }) => kind)).toContain("adopt");
-    const again = await runGatehouse(["adopt"], firstContact(node));
-    expect([again.status, again.stdout]).toEqual([0, expect.stringContaining("acts on this node already")]);
-  } finally {
-    await sidecar[Symbol.asyncDispose]();
-  }
+  expect(said.stdout).toContain(`(process ${first.pid} on host `);
+  await first.end("SIGKILL");
+  await using sidecar = await startService("sidecar", firstContact(node));
+  await settled(sidecar.urls["sidecar"]);
+  const done = await deeds(node);
+  expect([done.isPruning, done.config.includes("storage_cetina_job_name")]).toEqual([true, true]);
+  expect((await statusOf(sidecar.urls["sidecar"])).events.map(({ kind }) => kind)).toContain("adopt");
+  const again = await runGatehouse(["adopt"], firstContact(node));
+  expect([again.status, again.stdout]).toEqual([0, expect.stringContaining("acts on this node already")]);
 }, 120_000);
 
 test("what is adopted is what was seen: a plan that became another one is shown again, and nothing is done", async () => {

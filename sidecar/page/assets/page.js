@@ -2,7 +2,7 @@ import { drawChart } from "./chart.js";
 import { showConditions } from "./conditions.js";
 import { find, setText } from "./elements.js";
 import { showEvents } from "./events.js";
-import { createPlanView } from "./plan.js";
+import { showPlan } from "./plan.js";
 import { duration, refreshTimes, timeOfDay } from "./times.js";
 import { showFacts, showVerdict } from "./verdict.js";
 
@@ -30,7 +30,7 @@ function show(status) {
   showVerdict(status.verdict, status.node.name);
   showFacts(status.node, status.mode, { live: true });
   showConditions(status.conditions);
-  createPlanView(status.plan, status.conditions);
+  showPlan(status.plan, status.conditions);
   showEvents(status.events);
   const nowMs = Date.parse(status.at);
   showCharts(status.charts, nowMs);

@@ -1,7 +1,7 @@
 import { element, find, showList } from "./elements.js";
 
 /** Shows what the sidecar would change, while it waits for a person's word or only observes. */
-export function createPlanView(plan, conditions) {
+export function showPlan(plan, conditions) {
   const adopted = conditions.find(({ type }) => type === "Adopted");
   const isWaiting = adopted !== undefined && adopted.reason !== "Adopted";
   const { steps = [], problems = [] } = plan ?? {};

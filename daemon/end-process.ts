@@ -1,0 +1,31 @@
+import type { Writable } from "node:stream";
+import { pause } from "./time.ts";
+
+/** How long the end of a process waits for readers of what it printed, and for calls that are under way. */
+const waitMs = 1_000;
+const lookAgainMs = 20;
+
+/** Calls that Node makes in its threads, which it waits for at the exit: of files, and of names. */
+const threadCall = /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/;
+
+/**
+ * Ends the process with a status, whatever hangs. What it printed is given a second to be read. Calls of the file system have a second, too, and then the
+ * process kills itself (status 137 in a shell), since Node waits at the exit for its threads, and with them for ever for a server of files that is gone. The
+ * first process of a container can't do that (pid_namespaces(7)): the engine kills it after its grace time.
+ */
+export async function endProcess(status: number): Promise<never> {
+  const over = AbortSignal.timeout(waitMs);
+  await Promise.race([Promise.all([printed(process.stdout), printed(process.stderr)]), pause(waitMs, over)]);
+  while (hasThreadCalls() && !over.aborted) await pause(lookAgainMs, over);
+  if (hasThreadCalls()) process.kill(process.pid, "SIGKILL");
+  process.exit(status);
+}
+
+function hasThreadCalls(): boolean {
+  return process.getActiveResourcesInfo().some((name) => threadCall.test(name));
+}
+
+/** Resolves when all that was written is read, or can't be any more. */
+async function printed(stream: Writable): Promise<void> {
+  await new Promise<void>((resolve) => void stream.write("", () => resolve()));
+}

@@ -1,0 +1,40 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+
+const program = join(import.meta.dirname, "../../cli/gatehouse.js");
+
+/** Starts a service, prints its process id once it is ready, and reads what it prints. */
+const parent = `
+import { spawn } from "node:child_process";
+const child = spawn(process.execPath, [${JSON.stringify(program)}, "upstream"], { stdio: ["ignore", "pipe", "pipe", "ipc"] });
+for (const stream of [child.stdout, child.stderr]) stream.resume();
+child.once("message", () => console.log(child.pid));
+`;
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test("a service whose parent was killed, and with it the reader of its log, ends", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-orphan-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const starter = spawn(process.execPath, ["--input-type=module", "--eval", parent], {
+    cwd: directory,
+    env: { PATH: process.env["PATH"] ?? "", GATEHOUSE_UPSTREAM_LISTEN_PORT: "0" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void starter.kill("SIGKILL"));
+  const [told] = (await once(starter.stdout, "data")) as [Buffer];
+  const pid = Number(String(told));
+  starter.kill("SIGKILL");
+  await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 20_000, interval: 50 });
+});

@@ -1,0 +1,60 @@
+import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { expect, onTestFinished, test } from "vitest";
+
+type Talking = ChildProcessByStdio<null, Readable, Readable>;
+
+/** Starts a process that logs so many lines, and waits until it has. */
+async function talking(lines: number): Promise<Readonly<{ process: Talking; residentBytes: number }>> {
+  const program = join(import.meta.dirname, "talking.main.ts");
+  const child = spawn(process.execPath, [program, String(lines)], { stdio: ["ignore", "pipe", "pipe"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [said] = (await once(child.stderr, "data")) as [Buffer];
+  return { process: child, ...(JSON.parse(String(said)) as { residentBytes: number }) };
+}
+
+async function statusAfter(child: Talking, signal: NodeJS.Signals): Promise<unknown> {
+  const exited = once(child, "exit");
+  child.kill(signal);
+  return (await exited)[0];
+}
+
+test("a process logs to its last line when its reader takes everything", async () => {
+  const { process: child } = await talking(500);
+  const printed = text(child.stdout);
+  expect(await statusAfter(child, "SIGTERM")).toBe(3);
+  const lines = (await printed).trimEnd().split("\n");
+  expect(lines).toHaveLength(501);
+  expect(lines.at(-1)).toContain("the last line");
+});
+
+test("a process whose reader is gone runs on, and ends", async () => {
+  const { process: child } = await talking(1);
+  child.stdout.destroy();
+  expect(await statusAfter(child, "SIGTERM")).toBe(3);
+});
+
+test("a reader that takes nothing costs a bounded memory, and holds the end up for a bounded time", async () => {
+  const { process: quiet, residentBytes: usual } = await talking(1);
+  quiet.kill("SIGKILL");
+  const { process: child, residentBytes } = await talking(100_000);
+  expect(residentBytes - usual).toBeLessThan(60 * 1024 * 1024);
+  const toldAt = performance.now();
+  expect(await statusAfter(child, "SIGTERM")).toBe(3);
+  expect(performance.now() - toldAt).toBeLessThan(10_000);
+});
+
+test("lines that found no room are counted once the reader takes lines again", async () => {
+  const { process: child } = await talking(20_000);
+  const printed = text(child.stdout);
+  await once(child.stdout, "data");
+  expect(await statusAfter(child, "SIGTERM")).toBe(3);
+  const lines = (await printed).trimEnd().split("\n");
+  const dropped = lines.map((line) => JSON.parse(line) as { lines?: number }).find((line) => line.lines !== undefined);
+  expect(dropped?.lines).toBeGreaterThan(1_000);
+  // Each of the 20,001 is there or counted; one more line says how many are not.
+  expect(lines.length - 1 + (dropped?.lines ?? 0)).toBe(20_001);
+});
