@@ -1,10 +1,44 @@
 import { defineConfig } from "vitest/config";
 
 /**
+ * The upkeep's tests, which a node that is as rude as a node may be runs once more (`sidecar/testing/node-profile.ts`). Not
+ * test/sidecar/no-watches: no node runs there, it is about the kernel's watches.
+ */
+const upkeepTests = [
+  "test/sidecar/upkeep/*.{integration,long}.test.ts",
+  "test/sidecar/{adopt,another-node,faults,hard-places,killed-at-each-step,metrics-arriving,restarts-at-night,shared-job,upgrade,upkeep-of-devnet}.{integration,long}.test.ts",
+];
+
+/** Tests whose size the variables of `long` set: a slice in `npm test`, all of it in `npm run test:long`. */
+const sizedTests = [
+  "gateway/json-rpc/known-messages.test.ts",
+  "test/gateway/listener/fast-path.integration.test.ts",
+  "test/sidecar/{faults,few-descriptors,killed-at-each-step}.integration.test.ts",
+];
+
+/** Tests that send as many generated messages as they are told. */
+const fuzzTests = [
+  "gateway/calls/message-handler.test.ts",
+  "test/gateway/listener/generated-requests.integration.test.ts",
+];
+
+const strict = { GATEHOUSE_DEVNET_PROFILE: "strict" };
+const long = {
+  GATEHOUSE_TEST_LONG: "yes",
+  GATEHOUSE_TEST_KILL_STRIDE: "1",
+  GATEHOUSE_TEST_DESCRIPTORS_SECONDS: "120",
+  GATEHOUSE_FUZZ_RUNS: "50000",
+};
+
+/** Made by runs of the stack, whose folders may hold what looks like a test. */
+const elsewhere = ["node_modules/**", ".gatehouse/**"];
+
+/**
  * A test file's name tells its cost: `*.test.ts` is a unit test and stands beside its code, `*.integration.test.ts`
  * starts real services on free ports, `*.e2e.test.ts` runs the commands that a person types, `*.docker.test.ts` needs a Docker
- * engine and is no part of `npm test`. The upkeep's integration tests run once more, as `integration-strict`, beside a node that is as
- * rude as a node may be (`sidecar/testing/node-profile.ts`).
+ * engine, and `*.long.test.ts` takes minutes. `npm test` runs the first three, and a few files of the upkeep beside a strict node
+ * (`integration-strict`). `npm run test:long` runs the projects `long`, `long-fuzz` and `long-strict`: the long files, the
+ * whole of what `npm test` runs a slice of, a million generated messages, and all of the upkeep's tests beside a strict node.
  */
 export default defineConfig({
   test: {
@@ -16,7 +50,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["**/*.test.ts"],
-          exclude: ["node_modules/**", ".gatehouse/**", "**/*.{integration,e2e,docker}.test.ts"],
+          exclude: [...elsewhere, "**/*.{integration,e2e,docker,long}.test.ts"],
           testTimeout: 10_000,
         },
       },
@@ -24,30 +58,25 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["**/*.integration.test.ts"],
-          exclude: ["node_modules/**", ".gatehouse/**"],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          exclude: elsewhere,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
         test: {
           name: "integration-strict",
-          // Not test/sidecar/no-watches: no node runs there, it is about the kernel's watches.
-          include: [
-            "test/sidecar/upkeep/*.integration.test.ts",
-            "test/sidecar/{adopt,another-node,faults,hard-places,killed-at-each-step,metrics-arriving,restarts-at-night,shared-job,upgrade,upkeep-of-devnet}.integration.test.ts",
-          ],
-          exclude: ["node_modules/**"],
-          env: { GATEHOUSE_DEVNET_PROFILE: "strict" },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          include: ["test/sidecar/{upkeep/upkeep,upkeep-of-devnet}.integration.test.ts"],
+          env: strict,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
         test: {
           name: "e2e",
           include: ["**/*.e2e.test.ts"],
-          exclude: ["node_modules/**", ".gatehouse/**"],
+          exclude: elsewhere,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           fileParallelism: false,
@@ -58,10 +87,36 @@ export default defineConfig({
           name: "docker",
           include: ["**/*.docker.test.ts"],
           globalSetup: ["test/infra/test-images.setup.ts"],
-          exclude: ["node_modules/**", ".gatehouse/**"],
+          exclude: elsewhere,
           testTimeout: 300_000,
           hookTimeout: 300_000,
           fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: "long",
+          include: ["**/*.long.test.ts", ...sizedTests],
+          exclude: elsewhere,
+          env: long,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        test: {
+          name: "long-fuzz",
+          include: fuzzTests,
+          env: { ...long, GATEHOUSE_FUZZ_RUNS: "1000000" },
+        },
+      },
+      {
+        test: {
+          name: "long-strict",
+          include: upkeepTests,
+          env: { ...strict, ...long, GATEHOUSE_TEST_KILL_STRIDE: "5" },
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       },
     ],

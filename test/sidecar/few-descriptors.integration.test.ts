@@ -12,8 +12,8 @@ import { until } from "../support/until.ts";
 /** Descriptors that the sidecar may have, and connections that nobody asks anything on. */
 const descriptors = 160;
 const idleConnections = 400;
-/** How long they last; minutes where somebody asks for them. */
-const seconds = Number(process.env["GATEHOUSE_TEST_DESCRIPTORS_SECONDS"] ?? 40);
+/** How long they last: minutes in `npm run test:long`, and wherever somebody asks for them. */
+const seconds = Number(process.env["GATEHOUSE_TEST_DESCRIPTORS_SECONDS"] ?? 8);
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}';
 

@@ -1,11 +1,17 @@
 import { readdir, rename, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { seed } from "../support/run-size.ts";
 import { until } from "../support/until.ts";
 import { startUpkeepProcess } from "../support/upkeep-process.ts";
 
-/** A restart has many steps and takes long: 1 is every step, 3 every third one. */
-const restartStride = Number(process.env["GATEHOUSE_TEST_KILL_STRIDE"] ?? 5);
+/** A correction's steps, and a restart's, which are many more and take longer: 1 is every step, 3 every third one. */
+const givenStride = process.env["GATEHOUSE_TEST_KILL_STRIDE"];
+const correctionStride = givenStride === undefined ? 8 : 1;
+const restartStride = Number(givenStride ?? 20);
+
+/** Where a run begins: another step by each seed, so that over time each is tried. */
+const firstStep = (stride: number) => 1 + (seed % stride);
 
 /** More steps than a correction or a restart has; a test that gets there never ended without a kill. */
 const stepsMax = 200;
@@ -24,7 +30,7 @@ async function killedAtEachStep(
   { driver, stride }: Readonly<{ driver: "none" | "ops"; stride: number }>,
   check: Readonly<{ afterKill: (text: string) => void; afterAll: () => Promise<void> }>,
 ): Promise<number> {
-  for (let killAt = 1; killAt < stepsMax; killAt += stride) {
+  for (let killAt = firstStep(stride); killAt < stepsMax; killAt += stride) {
     const upkeep = startUpkeepProcess(node, driver);
     await upkeep.right();
     await check.afterAll();
@@ -44,12 +50,12 @@ async function killedAtEachStep(
   throw new Error(`still killed at step ${stepsMax}`);
 }
 
-test("killed before each step of a correction: node.conf is the old or the new one, and right after the next start", async () => {
+test(`killed before one step in ${correctionStride} of a correction, from step ${firstStep(correctionStride)}: node.conf is the old or the new one, and right after the next start`, async () => {
   await using node = await createFakeNode();
   let desired = "";
   const steps = await killedAtEachStep(
     node,
-    { driver: "none", stride: 1 },
+    { driver: "none", stride: correctionStride },
     {
       afterKill: (text) => expect([driftedConfig, desired]).toContain(text),
       afterAll: async () => {
@@ -60,9 +66,9 @@ test("killed before each step of a correction: node.conf is the old or the new o
     },
   );
   expect(steps).toBeGreaterThan(10);
-}, 240_000);
+}, 600_000);
 
-test(`killed before every ${restartStride}th step of a correction and its restart: the node ends up running with the right configuration, unheld`, async () => {
+test(`killed before one step in ${restartStride} of a correction and its restart, from step ${firstStep(restartStride)}: the node ends up running with the right configuration, unheld`, async () => {
   await using node = await createFakeNode();
   await node.start();
   let desired = "";
@@ -79,4 +85,4 @@ test(`killed before every ${restartStride}th step of a correction and its restar
     },
   );
   expect(steps).toBeGreaterThan(20);
-}, 360_000);
+}, 3_600_000);
