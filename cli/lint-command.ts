@@ -1,19 +1,31 @@
-import { Command } from "@commander-js/extra-typings";
+import { Command, Option } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
 import { terminalOutput } from "./terminal-output.ts";
 
-/** Makes `gatehouse lint`: judges a node.conf with no node at all. */
+/** Makes `gatehouse lint`: judges files of node.conf with no node at all. */
 export function lintCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("lint")
     .summary("Judge a node.conf with no node at all")
     .description(
-      "Prints what is wrong in a node.conf, each with line, column and the fix: ports that clash, missing paths, a push address with a protocol, wrong types, metrics keys of another version, secrets. Exits 0 when there is nothing to mend, 2 when there is, 1 when the file can't be read.",
+      "Prints what is wrong in each node.conf, with line, column and the fix: ports that clash, missing paths, a push address with a protocol, wrong types, metrics keys of another version, secrets. Exits 0 when there is nothing to mend, 2 when there is, 1 when a file can't be read.",
     )
-    .argument("<node.conf>", "the file to judge")
+    .argument("<node.conf...>", "the files to judge; - is standard input")
     .option("--node-version <version>", "version of the node, to judge its metrics keys")
-    .option("--json", "print JSON for machines", false)
-    .action(async (configPath, { nodeVersion, json }) => {
+    .addOption(
+      new Option("--format <format>", "text for a person, json, sarif for code scanning, github for a workflow's log")
+        .choices(["text", "json", "sarif", "github"])
+        .default("text" as const),
+    )
+    .addOption(new Option("--json", "the same as --format json").implies({ format: "json" }))
+    .option("--docs-url <url>", "where docs/ can be read, for the links of sarif", "https://gatehouse.example/docs")
+    .action(async (configPaths, { nodeVersion, format, docsUrl }) => {
       const { lintCommand: run } = await import("#node/lint/lint-command.ts");
-      process.exitCode = await run({ configPath, nodeVersion, json }, terminalOutput({ mask }));
+      // A workflow may change the directory; its runner takes paths from the checkout.
+      const repository = process.env["GITHUB_WORKSPACE"] || process.cwd();
+      const output = terminalOutput({ mask });
+      process.exitCode = await run(
+        { configPaths, nodeVersion, format, docsUrl, repository },
+        { output, stdin: process.stdin },
+      );
     });
 }

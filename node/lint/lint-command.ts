@@ -1,46 +1,109 @@
-import { readRegularFile, RegularFileError } from "#daemon/files/regular-file.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
-import type { LintFinding } from "./finding.ts";
+import { readRegularFile, RegularFileError, unreadableReason } from "#daemon/files/regular-file.ts";
+import { version as toolVersion } from "#daemon/version.ts";
+import { parseNodeVersion, type NodeVersion } from "../versions.ts";
 import { lintConfig } from "./lint-config.ts";
-import { parseNodeVersion } from "../versions.ts";
+import { githubReport } from "./report/github-report.ts";
+import type { LintDocument, LintedFile } from "./report/lint-document.ts";
+import { standardInput } from "./report/repository-place.ts";
+import { sarifReport } from "./report/sarif-report.ts";
+import { textReport } from "./report/text-report.ts";
 
 /** What `gatehouse lint` is asked. */
-export type LintCommandOptions = Readonly<{ configPath: string; nodeVersion?: string | undefined; json: boolean }>;
+export type LintCommandOptions = Readonly<{
+  /** Files; `-` is standard input. */
+  configPaths: readonly string[];
+  nodeVersion?: string | undefined;
+  /** For a person, a program, code scanning, or the log of a GitHub workflow. */
+  format: "text" | "json" | "sarif" | "github";
+  /** URL of the folder `docs/`, which a SARIF log links to. */
+  docsUrl: string;
+  /** Directory of the checkout, which reports for a forge name files from. */
+  repository: string;
+}>;
+
+type Dependencies = Readonly<{ output: CommandOutput; stdin: AsyncIterable<Uint8Array> }>;
 
 /** Larger files are no node.conf. */
 const limitBytes = 16_777_216;
 
 /**
- * Prints what is wrong in a node.conf, with line, column and fix. Returns the exit status: 0 nothing, 2 findings, 1 the file or
- * the version can't be read.
+ * Prints what is wrong in each node.conf, with line, column and fix. Returns the exit status: 0 nothing, 2 findings, 1 when a file
+ * can't be read, whatever the others have, or an option is wrong.
  */
-export async function lintCommand(options: LintCommandOptions, output: CommandOutput): Promise<number> {
-  const { configPath, nodeVersion } = options;
+export async function lintCommand(options: LintCommandOptions, { output, stdin }: Dependencies): Promise<number> {
+  const { configPaths, nodeVersion, docsUrl } = options;
   const version = nodeVersion === undefined ? undefined : parseNodeVersion(nodeVersion);
   if (nodeVersion !== undefined && version === undefined) {
     output.error(`lint: --node-version "${nodeVersion}" is no version; expected one such as 0.16.2.\n`);
     return exitStatus.error;
   }
-  let bytes: Uint8Array;
-  try {
-    ({ bytes } = await readRegularFile(configPath, limitBytes));
-  } catch (error) {
-    const why =
-      error instanceof RegularFileError ? error.message : ((error as NodeJS.ErrnoException).code ?? String(error));
-    output.error(`lint: ${configPath} can't be read (${why}); name a node.conf.\n`);
+  if (!/^https?:$/.test(URL.parse(docsUrl)?.protocol ?? "")) {
+    output.error(`lint: --docs-url "${docsUrl}" is no URL; expected one such as https://git.example/gatehouse/docs.\n`);
     return exitStatus.error;
   }
-  const findings = lintConfig(bytes, version);
-  if (options.json) output.out(`${JSON.stringify({ configPath, findings }, null, 2)}\n`);
-  else output.out(findings.length === 0 ? `${configPath}: nothing to mend.\n` : render(configPath, findings));
-  return findings.length === 0 ? exitStatus.clean : exitStatus.drift;
+  const files: LintedFile[] = [];
+  for (const configPath of new Set(configPaths)) {
+    const file = await lintedFile(configPath, version, stdin);
+    if (file.error !== undefined)
+      output.error(`lint: ${configPath} can't be read (${file.error}); name a node.conf.\n`);
+    files.push(file);
+  }
+  const status = statusOf(files);
+  output.out(render(files, options, status));
+  return status;
 }
 
-function render(configPath: string, findings: readonly LintFinding[]): string {
-  const lines = findings.map(({ line, column, path, message, fix, rule }) => {
-    const subject = path === "" ? message : `${path} ${message}`;
-    return `${configPath}:${line}:${column}: ${subject} Fix: ${fix} [${rule}]`;
-  });
-  const count = findings.length === 1 ? "1 finding" : `${findings.length} findings`;
-  return `${lines.join("\n")}\n${count}.\n`;
+async function lintedFile(
+  configPath: string,
+  version: NodeVersion | undefined,
+  stdin: Dependencies["stdin"],
+): Promise<LintedFile> {
+  try {
+    const bytes =
+      configPath === standardInput ? await readAll(stdin) : (await readRegularFile(configPath, limitBytes)).bytes;
+    return { configPath, findings: lintConfig(bytes, version) };
+  } catch (error) {
+    return { configPath, findings: [], error: unreadableReason(error) };
+  }
+}
+
+async function readAll(stdin: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of stdin) {
+    length += piece.length;
+    if (length > limitBytes) throw new RegularFileError("too_large", `it is larger than ${limitBytes} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+function statusOf(files: readonly LintedFile[]): number {
+  if (files.some(({ error }) => error !== undefined)) return exitStatus.error;
+  return files.some(({ findings }) => findings.length > 0) ? exitStatus.drift : exitStatus.clean;
+}
+
+function render(files: readonly LintedFile[], options: LintCommandOptions, status: number): string {
+  const { format, repository, docsUrl } = options;
+  switch (format) {
+    case "text":
+      return textReport(files);
+    case "github":
+      return githubReport(files, repository);
+    case "json":
+      return json(documentOf(files));
+    case "sarif":
+      return json(sarifReport(files, { toolVersion, docsUrl, repository, exitStatus: status }));
+  }
+}
+
+function documentOf(files: readonly LintedFile[]): LintDocument {
+  const [first, ...others] = files;
+  if (first === undefined || others.length > 0) return { files };
+  return { configPath: first.configPath, findings: first.findings, files };
+}
+
+function json(document: object): string {
+  return `${JSON.stringify(document, null, 2)}\n`;
 }

@@ -1,11 +1,13 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "../settings.ts";
 import { lintCommand } from "#node/lint/lint-command.ts";
 import { planCommand } from "./plan-command.ts";
+import { planDocument } from "./plan/plan-document.ts";
 
 const settings = readSettings(sidecarSettings, { env: {} });
 const drifted = `{
@@ -86,9 +88,43 @@ test("gatehouse plan says what it can't do, and exits with 1", async () => {
   expect(errors).toContain(`plan: ${configPath}:1:2 is not complete JSON`);
 });
 
+test("gatehouse plan --json says that a file can't be read, and what --write did", async () => {
+  const json = { ...options(), json: true };
+  expect(await planCommand({ ...json, configPath: join(directory, "none") }, settings, output)).toBe(1);
+  expect(planDocument.parse(JSON.parse(printed))).toEqual({
+    configPath: join(directory, "none"),
+    nodeVersion: "0.16.2",
+    drift: null,
+    written: false,
+    changes: [],
+    problems: [{ reason: "Vanished", message: expect.stringContaining("none") as string }],
+    diff: "",
+  });
+  printed = "";
+  expect(await planCommand({ ...json, write: true }, settings, output)).toBe(0);
+  expect(planDocument.parse(JSON.parse(printed))).toMatchObject({ drift: true, written: true });
+});
+
+test("gatehouse plan --json stays JSON, and shows no secret, whatever stands where a value should be", async () => {
+  const odd = `{ "password": "hunter22", "note": "token: 'abc d1'", "to": "bob:hunter2@push" }`;
+  await writeFile(configPath, drifted.replace('"10.0.0.1"', odd));
+  expect(await planCommand({ ...options(), json: true }, settings, output)).toBe(1);
+  const document = planDocument.parse(JSON.parse(printed));
+  expect(document.problems).toHaveLength(1);
+  expect(document.drift).toBe(true);
+  for (const secret of ["hunter2", "abc d1"]) expect(printed + errors).not.toContain(secret);
+});
+
 test("gatehouse lint prints places and fixes, and exits with 2, 0 or 1", async () => {
-  expect(await lintCommand({ configPath, nodeVersion: "0.16.2", json: false }, output)).toBe(2);
+  const asked = {
+    nodeVersion: "0.16.2",
+    format: "text",
+    docsUrl: "https://git.example/docs",
+    repository: "/",
+  } as const;
+  const dependencies = { output, stdin: Readable.from([]) };
+  expect(await lintCommand({ ...asked, configPaths: [configPath] }, dependencies)).toBe(2);
   expect(printed).toContain(`${configPath}:3:25: chain.monitor_config.enable_pamir_cetina is silently ignored`);
-  expect(await lintCommand({ configPath: join(directory, "none"), json: false }, output)).toBe(1);
+  expect(await lintCommand({ ...asked, configPaths: [join(directory, "none")] }, dependencies)).toBe(1);
   expect(errors).toContain("none can't be read (ENOENT); name a node.conf.");
 });

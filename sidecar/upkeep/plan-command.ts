@@ -9,8 +9,11 @@ import { dataPathOf } from "#node/conf/data-path.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import { configTree } from "#node/lint/config-tree.ts";
 import { writtenSecrets } from "#node/lint/general-rules.ts";
-import { withoutSecretShapes } from "#node/lint/secret-shapes.ts";
+import { looksSecret, withoutSecretShapes } from "#node/lint/secret-shapes.ts";
 import { describeChange } from "#node/conf/describe-change.ts";
+import type { ConfigChange } from "#node/conf/monitor-change.ts";
+import { withoutCredentials } from "#node/conf/shown-value.ts";
+import type { PlanDocument } from "./plan/plan-document.ts";
 import { plan, type Plan } from "./plan/plan.ts";
 
 /** What `gatehouse plan` is asked. */
@@ -39,16 +42,20 @@ export async function planCommand(
   }
   const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
   if (!reading.ok) {
-    output.error(`plan: ${reading.problem.message}\n`);
+    const { reason, message } = reading.problem;
+    if (options.json) output.out(renderJson({ ...nothingKnown(options), problems: [{ reason, message }] }));
+    output.error(`plan: ${message}\n`);
     return exitStatus.error;
   }
   const dataPath = dataPathOf(settings.node.dataPath, configPath, reading.document.value);
   const planned = plan({ document: reading.document, version }, desiredState(settings, dataPath));
-  output.out(options.json ? renderJson(configPath, reading, planned) : render(configPath, reading, planned, output));
+  if (!options.json) output.out(render(configPath, reading, planned, output));
   for (const { message } of planned.problems) output.error(`plan: ${message}\n`);
-  if (planned.problems.length > 0) return exitStatus.error;
-  if (textOf(planned) === undefined) return exitStatus.clean;
-  return options.write ? writePlanned(configPath, reading, planned, settings, output) : exitStatus.drift;
+  const written = await writtenOf(planned, { options, reading, settings });
+  if (written?.ok === false) output.error(`plan: ${written.message}\n`);
+  if (options.json) output.out(renderJson(documentOf(reading, planned, { ...options, written: written?.ok === true })));
+  if (planned.problems.length > 0 || written?.ok === false) return exitStatus.error;
+  return textOf(planned) === undefined || written?.ok === true ? exitStatus.clean : exitStatus.drift;
 }
 
 type ReadConfig = Extract<ConfigReading, { ok: true }>;
@@ -61,30 +68,57 @@ function textOf(planned: Plan): string | undefined {
   return writeOf(planned)?.text;
 }
 
-async function writePlanned(
-  path: string,
-  reading: ReadConfig,
-  planned: Plan,
-  { upkeep }: SidecarSettings,
-  output: CommandOutput,
-): Promise<number> {
+type Writing = Readonly<{ options: PlanCommandOptions; reading: ReadConfig; settings: SidecarSettings }>;
+
+/** Applies the plan where that is asked and nothing speaks against it; undefined where nothing was to be written. */
+async function writtenOf(planned: Plan, { options, reading, settings }: Writing) {
+  const text = textOf(planned);
+  if (!options.write || text === undefined || planned.problems.length > 0) return undefined;
+  const path = options.configPath;
   using lock = writerLock(path);
-  const content = Buffer.from(`${reading.document.byteOrderMark ? "\uFEFF" : ""}${textOf(planned) ?? ""}`);
-  const write = { path, limitBytes: upkeep.configLimitBytes, expectedHash: reading.contentHash, content };
+  const content = Buffer.from(`${reading.document.byteOrderMark ? "\uFEFF" : ""}${text}`);
+  const limitBytes = settings.upkeep.configLimitBytes;
+  const write = { path, limitBytes, expectedHash: reading.contentHash, content };
   // A checkout has its own history, so no versions are kept.
   const result = await writeConfig(write, { lock, versions: undefined });
   lock.remove();
-  if (result.ok) return exitStatus.clean;
-  output.error(`plan: ${result.message}\n`);
-  return exitStatus.error;
+  return result;
 }
 
-function renderJson(configPath: string, reading: ReadConfig, planned: Plan): string {
+function nothingKnown({ configPath, nodeVersion }: PlanCommandOptions): PlanDocument {
+  return { configPath, nodeVersion, drift: null, written: false, changes: [], problems: [], diff: "" };
+}
+
+function documentOf(
+  reading: ReadConfig,
+  planned: Plan,
+  options: PlanCommandOptions & Readonly<{ written: boolean }>,
+): PlanDocument {
   const action = writeOf(planned);
-  const changes = action?.changes ?? [];
-  const diff = diffOf(configPath, reading, planned);
-  const result = { configPath, drift: action !== undefined, changes, problems: planned.problems, diff };
-  return `${withoutSecrets(JSON.stringify(result, null, 2), reading)}\n`;
+  return {
+    ...nothingKnown(options),
+    drift: action !== undefined,
+    written: options.written,
+    changes: (action?.changes ?? []).map((change) => maskedChange(change, reading)),
+    problems: planned.problems,
+    ...(action?.warning === undefined ? {} : { warning: action.warning }),
+    diff: diffOf(options.configPath, reading, planned),
+  };
+}
+
+function renderJson(document: PlanDocument): string {
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/** Masked value by value: in the text as a whole a mask could end a string too early. */
+function maskedChange(change: ConfigChange, reading: ReadConfig): ConfigChange {
+  const mask = (key: string, value: unknown) => {
+    if (typeof value !== "string") return value;
+    if (looksSecret(key, value)) return "[secret]";
+    // Credentials are looked for behind a quote, as they stand in the file.
+    return withoutCredentials(`"${withoutSecrets(value, reading)}"`).slice(1, -1);
+  };
+  return JSON.parse(JSON.stringify(change, mask)) as ConfigChange;
 }
 
 function render(configPath: string, reading: ReadConfig, planned: Plan, { isColored }: CommandOutput): string {

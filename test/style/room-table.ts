@@ -84,7 +84,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // running-node: the stack ends a node that its own `ops` does not end in time.
       "devnet/{prepared-node,token/address,node/running-node}.ts",
       "client/{pay,paying-fetch,exit-status}.ts",
-      "node/lint/lint-command.ts",
+      "node/lint/{lint-command,report/lint-document}.ts",
+      "sidecar/upkeep/plan/plan-document.ts",
       "sidecar/{upkeep/plan,upkeep/control/resume,upkeep/control/adopt,restore/restore,volume-snapshot/volume-snapshot}-command.ts",
       // The settings say where a running sidecar answers commands; nothing else of the upkeep does.
       "sidecar/upkeep/control/control-places.ts",

@@ -1,0 +1,23 @@
+import type { LintRule } from "./finding.ts";
+
+/** What is said of a rule where its findings are listed. */
+type RuleWords = Readonly<{
+  /** `error`: the node would not start, or not do what the file says. `warning`: the node may run, but somebody will be surprised. */
+  level: "error" | "warning";
+  /** One sentence. `docs/lint.md` has more, under a heading of the rule's name. */
+  summary: string;
+}>;
+
+/** Every rule of `gatehouse lint`, in the order of its page. */
+export const lintRules: Readonly<Record<LintRule, RuleWords>> = {
+  unreadable: { level: "error", summary: "The text is no JSON object with a chain section." },
+  json5: { level: "warning", summary: "JSON5 can be read, but not corrected in place." },
+  "duplicate-key": { level: "error", summary: "A key stands twice in one object." },
+  "missing-key": { level: "error", summary: "A key that a node needs is missing." },
+  "wrong-type": { level: "error", summary: "A value is of a type or range that a node does not read." },
+  "port-clash": { level: "error", summary: "Two listeners have the same port." },
+  "push-address": { level: "error", summary: "The Pushgateway's address has more than a host in it." },
+  "other-version": { level: "error", summary: "A metrics key is named as another version of the node names it." },
+  "unknown-key": { level: "warning", summary: "No node reads this metrics key." },
+  secret: { level: "error", summary: "A secret stands in the file." },
+};

@@ -1,0 +1,38 @@
+import { lintRules } from "../lint-rules.ts";
+import type { LintedFile } from "./lint-document.ts";
+import { placeInRepository } from "./repository-place.ts";
+
+/**
+ * Findings as workflow commands of GitHub Actions, which the runner shows beside the lines of a pull request
+ * (docs.github.com, "Workflow commands for GitHub Actions"): at most ten errors and ten warnings a step.
+ *
+ * @param repository Directory that the runner takes paths to be relative to.
+ */
+export function githubReport(files: readonly LintedFile[], repository: string): string {
+  return files.flatMap((file) => commandsOf(file, placeInRepository(file.configPath, repository).path)).join("");
+}
+
+function commandsOf({ findings, error }: LintedFile, file: string): readonly string[] {
+  if (error !== undefined) {
+    return [command("error", { file, title: "gatehouse lint" }, `can't be read (${error}).`)];
+  }
+  return findings.map(({ rule, line, column, path, message, fix }) => {
+    const subject = path === "" ? message : `${path} ${message}`;
+    const properties = { file, line, col: column, title: `gatehouse lint: ${rule}` };
+    return command(lintRules[rule].level, properties, `${subject} Fix: ${fix}`);
+  });
+}
+
+function command(name: string, properties: Readonly<Record<string, string | number>>, message: string): string {
+  const list = Object.entries(properties).map(([key, value]) => `${key}=${escapedProperty(`${value}`)}`);
+  return `::${name} ${list.join(",")}::${escaped(message)}\n`;
+}
+
+/** As the runner reads them back: a line break would end the command, and what follows could be one of its own. */
+function escaped(text: string): string {
+  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+function escapedProperty(text: string): string {
+  return escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+}

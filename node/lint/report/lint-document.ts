@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { lintRules } from "../lint-rules.ts";
+import type { LintRule } from "../finding.ts";
+
+const position = z.int().min(1);
+const finding = z
+  .strictObject({
+    rule: z.enum(Object.keys(lintRules) as LintRule[]).describe("docs/lint.md has a heading for each"),
+    line: position,
+    column: position.describe("counted from 1, in UTF-16 code units"),
+    path: z.string().describe("keys joined by points, e.g. chain.monitor_config; empty for the file as a whole"),
+    message: z.string().describe("what is wrong; holds no secret"),
+    fix: z.string().describe("what to do"),
+  })
+  .readonly();
+const file = z
+  .strictObject({
+    configPath: z.string().describe("as it was given; - is standard input"),
+    findings: z.array(finding).readonly(),
+    error: z.string().optional().describe("why the file could not be read; then nothing was judged"),
+  })
+  .readonly();
+
+/** What `gatehouse lint --format json` prints. Fields are added to it, never renamed or taken away within a major version. */
+export const lintDocument = z
+  .strictObject({
+    configPath: file.unwrap().shape.configPath.optional().describe("where one file was given, that file's"),
+    findings: file.unwrap().shape.findings.optional().describe("where one file was given, that file's"),
+    files: z.array(file).min(1).readonly().describe("each file that was given, in that order"),
+  })
+  .readonly();
+
+/** The document of `gatehouse lint --format json`. */
+export type LintDocument = z.output<typeof lintDocument>;
+/** One file of it. */
+export type LintedFile = LintDocument["files"][number];

@@ -1,0 +1,164 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import sarifSchema from "@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json" with { type: "json" };
+import { Ajv } from "ajv";
+import type { Log } from "sarif";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { lintCommand, type LintCommandOptions } from "../lint-command.ts";
+import { lintRules } from "../lint-rules.ts";
+import { lintDocument } from "./lint-document.ts";
+
+const page = readFileSync(join(import.meta.dirname, "../../../docs/lint.md"), "utf8");
+// Written in draft 4, of which it uses nothing that later drafts read otherwise.
+const { $schema: _draft, id: _id, ...rules } = sarifSchema;
+const isSarif = new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false }).compile(rules);
+
+/** One key of another version, and one that nobody reads and that tries to be two lines, one of them a workflow command. */
+const odd = JSON.stringify({
+  chain: { monitor_config: { enable_pamir_cetina: true, "a,b:\n::stop-commands::x%0A": 1 } },
+});
+
+let directory: string;
+let configPath: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gatehouse-lint-"));
+  configPath = join(directory, "an odd%name.conf");
+  await writeFile(configPath, odd);
+});
+
+afterEach(() => rm(directory, { recursive: true }));
+
+async function lint(format: LintCommandOptions["format"], configPaths: readonly string[], stdin: string[] = []) {
+  let [printed, errors] = ["", ""];
+  const output = {
+    out: (text: string) => void (printed += text),
+    error: (text: string) => void (errors += text),
+    isColored: false,
+  };
+  const asked = {
+    configPaths,
+    nodeVersion: "0.16.2",
+    format,
+    repository: directory,
+    docsUrl: "https://git.example/docs/",
+  };
+  const status = await lintCommand(asked, { output, stdin: Readable.from(stdin.map((piece) => Buffer.from(piece))) });
+  return { status, printed, errors };
+}
+
+describe("gatehouse lint --format sarif", () => {
+  test("is SARIF 2.1.0 with rule, level, place from the checkout, and a link to the rule's words", async () => {
+    const { status, printed } = await lint("sarif", [configPath]);
+    const log = JSON.parse(printed) as Log;
+    expect([status, isSarif(log), isSarif.errors]).toEqual([2, true, null]);
+    const [run] = log.runs;
+    const found = run?.results?.find(({ ruleId }) => ruleId === "other-version");
+    expect(found).toMatchObject({
+      level: "error",
+      message: { text: expect.stringContaining("is silently ignored: node 0.16.2 reads") as string },
+      locations: [
+        {
+          physicalLocation: {
+            artifactLocation: { uri: "an%20odd%25name.conf", uriBaseId: "%SRCROOT%" },
+            region: { startLine: 1, startColumn: 29 },
+          },
+          logicalLocations: [{ fullyQualifiedName: "chain.monitor_config.enable_pamir_cetina" }],
+        },
+      ],
+    });
+    const rule = run?.tool.driver.rules?.[found?.ruleIndex ?? -1];
+    expect(rule).toMatchObject({ id: "other-version", helpUri: "https://git.example/docs/lint.md#other-version" });
+    expect(run?.invocations).toMatchObject([{ executionSuccessful: true, exitCode: 2 }]);
+    // Of an uploaded log everybody may read.
+    expect(printed).not.toContain(directory);
+  });
+
+  test("says that a file could not be read", async () => {
+    const { status, printed } = await lint("sarif", [join(directory, "none"), configPath]);
+    const log = JSON.parse(printed) as Log;
+    expect([status, isSarif(log)]).toEqual([1, true]);
+    expect(log.runs[0]?.results?.length).toBeGreaterThan(0);
+    expect(log.runs[0]?.invocations?.[0]).toMatchObject({
+      executionSuccessful: false,
+      toolExecutionNotifications: [
+        { level: "error", message: { text: expect.stringContaining("(ENOENT)") as string } },
+      ],
+    });
+  });
+
+  test("fails the schema where a level is none of its own", async () => {
+    const { printed } = await lint("sarif", [configPath]);
+    expect(isSarif(JSON.parse(printed.replaceAll('"level": "error"', '"level": "fatal"')))).toBe(false);
+  });
+});
+
+describe("gatehouse lint --format github", () => {
+  test("is one command a finding, which nothing in the file can end or add to", async () => {
+    const { status, printed } = await lint("github", [configPath]);
+    expect(status).toBe(2);
+    const lines = printed.trimEnd().split("\n");
+    expect(lines.every((line) => /^::(error|warning) file=an odd%25name\.conf,line=1,col=\d+,title=/.test(line))).toBe(
+      true,
+    );
+    expect(lines).toContainEqual(
+      expect.stringMatching(
+        /^::warning .*,title=gatehouse lint%3A unknown-key::chain\.monitor_config\.a,b:%0A::stop-commands::x%250A is no key/,
+      ),
+    );
+  });
+
+  test("tells of a file that could not be read", async () => {
+    const { status, printed } = await lint("github", [join(directory, "none")]);
+    expect([status, printed]).toEqual([1, "::error file=none,title=gatehouse lint::can't be read (ENOENT).\n"]);
+  });
+});
+
+describe("gatehouse lint --format json", () => {
+  test("has each file once, in the order given, with what could not be read", async () => {
+    const none = join(directory, "none");
+    const { status, printed } = await lint("json", [none, configPath, none]);
+    const document = lintDocument.parse(JSON.parse(printed));
+    expect(status).toBe(1);
+    expect(document.files.map(({ configPath: path, error }) => [path, error])).toEqual([
+      [none, "ENOENT"],
+      [configPath, undefined],
+    ]);
+  });
+
+  test("has the findings of a single file at the top, too", async () => {
+    const document = lintDocument.parse(JSON.parse((await lint("json", [configPath])).printed));
+    expect(document.findings).toEqual(document.files[0]?.findings);
+    expect(document.configPath).toBe(configPath);
+  });
+});
+
+describe("gatehouse lint", () => {
+  test("prints a file's control characters as JSON does, so that they neither end a line nor move a cursor", async () => {
+    await writeFile(configPath, odd.replace("a,b", "\\u001b[2J"));
+    const { printed } = await lint("text", [configPath]);
+    expect(printed).toContain("chain.monitor_config.\\u001b[2J:\\u000a::stop-commands::x%0A is no key");
+    expect(printed).not.toMatch(/^::/m);
+  });
+
+  test("reads standard input as -, and refuses what is too large for a node.conf", async () => {
+    const { status, printed } = await lint("text", ["-"], [odd.slice(0, 30), odd.slice(30)]);
+    expect([status, printed]).toEqual([2, expect.stringContaining("-:1:29: chain.monitor_config.enable_pamir_cetina")]);
+    const { status: refused, errors } = await lint(
+      "text",
+      ["-"],
+      Array.from({ length: 17 }, () => " ".repeat(1_048_576)),
+    );
+    expect([refused, errors]).toEqual([
+      1,
+      "lint: - can't be read (it is larger than 16777216 bytes); name a node.conf.\n",
+    ]);
+  });
+
+  test.each(Object.keys(lintRules))("has its rule %s explained in docs/lint.md", (rule) => {
+    expect(page).toContain(`\n### ${rule}\n`);
+  });
+});

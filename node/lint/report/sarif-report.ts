@@ -1,0 +1,93 @@
+import type { Location, Log, Notification, ReportingDescriptor, Result } from "sarif";
+import type { LintFinding } from "../finding.ts";
+import { lintRules } from "../lint-rules.ts";
+import type { LintedFile } from "./lint-document.ts";
+import { placeInRepository } from "./repository-place.ts";
+
+/** What a SARIF log says of the program that wrote it. */
+export type SarifOptions = Readonly<{
+  /** Version of Gatehouse. */
+  toolVersion: string;
+  /** URL of the folder `docs/`, with or without a slash at its end. */
+  docsUrl: string;
+  /** Directory that paths are relative to. */
+  repository: string;
+  exitStatus: number;
+}>;
+
+const names = Object.keys(lintRules);
+
+/** Findings as SARIF 2.1.0 (OASIS Standard, 2020), for code scanning and editors. Says nothing of the machine, so equal files give equal logs. */
+export function sarifReport(files: readonly LintedFile[], options: SarifOptions): Log {
+  const page = `${options.docsUrl.replace(/\/+$/, "")}/lint.md`;
+  const notifications = files.flatMap((file): Notification[] => {
+    if (file.error === undefined) return [];
+    const text = `${file.configPath} can't be read (${file.error}); name a node.conf.`;
+    return [{ level: "error", message: { text }, locations: [locationOf(file, options)] }];
+  });
+  return {
+    $schema: "https://json.schemastore.org/sarif-2.1.0.json",
+    version: "2.1.0",
+    runs: [
+      {
+        tool: {
+          driver: {
+            name: "gatehouse lint",
+            semanticVersion: options.toolVersion,
+            informationUri: page,
+            rules: Object.entries(lintRules).map(([id, words]) => descriptor(id, words, page)),
+          },
+        },
+        columnKind: "utf16CodeUnits",
+        invocations: [
+          {
+            executionSuccessful: notifications.length === 0,
+            exitCode: options.exitStatus,
+            toolExecutionNotifications: notifications,
+          },
+        ],
+        results: files.flatMap((file) => file.findings.map((finding) => resultOf(finding, file, options))),
+      },
+    ],
+  };
+}
+
+function descriptor(
+  id: string,
+  { level, summary }: (typeof lintRules)[keyof typeof lintRules],
+  page: string,
+): ReportingDescriptor {
+  const helpUri = `${page}#${id}`;
+  return {
+    id,
+    shortDescription: { text: summary },
+    help: { text: `${summary} ${helpUri}` },
+    helpUri,
+    defaultConfiguration: { level },
+  };
+}
+
+function resultOf(finding: LintFinding, file: LintedFile, options: SarifOptions): Result {
+  const { rule, line, column, path, message, fix } = finding;
+  const location = locationOf(file, options);
+  const subject = path === "" ? message : `${path} ${message}`;
+  return {
+    ruleId: rule,
+    ruleIndex: names.indexOf(rule),
+    level: lintRules[rule].level,
+    message: { text: `${subject} Fix: ${fix}` },
+    locations: [
+      {
+        physicalLocation: { ...location.physicalLocation, region: { startLine: line, startColumn: column } },
+        ...(path === "" ? {} : { logicalLocations: [{ fullyQualifiedName: path, kind: "property" }] }),
+      },
+    ],
+  };
+}
+
+function locationOf({ configPath }: LintedFile, { repository }: SarifOptions): Location {
+  const { uri, isRelative } = placeInRepository(configPath, repository);
+  // The consumer knows where its checkout is; ours may be another machine's.
+  const artifactLocation = isRelative ? { uri, uriBaseId: "%SRCROOT%" } : { uri };
+  return { physicalLocation: { artifactLocation } };
+}

@@ -1,0 +1,44 @@
+import { z } from "zod";
+
+const reason = z.string().describe("why, for a person");
+const key = z.string().describe("key of chain.monitor_config");
+const monitorValue = z.union([z.string(), z.number(), z.boolean()]);
+
+const change = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("create"), value: z.record(z.string(), z.unknown()).readonly(), reason }).readonly(),
+  z.strictObject({ kind: z.literal("insert"), key, value: monitorValue, reason }).readonly(),
+  z
+    .strictObject({
+      kind: z.literal("set"),
+      key,
+      value: monitorValue,
+      from: z.unknown().describe("what stands there now"),
+      reason,
+    })
+    .readonly(),
+  z.strictObject({ kind: z.literal("rename"), key, to: z.string(), reason }).readonly(),
+  z.strictObject({ kind: z.literal("remove"), key, reason }).readonly(),
+]);
+
+/** What `gatehouse plan --json` prints. Fields are added to it, never renamed or taken away within a major version. */
+export const planDocument = z
+  .strictObject({
+    configPath: z.string().describe("as it was given"),
+    nodeVersion: z.string().describe("as it was given"),
+    drift: z
+      .boolean()
+      .nullable()
+      .describe("whether the file differs from what the settings desire; null: it could not be read"),
+    written: z.boolean().describe("whether --write applied the changes"),
+    changes: z.array(change).readonly(),
+    problems: z
+      .array(z.strictObject({ reason: z.string(), message: z.string() }).readonly())
+      .readonly()
+      .describe("why something desired can't be planned; the exit status is 1 then"),
+    warning: z.string().optional().describe("what is lost when the changes are applied"),
+    diff: z.string().describe("unified diff; empty without changes"),
+  })
+  .readonly();
+
+/** The document of `gatehouse plan --json`. */
+export type PlanDocument = z.output<typeof planDocument>;
