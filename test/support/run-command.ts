@@ -7,14 +7,16 @@ export type CommandResult = Readonly<{ status: number | null; stdout: string; st
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 
-/** Runs `gatehouse <args>` to its end, with a clean environment but for PATH and what is given. */
+/** Runs `gatehouse <args>` to its end, in this directory or that one, with a clean environment but for PATH and what is given. */
 export async function runGatehouse(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  cwd?: string,
 ): Promise<CommandResult> {
   const child = spawn(process.execPath, [program, ...args], {
     env: { PATH: process.env["PATH"] ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],
+    cwd,
   });
   const printed = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (printed.stdout += chunk.toString()));

@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runGatehouse } from "../support/run-command.ts";
+
+const root = join(import.meta.dirname, "../..");
+const page = readFileSync(join(root, "docs/exit-codes.md"), "utf8");
+const promised = [...page.matchAll(/^\| `?([a-z-]+)`? +\| (\d) /gm)].map(([, command, code]) => `${command} ${code}`);
+const services = [...(page.split("Services are ")[1] ?? "").matchAll(/`([a-z-]+)`/g)].map(([, name = ""]) => name);
+
+/** What is long to bring about stands with what it belongs to. */
+const elsewhere: Readonly<Record<string, string>> = {
+  "pay 0": "test/cli/pay.integration.test.ts",
+  "pay 3": "test/cli/pay.integration.test.ts",
+  "pay 4": "test/cli/pay.integration.test.ts",
+  "pay 5": "test/cli/pay.integration.test.ts",
+  "adopt 0": "test/sidecar/adopt.integration.test.ts",
+  "resume 0": "test/sidecar/upkeep/control/control.integration.test.ts",
+  "restore 0": "test/sidecar/restore/restore.integration.test.ts",
+  "volume-snapshot 0": "test/sidecar/volume-snapshot/volume-snapshots.integration.test.ts",
+  "stack 0": "test/e2e/npm-start.e2e.test.ts",
+  "services 0": "test/cli/gatehouse.integration.test.ts",
+};
+
+const conf = {
+  chain: {
+    monitor_config: {},
+    secret_config: { domain_key_path: "keys/domain.key", stabilizing_key_path: "keys/stable.key" },
+    startup_config: {
+      init_config: { meta_path: "meta", http_port: "18100", rpc_port: "20000", tcp_port: "19000", ws_port: "18200" },
+    },
+  },
+  storage: { mygrid_conf: {}, mygrid_env: { storage_data_path: "../data" } },
+};
+
+let directory: string;
+const files = { right: "right.conf", drifted: "drifted.conf", bare: "bare.conf", none: "none.conf" };
+const push = { GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "10.0.0.1" };
+const plan = (path: string) => ["plan", "--config", path, "--node-version", "0.16.2"];
+
+type Case = Readonly<{ args: readonly string[]; env?: Readonly<Record<string, string>> }>;
+const cases: Readonly<Record<string, readonly Case[]>> = {
+  "lint 0": [{ args: ["lint", files.right, "--node-version", "0.16.2"] }],
+  "lint 1": [
+    { args: ["lint", files.drifted, files.none] },
+    { args: ["lint"] },
+    { args: ["lint", files.right, "--format", "xml"] },
+    { args: ["lint", files.right, "--docs-url", "docs"] },
+    { args: ["lint", files.right, "--node-version", "new"] },
+  ],
+  "lint 2": (["text", "json", "sarif", "github"] as const).map((format) => ({
+    args: ["lint", files.right, files.drifted, "--node-version", "0.16.2", "--format", format],
+  })),
+  "plan 0": [{ args: plan(files.right), env: push }],
+  "plan 1": [
+    { args: [...plan(files.none), "--json"] },
+    { args: plan(files.bare) },
+    { args: ["plan", "--config", files.right] },
+    { args: plan(files.right), env: { GATEHOUSE_SIDECAR_MONITOR_PUSH_PORT: "many" } },
+  ],
+  "plan 2": [
+    { args: plan(files.drifted), env: push },
+    { args: [...plan(files.drifted), "--json"], env: push },
+  ],
+  "pay 1": [
+    {
+      args: ["pay", "http://127.0.0.1:1/", "--max-amount", "1", "--asset", `0x${"aa".repeat(20)}`],
+      env: { GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}` },
+    },
+  ],
+  "pay 2": [{ args: ["pay"] }],
+  "adopt 1": [{ args: ["adopt", "--yes", "--state-directory", files.none] }],
+  "resume 1": [{ args: ["resume", "--state-directory", files.none] }],
+  "restore 1": [{ args: ["restore"] }],
+  "volume-snapshot 1": [{ args: ["volume-snapshot"] }],
+  "stack 1": [{ args: ["stack", "--once", "--state-dir", "/dev/null/state"] }],
+  "services 1": services.map((name) => ({ args: [name, "--settings", files.none] })),
+};
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gatehouse-exit-"));
+  for (const file of [files.bare, files.right]) await writeFile(join(directory, file), JSON.stringify(conf));
+  expect((await runGatehouse([...plan(files.right), "--write"], push, directory)).status).toBe(0);
+  const text = await readFile(join(directory, files.right), "utf8");
+  await writeFile(join(directory, files.drifted), text.replace("storage_enable_cetina", "enable_pamir_cetina"));
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+describe("docs/exit-codes.md", () => {
+  it("has every command", async () => {
+    const { stdout } = await runGatehouse(["--help"]);
+    const [, listed = ""] = stdout.split("Commands:\n");
+    const commands = [...listed.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = ""]) => name);
+    const documented = new Set([...promised.map((row) => row.split(" ")[0]), ...services]);
+    expect(commands.filter((name) => !["help", "gatehouse"].includes(name) && !documented.has(name))).toEqual([]);
+  });
+
+  it("promises nothing that no test brings about", () => {
+    expect(promised.toSorted()).toEqual([...Object.keys(cases), ...Object.keys(elsewhere)].toSorted());
+    expect(Object.values(elsewhere).filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  it.each(Object.entries(cases))("%s", async (row, runs) => {
+    for (const { args, env } of runs) {
+      const { status, stdout, stderr } = await runGatehouse(args, env, directory);
+      expect([args, status, stdout + stderr]).toEqual([args, Number(row.split(" ")[1]), expect.stringMatching(/./)]);
+    }
+  });
+});
