@@ -1,6 +1,6 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { NodeFitness } from "./chain/node-fitness.ts";
-import type { ConditionBoard } from "#status/condition-board.ts";
+import { isAnswering, type NodeFacts } from "#health/node-facts.ts";
 import type { ConditionReport } from "#status/condition.ts";
 
 /**
@@ -9,10 +9,10 @@ import type { ConditionReport } from "#status/condition.ts";
  */
 export function gatewayCondition(
   { ok, message }: ReadinessCheck,
-  { fitness, board }: Readonly<{ fitness: NodeFitness; board: ConditionBoard }>,
+  { fitness, facts }: Readonly<{ fitness: NodeFitness; facts: NodeFacts }>,
 ): ConditionReport {
   const type = "GatewayServing";
-  const isUnfit = fitness !== "fit" || board.get("RpcAnswering")?.status !== "True";
+  const isUnfit = fitness !== "fit" || !isAnswering(facts);
   if (ok && fitness !== "down" && fitness !== "anotherChain") {
     return { type, status: "True", reason: "Serving", message: `The gateway is ${message}.` };
   }

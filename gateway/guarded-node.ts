@@ -69,7 +69,7 @@ export async function guardNode(
   );
   const hasReferences = settings.lag.references.length > 0;
   const { httpUrl, webSocketUrl } = settings.node;
-  const fitness = () => nodeFitness({ hasReferences }, { board, clock });
+  const fitness = () => nodeFitness({ hasReferences }, { facts: health.facts(), clock });
   const node = { httpUrl, webSocketUrl, fitness };
   const connections = resources.use(processConnections(settings.gateway.listener, { metrics }));
   const setting = {
@@ -83,8 +83,8 @@ export async function guardNode(
   const operations = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(settings.listen) }, { log, metrics, mask });
   const setGatewayCondition = () => {
     // Before the node was asked once, nothing can be said of what stands before it.
-    if (board.get("RpcAnswering") === undefined) return;
-    board.set(gatewayCondition(gateway.readiness(), { fitness: fitness(), board }));
+    if (health.facts().rpc === undefined) return;
+    board.set(gatewayCondition(gateway.readiness(), { fitness: fitness(), facts: health.facts() }));
   };
   const telling = poll(
     { name: "gateway", intervalMs: gatewayIntervalMs, signal },

@@ -1,7 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { NodeFitness } from "./chain/node-fitness.ts";
-import type { ConditionBoard } from "#status/condition-board.ts";
-import type { ConditionType } from "#status/condition.ts";
+import type { NodeFacts } from "#health/node-facts.ts";
 
 /** How long the RPC has to be silent before it counts as down: one slow answer is no outage. */
 const silentForMs = 3_000;
@@ -9,19 +8,17 @@ const silentForMs = 3_000;
 /** What the node is compared with. */
 export type NodeFitnessOptions = Readonly<{ hasReferences: boolean }>;
 
-/** Conditions of which one that is False says, beside references, that the node does not have the network's head. */
-const saysBehind: readonly ConditionType[] = ["HeightAdvancing", "HeightCurrent"];
-
 /**
- * Whether the gateway may ask the node, read from the board; what is not known yet speaks for it. Without references nobody knows more of the
+ * Whether the gateway may ask the node, by what its watches found; what is not known yet speaks for it. Without references nobody knows more of the
  * chain than the node does: then it is never behind.
  */
 export function nodeFitness(
   { hasReferences }: NodeFitnessOptions,
-  { board, clock }: Readonly<{ board: ConditionBoard; clock: Clock }>,
+  { facts, clock }: Readonly<{ facts: NodeFacts; clock: Clock }>,
 ): NodeFitness {
-  const answering = board.get("RpcAnswering");
-  if (answering?.status === "False" && clock.wallMs() - Date.parse(answering.since) >= silentForMs) return "down";
-  if (board.get("ChainIdExpected")?.status === "False") return "anotherChain";
-  return hasReferences && saysBehind.some((type) => board.get(type)?.status === "False") ? "behind" : "fit";
+  const { rpc, chain, height, lag } = facts;
+  if (rpc?.fault !== undefined && clock.monotonicMs() - rpc.sinceMs >= silentForMs) return "down";
+  if (chain === "another") return "anotherChain";
+  const isBehind = [height, lag].some((side) => typeof side === "object");
+  return hasReferences && isBehind ? "behind" : "fit";
 }

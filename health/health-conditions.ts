@@ -1,4 +1,5 @@
 import type { ConditionReport } from "#status/condition.ts";
+import { faultOf, type NodeFacts } from "./node-facts.ts";
 import type { NodeHealth } from "./node-health.ts";
 
 /** What the node's RPC has to be. */
@@ -7,12 +8,51 @@ export type HealthLimits = Readonly<{ url: string; chainId: number; staleAfterMs
 /** The time of a look by both clocks, in milliseconds. */
 export type LookTime = Readonly<{ monotonicMs: number; wallMs: number }>;
 
-/** Says how the RPC is: answering, on the expected chain, its height advancing. */
-export function healthConditions(health: NodeHealth, limits: HealthLimits, now: LookTime): readonly ConditionReport[] {
-  return [answering(health, limits), ...chain(health, limits), ...advancing(health, limits, now)];
+/** How the RPC is; chain and height are absent until the node has told them. */
+export type HealthConditions = Readonly<{
+  answering: ConditionReport<"RpcAnswering">;
+  chain: ConditionReport<"ChainIdExpected"> | undefined;
+  advancing: ConditionReport<"HeightAdvancing"> | undefined;
+}>;
+
+/** Says how the RPC is: answering, on the expected chain, its height advancing. Pure. */
+export function healthConditions(health: NodeHealth, limits: HealthLimits, now: LookTime): HealthConditions {
+  return {
+    answering: answering(health, limits),
+    chain: chain(health, limits),
+    advancing: advancing(health, limits, now),
+  };
 }
 
-function answering({ failure, latencyMs = 0 }: NodeHealth, { url }: HealthLimits): ConditionReport {
+/** The same as facts, to be noted over those of before: a side that is not told now has none. */
+export function healthFacts(
+  { answering: rpc, chain: id, advancing: height }: HealthConditions,
+  before: NodeFacts,
+  { monotonicMs }: LookTime,
+): NodeFacts {
+  const fault = faultOf(rpc);
+  const isAsBefore = before.rpc !== undefined && (before.rpc.fault === undefined) === (fault === undefined);
+  return {
+    rpc: { sinceMs: isAsBefore ? before.rpc.sinceMs : monotonicMs, fault },
+    ...(id === undefined ? {} : { chain: id.status === "True" ? "expected" : "another" }),
+    ...(height === undefined ? {} : { height: heightFact(height) }),
+  };
+}
+
+function heightFact(report: ConditionReport<"HeightAdvancing">): NonNullable<NodeFacts["height"]> {
+  switch (report.reason) {
+    case "Advancing":
+      return "advancing";
+    case "Idle":
+      return "idle";
+    case "Quiet":
+      return "quiet";
+    default:
+      return { reason: report.reason, message: report.message };
+  }
+}
+
+function answering({ failure, latencyMs = 0 }: NodeHealth, { url }: HealthLimits): ConditionReport<"RpcAnswering"> {
   if (failure !== undefined) {
     const { reason, message } = failure;
     return { type: "RpcAnswering", status: "False", reason, message };
@@ -21,39 +61,47 @@ function answering({ failure, latencyMs = 0 }: NodeHealth, { url }: HealthLimits
   return { type: "RpcAnswering", status: "True", reason: "Answering", message };
 }
 
-function chain({ chainId }: NodeHealth, limits: HealthLimits): readonly ConditionReport[] {
-  if (chainId === undefined) return [];
+function chain({ chainId }: NodeHealth, limits: HealthLimits): ConditionReport<"ChainIdExpected"> | undefined {
+  if (chainId === undefined) return undefined;
   const type = "ChainIdExpected";
   if (chainId === limits.chainId) {
-    return [{ type, status: "True", reason: "Expected", message: `The node is on chain ${chainId}.` }];
+    return { type, status: "True", reason: "Expected", message: `The node is on chain ${chainId}.` };
   }
   const message = `The node answers chain id ${chainId}, expected ${limits.chainId}; correct node.httpUrl or node.chainId.`;
-  return [{ type, status: "False", reason: "AnotherChain", message }];
+  return { type, status: "False", reason: "AnotherChain", message };
 }
 
-function advancing(health: NodeHealth, limits: HealthLimits, now: LookTime): readonly ConditionReport[] {
+function advancing(
+  health: NodeHealth,
+  limits: HealthLimits,
+  now: LookTime,
+): ConditionReport<"HeightAdvancing"> | undefined {
   const { height, heightSinceMs, highest } = health;
-  if (height === undefined || heightSinceMs === undefined) return [];
+  if (height === undefined || heightSinceMs === undefined) return undefined;
   const type = "HeightAdvancing";
   if (highest !== undefined && height < highest) {
     const message = `Height went back from ${highest} to ${height}; the node lost blocks or its data was replaced. Look at the node's log and its data directory.`;
-    return [{ type, status: "False", reason: "WentBackwards", message }];
+    return { type, status: "False", reason: "WentBackwards", message };
   }
   const unchangedMs = now.monotonicMs - heightSinceMs;
   if (unchangedMs <= limits.staleAfterMs) {
-    return [{ type, status: "True", reason: "Advancing", message: `Height is ${height}.` }];
+    return { type, status: "True", reason: "Advancing", message: `Height is ${height}.` };
   }
   const since = new Date(now.wallMs - unchangedMs).toISOString();
-  return [
-    withoutBlocks(health, `height has been ${height} for more than ${limits.staleAfterMs / 1_000} s, since ${since}`),
-  ];
+  return withoutBlocks(
+    health,
+    `height has been ${height} for more than ${limits.staleAfterMs / 1_000} s, since ${since}`,
+  );
 }
 
 /**
  * Says what it means that no block comes. Where there are references they know whether one is missing. Without them the node is the only
  * word that there is: its calls are served, and a chain that was steady is told as one that stopped.
  */
-function withoutBlocks({ height = 0, reference, rhythm }: NodeHealth, words: string): ConditionReport {
+function withoutBlocks(
+  { height = 0, reference, rhythm }: NodeHealth,
+  words: string,
+): ConditionReport<"HeightAdvancing"> {
   const type = "HeightAdvancing";
   if (reference !== undefined) {
     if (reference.height !== undefined && reference.height <= height) {

@@ -4,7 +4,7 @@ import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { Series } from "#status/series.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
-import { healthConditions } from "./health-conditions.ts";
+import { healthConditions, healthFacts, type HealthLimits } from "./health-conditions.ts";
 import type { HealthMetrics } from "./health-metrics.ts";
 import {
   answered,
@@ -14,6 +14,7 @@ import {
   type ReferenceLook,
   type RpcLookFailure,
 } from "./node-health.ts";
+import type { NodeFacts, ObservedNode } from "./node-facts.ts";
 import { details, restingAt, version } from "./node-details.ts";
 import { quantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
 
@@ -35,6 +36,8 @@ export type HealthWatchOptions = Readonly<{
 export type HealthWatch = Readonly<{
   /** What is known now; never waits. */
   current: () => NodeHealth;
+  /** What this and the other watches of the node's interfaces found, for decisions. */
+  facts: () => NodeFacts;
   /** Looks once, now, beside the regular looks. */
   look: (signal: AbortSignal) => Promise<NodeHealth>;
   /** Takes what the references answered. */
@@ -54,20 +57,21 @@ const maxAttempts = 4;
 /** Looks at which chain id, client and sync state are asked again; the height is asked at each. */
 const looksBetweenDetails = 15;
 
-/** Asks the node's height again and again and says on the board how it is. */
-export function watchHealth(
-  options: HealthWatchOptions,
-  dependencies: Readonly<{
-    rpc: RpcClient;
-    log: Logger;
-    clock: Clock;
-    board: ConditionBoard;
-    metrics: HealthMetrics;
-    heights: Series;
-    eventLoop: EventLoopWatch;
-  }>,
-): HealthWatch {
-  const { rpc, clock, board, metrics, eventLoop } = dependencies;
+type HealthWatchDependencies = Readonly<{
+  rpc: RpcClient;
+  log: Logger;
+  clock: Clock;
+  board: ConditionBoard;
+  metrics: HealthMetrics;
+  heights: Series;
+  /** Where the facts of all watches of the node's interfaces are noted. */
+  facts: ObservedNode;
+  eventLoop: EventLoopWatch;
+}>;
+
+/** Asks the node's height again and again, notes what that tells, and says on the board how it is. */
+export function watchHealth(options: HealthWatchOptions, dependencies: HealthWatchDependencies): HealthWatch {
+  const { rpc, clock, metrics, facts, eventLoop } = dependencies;
   let health: NodeHealth = options.hasReferences
     ? { ...unknownHealth, reference: { height: undefined, askedAtMs: Number.NEGATIVE_INFINITY } }
     : unknownHealth;
@@ -103,8 +107,7 @@ export function watchHealth(
     const found = await askAwake(() => ask(signal), options, eventLoop);
     if (signal.aborted) return health;
     health = withoutStandstill(found);
-    const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
-    for (const condition of healthConditions(health, options, now)) board.set(condition);
+    report(health, options, dependencies);
     metrics.observe(health, clock.monotonicMs());
     hasLooked();
     return health;
@@ -119,6 +122,7 @@ export function watchHealth(
   );
   return {
     current: () => health,
+    facts: facts.now,
     look,
     compared: (reference) => {
       health = { ...health, reference };
@@ -127,6 +131,18 @@ export function watchHealth(
     looked,
     done,
   };
+}
+
+/** Notes what a look found, and says it on the board. */
+function report(
+  health: NodeHealth,
+  limits: HealthLimits,
+  { board, clock, facts }: Readonly<{ board: ConditionBoard; clock: Clock; facts: ObservedNode }>,
+): void {
+  const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+  const conditions = healthConditions(health, limits, now);
+  facts.note(healthFacts(conditions, facts.now(), now));
+  for (const condition of Object.values(conditions)) if (condition !== undefined) board.set(condition);
 }
 
 function failureOf(error: RpcFailure, { refusalTellsEnd }: HealthWatchOptions): RpcLookFailure {

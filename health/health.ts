@@ -9,6 +9,8 @@ import { refusalTellsEnd } from "./closed-port.ts";
 import type { referencesShape, rpcHealthShape } from "./settings.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
 import { createHealthMetrics } from "./health-metrics.ts";
+import { createObservation } from "./observation.ts";
+import type { NodeFacts } from "./node-facts.ts";
 import { watchHealth, type HealthWatch } from "./health-watch.ts";
 import { watchReferences } from "./reference-watch.ts";
 import { createRpcClient } from "./rpc-client.ts";
@@ -41,6 +43,7 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
   const stopping = new AbortController();
   const { signal } = stopping;
   const { timeoutMs } = health;
+  const facts = createObservation<NodeFacts>({});
   const rpc = createRpcClient({ url: node.httpUrl, timeoutMs }, dependencies);
   const http = watchHealth(
     {
@@ -51,17 +54,23 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
       refusalTellsEnd: refusalTellsEnd(node.httpUrl, restart?.driver),
       signal,
     },
-    { ...dependencies, rpc, metrics: createHealthMetrics(dependencies.metrics), heights: dependencies.charts.heights },
+    {
+      ...dependencies,
+      rpc,
+      metrics: createHealthMetrics(dependencies.metrics),
+      heights: dependencies.charts.heights,
+      facts,
+    },
   );
   const webSocket = health.webSocket
     ? watchWebSocket(
         { url: node.webSocketUrl, intervalMs: health.webSocketIntervalMs, timeoutMs, signal },
-        dependencies,
+        { ...dependencies, facts },
       )
     : undefined;
   const references = watchReferences(
     { ...lag, timeoutMs, signal },
-    { ...dependencies, health: http.current, look: http.look, compared: http.compared },
+    { ...dependencies, health: http.current, facts, look: http.look, compared: http.compared },
   );
   return {
     ...http,

@@ -6,6 +6,7 @@ import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { createSampleGauge } from "#status/sample-gauge.ts";
+import { faultOf, type ObservedNode } from "./node-facts.ts";
 import type { NodeHealth, ReferenceLook } from "./node-health.ts";
 import { createRpcClient, quantity, RpcFailure } from "./rpc-client.ts";
 
@@ -25,6 +26,7 @@ export type ReferenceWatchDependencies = Readonly<{
   ask: SendRequest;
   clock: Clock;
   health: () => NodeHealth;
+  facts: ObservedNode;
   /** Looks at the node once more. */
   look: (signal: AbortSignal) => Promise<NodeHealth>;
   /** Told what each look found. */
@@ -40,7 +42,7 @@ export async function watchReferences(
   dependencies: ReferenceWatchDependencies,
 ): Promise<void> {
   if (options.references.length === 0) return;
-  const { board, metrics, log, clock, health, look } = dependencies;
+  const { board, metrics, log, clock, health, facts, look } = dependencies;
   const lag = createSampleGauge({
     name: "gatehouse_node_lag_blocks",
     help: "Blocks that the node is behind the median of the reference endpoints; absent while none answers.",
@@ -61,6 +63,8 @@ export async function watchReferences(
       if (signal.aborted) return;
       dependencies.compared({ height: compared.median, askedAtMs });
       lag.set(compared.lagBlocks);
+      const lagFact = compared.condition.status === "True" ? "current" : "unknown";
+      facts.note({ lag: faultOf(compared.condition) ?? lagFact });
       board.set(compared.condition);
     },
     { log },
@@ -87,7 +91,7 @@ export function compareHeights(
   height: number | undefined,
   references: readonly ReferenceHeight[],
   maxBlocks: number,
-): Readonly<{ condition: ConditionReport; median?: number; lagBlocks?: number }> {
+): Readonly<{ condition: ConditionReport<"HeightCurrent">; median?: number; lagBlocks?: number }> {
   const type = "HeightCurrent";
   const heights = references
     .flatMap((reference) => ("height" in reference ? [reference.height] : []))

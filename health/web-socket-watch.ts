@@ -3,6 +3,7 @@ import type { Logger } from "#daemon/log.ts";
 import { poll, runningTimeout } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ReasonOf } from "#status/condition.ts";
+import type { ObservedNode } from "./node-facts.ts";
 
 /** How the WebSocket port is watched. */
 export type WebSocketWatchOptions = Readonly<{
@@ -21,7 +22,7 @@ const messageLimitBytes = 65_536;
  */
 export async function watchWebSocket(
   options: WebSocketWatchOptions,
-  { board, log }: Readonly<{ board: ConditionBoard; log: Logger }>,
+  { board, log, facts }: Readonly<{ board: ConditionBoard; log: Logger; facts: ObservedNode }>,
 ): Promise<void> {
   const where = new URL(options.url).origin;
   const type = "WebSocketAnswering";
@@ -31,10 +32,12 @@ export async function watchWebSocket(
       const failure = await ask(options, signal);
       if (signal.aborted) return;
       if (failure === undefined) {
+        facts.note({ webSocket: "answering" });
         board.set({ type, status: "True", reason: "Answering", message: `${where} answers eth_blockNumber.` });
         return;
       }
       const message = `${where} ${failure.words}; subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.`;
+      facts.note({ webSocket: { reason: failure.reason, message } });
       board.set({ type, status: "False", reason: failure.reason, message });
     },
     { log },

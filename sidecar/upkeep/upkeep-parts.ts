@@ -7,6 +7,7 @@ import type { HealthWatch } from "#health/health-watch.ts";
 import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "#status/charts.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import type { ConditionReport } from "#status/condition.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { ConfigVersions } from "./config/config-versions.ts";
 import type { CorrectionRate } from "./config/correction-rate.ts";
@@ -86,6 +87,8 @@ export type UpkeepMemory = {
   problemReason: ConfigProblemReason | undefined;
   /** Whether the node's version is not known, and node.conf is right for a node of some version. */
   mayTellVersion: boolean;
+  /** What was last found of node.conf beside what is desired. */
+  configCurrent: ConditionReport<"ConfigCurrent"> | undefined;
   /** The last document that could be used. */
   document: ConfigDocument | undefined;
   /** Meaning of what the node had read before node.conf drifted, and when that was (wall clock); then it is not known. */

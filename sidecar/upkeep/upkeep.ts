@@ -161,6 +161,7 @@ function emptyMemory(): UpkeepMemory {
     otherAtMs: 0,
     problemReason: undefined,
     mayTellVersion: false,
+    configCurrent: undefined,
     document: undefined,
     previousMeaning: undefined,
     pruneProgress: undefined,
@@ -195,9 +196,9 @@ const tellsItself =
 const heldBack =
   "node.conf needs changes under the names of any version, so the node is held back where it waits for /startupz, and can't tell its version itself.";
 
-function configured(memory: UpkeepMemory, { board, settings, state }: UpkeepParts): ReadinessCheck {
+function configured(memory: UpkeepMemory, { settings, state }: UpkeepParts): ReadinessCheck {
   if (!memory.passed) return { ok: false, message: "The configuration has not been looked at yet." };
-  const condition = board.get("ConfigCurrent");
+  const condition = memory.configCurrent;
   const authority = authorityOf(settings.upkeep.mode, state);
   if (authority === "observes") return { ok: true, message: "upkeep.mode is observe." };
   // A node that is held back until a person has said a word may never start: in a pod, the sidecar would be restarted meanwhile.

@@ -76,7 +76,10 @@ export async function setConfigConditions(
   board.set(soleWriter(applied?.result, memory, parts));
   if (applied?.result?.ok === true || applied?.again === true) return;
   const condition = configCurrent(planned, reading, applied?.result, idle);
-  if (condition !== undefined) board.set(condition);
+  if (condition !== undefined) {
+    memory.configCurrent = condition;
+    board.set(condition);
+  }
   if (condition?.status === "True" && reading.ok && memory.goodHash !== reading.contentHash) {
     await keepGood(reading, memory, parts);
   }
@@ -107,7 +110,7 @@ function configCurrent(
   reading: ConfigReading,
   result: ConfigWriteResult | undefined,
   idle: string | undefined,
-): ConditionReport | undefined {
+): ConditionReport<"ConfigCurrent"> | undefined {
   const type = "ConfigCurrent";
   if (!reading.ok) return undefined;
   if (result?.ok === false && result.reason === "Locked") {

@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { parseConfig } from "#node/conf/document.ts";
 import type { ConfigReading } from "./config-file.ts";
 import { isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
+import { isAnswering } from "#health/node-facts.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
 import { locked } from "./apply-config.ts";
 import { writeWithDeadline } from "./write-with-deadline.ts";
@@ -65,7 +66,7 @@ export async function checkConfig(
   const at = new Date(clock.wallMs() + Math.max(0, waitMs)).toISOString();
   const then = `The last good one stays in force, and is written back at ${at} unless the file changes before.`;
   board.set({ ...said, message: `${message} ${then}` });
-  return waitMs > 0 ? { again: false, wakeInMs: waitMs } : writeBack(reading, good.content, parts);
+  return waitMs > 0 ? { again: false, wakeInMs: waitMs } : writeBack(reading, good.content, memory, parts);
 }
 
 /** Whether the node is down by the sidecar's own doing, and has to be started. */
@@ -95,14 +96,14 @@ function notRestored(why: string, { state }: UpkeepParts): string {
 async function writeBack(
   reading: Extract<ConfigReading, { ok: false }>,
   content: Uint8Array,
+  memory: UpkeepMemory,
   parts: UpkeepParts,
 ): Promise<Judgement> {
-  const { settings, state, versions, events, board } = parts;
+  const { settings, state, versions, events, board, health } = parts;
   const path = parts.place.layout().configPath;
   const { contentHash: expectedHash, problem } = reading;
   // A node that answers can't have started with what no node can read: it still has what it had. One that is down may need a start.
-  const answers = board.get("RpcAnswering")?.status === "True";
-  if (!answers || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
+  if (!isAnswering(health.facts()) || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
   const written = await writeWithDeadline(
     { path, limitBytes: settings.upkeep.configLimitBytes, expectedHash, expectedProblem: problem.reason, content },
     { patience: parts.place.patience, lock: parts.place.lock(), versions },
@@ -114,6 +115,7 @@ async function writeBack(
   if (written.reason === "ChangedMeanwhile") return { again: true };
   const message =
     written.reason === "Locked" ? `node.conf can't be used, and is not put back: ${locked}.` : written.message;
-  board.set({ type: "ConfigCurrent", status: "False", reason: written.reason, message });
+  memory.configCurrent = { type: "ConfigCurrent", status: "False", reason: written.reason, message };
+  board.set(memory.configCurrent);
   return { again: false, written };
 }

@@ -3,7 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/request.ts";
 import { pause } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import type { Condition, ConditionReport, ReasonOf } from "#status/condition.ts";
+import type { ConditionReport, ReasonOf } from "#status/condition.ts";
 import { readPushGroups, type PushgatewayOptions } from "./push-groups.ts";
 import { countPush, isShared, type PushesSeen } from "./push-sharing.ts";
 
@@ -41,11 +41,16 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
   const { identity, board, log } = dependencies;
   let seen: PushesSeen | undefined;
   let job: string | undefined;
+  let wasShared = false;
+  const say = (report: ConditionReport<"MetricsArriving">) => {
+    wasShared = report.reason === "JobShared";
+    board.set(report);
+  };
 
   const look = async (signal: AbortSignal): Promise<PushLook> => {
     const pushes = identity();
     if (pushes === undefined) {
-      board.set(notChecked("NotPushing", "The node is not configured to push metrics."));
+      say(notChecked("NotPushing", "The node is not configured to push metrics."));
       return { state: "notPushing" };
     }
     if (pushes.job !== job) seen = undefined;
@@ -53,7 +58,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
     const found = await readPushGroups(options, signal, dependencies);
     if (signal.aborted) return { state: "unreachable" };
     if (!found.ok) {
-      board.set({
+      say({
         type: "MetricsArriving",
         status: "False",
         reason: "PushgatewayUnreachable",
@@ -68,9 +73,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
       const ageMs = dependencies.clock.wallMs() - last * 1_000;
       seen = countPush(seen, { lastPushSeconds: last, ageMs }, nowMs, pushes.intervalSeconds);
     }
-    board.set(
-      judge(pushes, last === undefined ? undefined : seen, nowMs, options.staleAfterMs, board.get("MetricsArriving")),
-    );
+    say(judge(pushes, last === undefined ? undefined : seen, nowMs, options.staleAfterMs, wasShared));
     return last === undefined ? { state: "missing" } : { state: "pushed", lastPushSeconds: last };
   };
 
@@ -88,7 +91,10 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
 /** Often enough to tell two pushes within an interval apart. */
 const looksPerInterval = 4;
 
-function notChecked(reason: ReasonOf<"MetricsArriving", "Unknown">, message: string): ConditionReport {
+function notChecked(
+  reason: ReasonOf<"MetricsArriving", "Unknown">,
+  message: string,
+): ConditionReport<"MetricsArriving"> {
   return { type: "MetricsArriving", status: "Unknown", reason, message };
 }
 
@@ -97,8 +103,8 @@ function judge(
   seen: PushesSeen | undefined,
   nowMs: number,
   staleAfterMs: number,
-  before: Condition | undefined,
-): ConditionReport {
+  wasShared: boolean,
+): ConditionReport<"MetricsArriving"> {
   const type = "MetricsArriving";
   if (seen === undefined) {
     const message = `The Pushgateway has no group of job "${job}"; the node has not pushed yet, or its monitor_config has keys of another version.`;
@@ -111,7 +117,7 @@ function judge(
     return { type, status: "False", reason: "Stale", message };
   }
   const shared = isShared(seen, nowMs, intervalSeconds);
-  if (shared === true || (shared === undefined && before?.reason === "JobShared")) {
+  if (shared === true || (shared === undefined && wasShared)) {
     const message = `More than one node pushes job "${job}", and they overwrite each other; give each its own monitor.jobName.`;
     return { type, status: "False", reason: "JobShared", message };
   }

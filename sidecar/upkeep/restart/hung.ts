@@ -8,8 +8,8 @@ import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
  * takes; so is one whose driver can't tell when it started.
  */
 export async function hung(memory: UpkeepMemory, parts: UpkeepParts): Promise<string | undefined> {
-  const { settings, board, health } = parts;
-  const silence = recordSilence(memory, { board, health });
+  const { settings, health } = parts;
+  const silence = recordSilence(memory, health);
   if (silence === undefined) return undefined;
   const { hungAfterMs } = settings.restart;
   const silentForMs = health.ranMs() - silence.sinceMs;

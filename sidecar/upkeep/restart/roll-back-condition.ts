@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { ConditionReport } from "#status/condition.ts";
+import { isAnswering } from "#health/node-facts.ts";
 import { isUnread, keptHealthy } from "./running-config.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 
@@ -13,7 +14,7 @@ export async function setRollBackCondition(memory: UpkeepMemory, parts: UpkeepPa
 function rollBackReady(
   { hash, proof, failedUntilMs }: NonNullable<UpkeepMemory["kept"]>,
   memory: UpkeepMemory,
-  { settings, state, driver, board }: UpkeepParts,
+  { settings, state, driver, health }: UpkeepParts,
 ): ConditionReport {
   const type = "RollBackReady";
   if (driver === undefined || settings.upkeep.mode === "observe") {
@@ -33,7 +34,7 @@ function rollBackReady(
     const message = `A restart that fails is rolled back to ${path}, which stood there while the node answered. Whether the node had started with it can't be told: it changed after the node's start, or nothing tells when that was.`;
     return { type, status: "Unknown", reason: "Assumed", message };
   }
-  if (board.get("RpcAnswering")?.status !== "True" && state.nodeHas.get() !== "unknown") {
+  if (!isAnswering(health.facts()) && state.nodeHas.get() !== "unknown") {
     const message = "Nothing is kept to go back to yet: the node has not answered since the sidecar knows it.";
     return { type, status: "Unknown", reason: "NotYet", message };
   }

@@ -1,5 +1,6 @@
 import { saveHealthyConfig, loadHealthyConfig } from "../config/healthy-config.ts";
 import { contentHashOf, type ConfigReading } from "../config/config-file.ts";
+import { isAnswering } from "#health/node-facts.ts";
 import { nodeBegan } from "./node-began.ts";
 import { hasSameMeaning, meaningOf } from "#node/conf/meaning.ts";
 import type { HealthyProof } from "../state/upkeep-state.ts";
@@ -21,8 +22,8 @@ export async function recordRunningConfig(
   memory: UpkeepMemory,
   parts: UpkeepParts,
 ): Promise<void> {
-  const { state, observer, board, clock } = parts;
-  if (!reading.ok || memory.restart !== undefined || board.get("RpcAnswering")?.status !== "True") {
+  const { state, observer, health, clock } = parts;
+  if (!reading.ok || memory.restart !== undefined || !isAnswering(health.facts())) {
     memory.advancing = undefined;
     return;
   }
@@ -88,11 +89,12 @@ async function noteStart(
 }
 
 /** Whether the height has risen since this content was first seen in force, or the references have no block after it. */
-function advances({ contentHash }: UsableReading, memory: UpkeepMemory, { health, board }: UpkeepParts): boolean {
+function advances({ contentHash }: UsableReading, memory: UpkeepMemory, { health }: UpkeepParts): boolean {
   const { height } = health.current();
+  const facts = health.facts();
   if (memory.advancing?.contentHash !== contentHash) memory.advancing = { contentHash, height };
-  if (board.get("ChainIdExpected")?.status === "False") return false;
+  if (facts.chain === "another") return false;
   const from = memory.advancing.height;
   const hasRisen = height !== undefined && from !== undefined && height > from;
-  return hasRisen || board.get("HeightAdvancing")?.reason === "Idle";
+  return hasRisen || facts.height === "idle";
 }

@@ -1,5 +1,4 @@
 import type { HealthWatch } from "#health/health-watch.ts";
-import type { ConditionBoard } from "#status/condition-board.ts";
 
 /** A node's RPC that gives no answer. */
 export type Silence = Readonly<{
@@ -12,14 +11,14 @@ export type Silence = Readonly<{
 /** Notes whether the node is silent, and since when. */
 export function recordSilence(
   memory: { silence: Silence | undefined },
-  { board, health }: Readonly<{ board: ConditionBoard; health: Pick<HealthWatch, "ranMs"> }>,
+  health: Pick<HealthWatch, "facts" | "ranMs">,
 ): Silence | undefined {
-  const answering = board.get("RpcAnswering");
-  if (answering?.status !== "False") {
+  const fault = health.facts().rpc?.fault;
+  if (fault === undefined) {
     memory.silence = undefined;
     return undefined;
   }
   const { sinceMs = health.ranMs(), portWasClosed = false } = memory.silence ?? {};
-  memory.silence = { sinceMs, portWasClosed: portWasClosed || answering.reason === "Refused" };
+  memory.silence = { sinceMs, portWasClosed: portWasClosed || fault.reason === "Refused" };
   return memory.silence;
 }

@@ -9,8 +9,8 @@ import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
  * answer or whose port was closed meanwhile. Undefined when the node answers, does not run, or hangs.
  */
 export async function startupDeadline(memory: UpkeepMemory, parts: UpkeepParts): Promise<number | undefined> {
-  const { settings, board, clock, health, driver } = parts;
-  const silence = recordSilence(memory, { board, health });
+  const { settings, clock, health, driver } = parts;
+  const silence = recordSilence(memory, health);
   const runs = settings.lag.restart && ((await driver?.processes?.()) ?? []).length > 0;
   const { answeredAtMs } = health.current();
   if (silence === undefined) {

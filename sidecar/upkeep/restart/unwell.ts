@@ -1,27 +1,15 @@
-import type { ConditionType } from "#status/condition.ts";
+import { faultsOf } from "#health/node-facts.ts";
 import { startupDeadline } from "./starting.ts";
 import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
 
-/** Sides of the node that a restart may mend. */
-const mendedByRestart: readonly ConditionType[] = [
-  "RpcAnswering",
-  "HeightAdvancing",
-  "HeightCurrent",
-  "WebSocketAnswering",
-];
-
 /** Why the node is to be restarted for its health, if that is allowed and it has been unwell for long enough. */
 export async function unwell(memory: UpkeepMemory, parts: UpkeepParts): Promise<string | undefined> {
-  const { settings, board, health } = parts;
+  const { settings, health } = parts;
   const wasStarting = memory.startingUntilMs !== undefined;
   memory.startingUntilMs = await startupDeadline(memory, parts);
   // It has not been well or unwell before it answers.
   if (wasStarting && memory.silence === undefined) memory.unwellSinceMs = undefined;
-  const wrong = mendedByRestart.flatMap((type) => {
-    const condition = board.get(type);
-    return condition?.status === "False" ? [condition] : [];
-  });
-  const first = wrong[0];
+  const [first] = faultsOf(health.facts());
   if (first === undefined) {
     memory.unwellSinceMs = undefined;
     return undefined;
