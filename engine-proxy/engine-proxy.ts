@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { Counter, type Registry } from "prom-client";
+import { readBodyStart } from "#daemon/bytes.ts";
 import { beginListening } from "#daemon/http/begin-listening.ts";
 import type { Logger } from "#daemon/log.ts";
 import { showAnswer } from "./engine-answer.ts";
@@ -88,14 +89,16 @@ async function handle(proxy: Proxy, incoming: IncomingMessage, response: ServerR
     response.writeHead(200, { "Content-Type": "application/json" }).end('{"status":"ok"}\n');
     return;
   }
-  const body = await readBody(incoming, proxy.settings.listen.bodyLimitBytes);
-  if (body === undefined) {
+  // Not destroyed with its connection when it is too large: the refusal still has to be written there.
+  const stream = incoming.iterator({ destroyOnReturn: false });
+  const { bytes, isTruncated } = await readBodyStart(stream, proxy.settings.listen.bodyLimitBytes);
+  if (isTruncated) {
     proxy.count("refused");
     refuse(response, 413, `the body is larger than ${proxy.settings.listen.bodyLimitBytes} bytes`);
     return;
   }
   const decision = decideEngineCall(
-    { method: incoming.method ?? "", url: incoming.url ?? "", body },
+    { method: incoming.method ?? "", url: incoming.url ?? "", body: new TextDecoder().decode(bytes) },
     { ...proxy.settings, isKnownExec: proxy.execs.has },
   );
   if ("refused" in decision) {
@@ -128,12 +131,12 @@ async function forward(proxy: Proxy, call: EngineCall, response: ServerResponse)
     await pipeline(answer, response);
     return;
   }
-  const text = await readBody(answer, answerLimitBytes);
-  if (text === "") {
+  const { bytes, isTruncated } = await readBodyStart(answer, answerLimitBytes);
+  if (bytes.length === 0) {
     response.writeHead(status).end();
     return;
   }
-  const shown = text === undefined ? undefined : showAnswer(call.kind, status, text);
+  const shown = isTruncated ? undefined : showAnswer(call.kind, status, new TextDecoder().decode(bytes));
   if (shown === undefined) {
     refuse(response, 502, `the Docker Engine at ${proxy.settings.engine} answered ${call.kind} with another shape`);
     return;
@@ -164,18 +167,6 @@ function ask(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<
     response.once("close", () => outgoing.destroy());
     outgoing.end(call.body);
   });
-}
-
-/** The whole body as text, or nothing when it is larger than `limitBytes`. */
-async function readBody(message: IncomingMessage, limitBytes: number): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of message as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > limitBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {

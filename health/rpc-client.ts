@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { BodyTooLargeError, readText } from "#daemon/bytes.ts";
 import { requestFailureCode, type SendRequest } from "#daemon/http/request.ts";
 import { httpEndpoint } from "#daemon/http/endpoint.ts";
 import { runningTimeout } from "#daemon/time.ts";
@@ -48,7 +49,7 @@ export function createRpcClient(options: RpcClientOptions, dependencies: Readonl
         signal: deadline,
       });
       status = answer.statusCode ?? 0;
-      text = await readBounded(answer, where);
+      text = await readAnswer(answer, where);
     } catch (cause) {
       if (cause instanceof RpcFailure) throw cause;
       throw unreachable(where, options.timeoutMs, deadline, cause);
@@ -58,22 +59,19 @@ export function createRpcClient(options: RpcClientOptions, dependencies: Readonl
   };
 }
 
-async function readBounded(answer: IncomingMessage, where: string): Promise<string> {
+async function readAnswer(answer: IncomingMessage, where: string): Promise<string> {
   const { statusCode = 0 } = answer;
   if (statusCode >= 300 && statusCode < 400) {
     answer.destroy();
     const message = `${where} answered with a redirect (${statusCode}), which is not followed; is it the node's RPC port?`;
     throw new RpcFailure("NotJsonRpc", message);
   }
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of answer) {
-    text += decoder.decode(chunk as Uint8Array, { stream: true });
-    if (text.length > responseLimitBytes) {
-      throw new RpcFailure("TooLarge", `${where} answered more than ${responseLimitBytes} bytes; is it the node?`);
-    }
+  try {
+    return await readText(answer, responseLimitBytes);
+  } catch (error) {
+    if (!(error instanceof BodyTooLargeError)) throw error;
+    throw new RpcFailure("TooLarge", `${where} answered more than ${responseLimitBytes} bytes; is it the node?`);
   }
-  return text;
 }
 
 function unreachable(where: string, timeoutMs: number, deadline: AbortSignal, cause: unknown): RpcFailure {

@@ -5,7 +5,7 @@ import { requestId, type RequestIdVariables } from "hono/request-id";
 import { routePath } from "hono/route";
 import { Histogram, type Registry } from "prom-client";
 import { boundedLog } from "../bounded-log.ts";
-import { discardBody } from "./discard-body.ts";
+import { discardBody } from "../bytes.ts";
 import type { Logger } from "../log.ts";
 import type { Mask } from "../mask.ts";
 

@@ -1,29 +1,35 @@
-import { request as requestHttp, type IncomingMessage } from "node:http";
+import { request as requestHttp, type Agent, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 
 /** One HTTP request. */
 export type HttpRequest = Readonly<{
   /** `http:` or `https:`, without credentials; see `httpEndpoint`. */
   url: string;
-  method: "GET" | "POST";
+  /** Unix socket to connect to in place of the URL's host and port. */
+  socketPath?: string;
+  method: "GET" | "HEAD" | "POST" | "DELETE";
   headers: Readonly<Record<string, string>>;
-  body?: string;
+  body?: string | undefined;
+  /** Keeps connections for further requests; without one, each request opens its own, so that a server which takes no new connections is noticed. */
+  agent?: Agent;
   /** Ends the request, and the reading of its answer, with an `AbortError`. */
   signal: AbortSignal;
 }>;
 
 /** Sends a request and resolves with the answer's head; the body is to be read or destroyed. Redirects are answers like any other. */
-export type SendRequest = (question: HttpRequest) => Promise<IncomingMessage>;
+export type SendRequest = (request: HttpRequest) => Promise<IncomingMessage>;
 
 /**
- * Asks over a connection of its own, so that a server which takes no new connections is seen. Not by `fetch`, whose first call loads
- * 14 MiB into the process. Rejects with the system's error (`code`, e.g. `ECONNREFUSED`).
+ * Sends a request by node:http. Not by `fetch`, whose first call loads 14 MiB into the process. Rejects with the system's error
+ * (`code`, e.g. `ECONNREFUSED`).
  */
-export const sendRequest: SendRequest = ({ url, method, headers, body, signal }) =>
+export const sendRequest: SendRequest = ({ url, body, agent = false, ...options }) =>
   new Promise((resolve, reject) => {
     const send = url.startsWith("https:") ? requestHttps : requestHttp;
     // What fails after the head reaches the reader of the body.
-    send(url, { method, headers, signal, agent: false }, resolve).on("error", reject).end(body);
+    send(url, { ...options, agent }, resolve)
+      .on("error", reject)
+      .end(body);
   });
 
 /** Why a server could not be asked, as the error's code; its message may hold what is not to be shown. */

@@ -1,4 +1,6 @@
-import { Agent, request, type IncomingMessage } from "node:http";
+import { Agent } from "node:http";
+import { readText } from "#daemon/bytes.ts";
+import { sendRequest } from "#daemon/http/request.ts";
 
 /** The chain's answer can't be had: the connection broke or the chain is too slow. */
 export class AnvilUnreachableError extends Error {
@@ -26,6 +28,8 @@ export type AnvilClientOptions = Readonly<{
   url: string;
   /** How long an answer may take. */
   requestTimeoutMs: number;
+  /** Largest answer that is read; a dump of the chain holds all of it. */
+  answerBytesMax: number;
   connectionsMax: number;
 }>;
 
@@ -57,14 +61,10 @@ export function createAnvilClient(options: AnvilClientOptions): AnvilClient {
 
 async function post(body: string, method: string, agent: Agent, options: AnvilClientOptions): Promise<Answer> {
   try {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
-      const signal = AbortSignal.timeout(options.requestTimeoutMs);
-      request(options.url, { method: "POST", agent, headers, signal }, resolve).once("error", reject).end(body);
-    });
-    const chunks: Buffer[] = [];
-    for await (const chunk of response) chunks.push(chunk as Buffer);
-    return JSON.parse(Buffer.concat(chunks).toString("utf8")) as Answer;
+    const headers = { "Content-Type": "application/json" };
+    const signal = AbortSignal.timeout(options.requestTimeoutMs);
+    const response = await sendRequest({ url: options.url, method: "POST", agent, headers, body, signal });
+    return JSON.parse(await readText(response, options.answerBytesMax)) as Answer;
   } catch (cause) {
     throw new AnvilUnreachableError(`no answer from the chain to ${method}: ${(cause as Error).message}`, { cause });
   }

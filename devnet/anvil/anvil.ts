@@ -53,6 +53,8 @@ export type Anvil = AsyncDisposable &
 
 /** An answer takes this long only when something is wrong; saving a long chain takes seconds. */
 const requestTimeoutMs = 60_000;
+/** A long chain dumps a few hundred bytes a block. */
+const answerBytesMax = 268_435_456;
 const connectionsMax = 32;
 
 /**
@@ -68,7 +70,7 @@ export async function startAnvil(options: AnvilOptions, dependencies: AnvilDepen
   await using starting = new AsyncDisposableStack();
   const { directory, store } = openDirectory(options.stateDirectory, starting);
   const child = starting.use(await startAnvilProcess({ chainId: options.chainId, directory }, { log }));
-  const client = starting.use(createAnvilClient({ url: child.url, requestTimeoutMs, connectionsMax }));
+  const client = starting.use(createAnvilClient({ url: child.url, requestTimeoutMs, answerBytesMax, connectionsMax }));
   const chain = await openChain({ client, store, log });
   dependencies.signal.throwIfAborted();
   const listeners = new Set<(block: ChainBlock) => void>();

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { readBodyStart } from "#daemon/bytes.ts";
 import type { MessageHandler } from "./rpc-message.ts";
 
 /** The largest body, as in geth. */
@@ -56,14 +57,8 @@ function refuse(request: IncomingMessage): Readonly<{ status: number; text: stri
 /** The body's text, undefined when it is too large; then the rest is not read. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   if (Number(request.headers["content-length"] ?? 0) > bodyBytesMax) return undefined;
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > bodyBytesMax) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+  const { bytes, isTruncated } = await readBodyStart(request.iterator({ destroyOnReturn: false }), bodyBytesMax);
+  return isTruncated ? undefined : new TextDecoder().decode(bytes);
 }
 
 function end(response: ServerResponse, status: number, text: string): void {

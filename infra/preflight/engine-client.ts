@@ -1,4 +1,6 @@
-import { request, type IncomingHttpHeaders, type RequestOptions } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
+import { readText } from "#daemon/bytes.ts";
+import { sendRequest, type HttpRequest } from "#daemon/http/request.ts";
 
 /** An engine's answer to a question of the Engine API. */
 export type EngineAnswer = Readonly<{ status: number; headers: IncomingHttpHeaders; body: unknown }>;
@@ -17,41 +19,27 @@ const answerLimitBytes = 8_388_608;
 /** The way to ask an engine from here; `undefined` where only its own client knows the way (ssh, named pipes, TLS). */
 export function createEngineClient(dockerEngine: string, hasCertificates: boolean): EngineClient | undefined {
   const { protocol, hostname, port, pathname } = new URL(dockerEngine);
-  if (protocol === "unix:") return (path, how) => ask({ socketPath: pathname, path }, how);
+  if (protocol === "unix:") return (path, how) => ask({ url: `http://docker${path}`, socketPath: pathname }, how);
   if (protocol !== "tcp:" || hasCertificates) return undefined;
-  return (path, how) => ask({ hostname, port: port === "" ? 2375 : Number(port), path }, how);
+  const origin = `http://${hostname}:${port === "" ? 2375 : port}`;
+  return (path, how) => ask({ url: `${origin}${path}` }, how);
 }
 
-function ask(
-  target: Pick<RequestOptions, "socketPath" | "hostname" | "port" | "path">,
+async function ask(
+  target: Pick<HttpRequest, "url" | "socketPath">,
   { method = "GET", body }: EngineRequest = {},
 ): Promise<EngineAnswer> {
-  const sent = body === undefined ? "" : JSON.stringify(body);
-  const described =
-    sent === "" ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(sent) };
-  return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(deadlineMs);
-    const outgoing = request({ ...target, method, headers: described, agent: false, signal }, (response) => {
-      const chunks: Buffer[] = [];
-      let length = 0;
-      response.on("data", (chunk: Buffer) => {
-        length += chunk.length;
-        if (length > answerLimitBytes) outgoing.destroy(new Error(`more than ${answerLimitBytes} bytes`));
-        else chunks.push(chunk);
-      });
-      response.once("error", reject);
-      response.once("end", () => {
-        const { statusCode = 0, headers } = response;
-        resolve({ status: statusCode, headers, body: parse(Buffer.concat(chunks)) });
-      });
-    });
-    outgoing.once("error", reject).end(sent);
-  });
+  const headers: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+  const signal = AbortSignal.timeout(deadlineMs);
+  const sent = body === undefined ? undefined : JSON.stringify(body);
+  const answer = await sendRequest({ ...target, method, headers, body: sent, signal });
+  const text = await readText(answer, answerLimitBytes);
+  return { status: answer.statusCode ?? 0, headers: answer.headers, body: parse(text) };
 }
 
-function parse(bytes: Buffer): unknown {
+function parse(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString());
+    return JSON.parse(text);
   } catch {
     // `/_ping` answers text, and a proxy in between may answer anything: the status says enough.
     return undefined;

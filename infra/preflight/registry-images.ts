@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { readText } from "#daemon/bytes.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import type { ImageName } from "../services/service-spec.ts";
@@ -19,6 +20,7 @@ const manifestTypes = [
 ].join(", ");
 
 const tokenAnswer = z.object({ token: z.string() });
+const tokenAnswerBytes = 65_536;
 
 /**
  * The images of a stack that are certainly nowhere: their registry shows the repository to everybody, and has no such tag or digest in it
@@ -88,5 +90,6 @@ async function anonymousToken(
     if (value !== undefined) url.searchParams.set(name, value);
   }
   const answer = await fetch(url, { signal });
-  return answer.ok ? tokenAnswer.safeParse(await answer.json()).data?.token : undefined;
+  const body = await readText(answer.body, tokenAnswerBytes);
+  return answer.ok ? tokenAnswer.safeParse(JSON.parse(body)).data?.token : undefined;
 }

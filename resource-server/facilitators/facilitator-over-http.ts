@@ -4,7 +4,7 @@ import { httpEndpoint } from "#daemon/http/endpoint.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { Secret } from "#daemon/secret.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
-import { readBody } from "../upstream/bounded-body.ts";
+import { readBody } from "#daemon/bytes.ts";
 import { FacilitationError, type Facilitation } from "./facilitation.ts";
 import { settleAnswer, supportedAnswer, verifyAnswer } from "./facilitator-answer.ts";
 import { watchFacilitator } from "./facilitator-watch.ts";
@@ -72,7 +72,7 @@ export function facilitatorOverHttp(
         redirect: "manual",
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       });
-      return { status: response.status, bytes: await readBody(response, answerLimitBytes) };
+      return { status: response.status, bytes: await readBody(response.body, answerLimitBytes) };
     } catch (cause) {
       const code = neverConnected(cause) ? "unreachable" : "unknown";
       throw new FacilitationError(code, `no answer from ${where}: ${String(cause)}`, { cause });

@@ -1,5 +1,5 @@
 import { httpEndpoint } from "#daemon/http/endpoint.ts";
-import { BodyTooLargeError, readBody } from "./bounded-body.ts";
+import { BodyTooLargeError, readBody } from "#daemon/bytes.ts";
 import { forwardedHeaders, soldHeaders, type RequestOrigin } from "./forwarded-headers.ts";
 import type { Route } from "../routes/route.ts";
 import type { SoldResponse } from "../sold-response.ts";
@@ -81,7 +81,7 @@ async function judge(response: Response, route: Route, limitBytes: number): Prom
     }
     if (given === null) headers.set("content-type", route.mimeType);
   }
-  const body = await readBody(response, limitBytes);
+  const body = await readBody(response.body, limitBytes);
   const whole: SoldResponse = { status, headers: [...headers], body };
   return sellable ? { kind: "resource", response: whole } : { kind: "declined", response: whole };
 }

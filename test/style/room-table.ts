@@ -64,8 +64,9 @@ export const roomTable: Readonly<Record<string, Room>> = {
     mayImport: [
       // mask: no URL in a message shows its password. loopback: what a container can't reach is recognized as the services recognize it.
       "daemon/settings/*.ts",
-      "daemon/{mask,version}.ts",
-      "daemon/http/{loopback,url-authority}.ts",
+      // bytes, request: what answers a look before a deployment is no more trusted than what answers a service.
+      "daemon/{bytes,mask,version}.ts",
+      "daemon/http/{loopback,request,url-authority}.ts",
       "{sidecar,sidecar/restore,sidecar/volume-snapshot,engine-proxy,facilitator,resource-server,devnet,devnet/upstream}/settings.ts",
       "resource-server/routes/route-problems.ts",
       // Types alone: an alert on a condition, a reason, an outcome or a limit that does not exist must not compile.

@@ -1,4 +1,5 @@
-import type { Agent, Dispatcher } from "undici";
+import type { Agent } from "undici";
+import { readBodyStart } from "#daemon/bytes.ts";
 import { DriverError } from "./driver.ts";
 import { runningTimeout } from "#daemon/time.ts";
 
@@ -60,7 +61,8 @@ export function dockerEngine({ engine, timeoutMs }: DockerEngineOptions): Docker
           body: body === undefined ? null : JSON.stringify(body),
           signal: AbortSignal.any([signal, deadline]),
         });
-        return { status: response.statusCode, ...(await readUpTo(response.body, responseLimitBytes)) };
+        const { bytes, isTruncated } = await readBodyStart(response.body, responseLimitBytes);
+        return { status: response.statusCode, body: bytes, isTruncated };
       } catch (cause) {
         if (deadline.aborted && !signal.aborted) {
           throw new EngineTimeout(`the Docker engine at ${engine} did not answer within ${timeoutMs} ms.`, { cause });
@@ -77,23 +79,6 @@ export function dockerEngine({ engine, timeoutMs }: DockerEngineOptions): Docker
 async function createAgent(options: Agent.Options): Promise<Agent> {
   const { Agent } = await import("undici");
   return new Agent(options);
-}
-
-async function readUpTo(
-  stream: Dispatcher.ResponseData["body"],
-  limitBytes: number,
-): Promise<Pick<EngineResponse, "body" | "isTruncated">> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of stream) {
-    chunks.push(chunk as Uint8Array);
-    length += (chunk as Uint8Array).length;
-    if (length > limitBytes) {
-      stream.destroy();
-      return { body: Buffer.concat(chunks).subarray(0, limitBytes), isTruncated: true };
-    }
-  }
-  return { body: Buffer.concat(chunks), isTruncated: false };
 }
 
 /** The words of an engine's error answer. */

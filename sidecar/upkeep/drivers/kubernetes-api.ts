@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent } from "undici";
+import { readText, type Body } from "#daemon/bytes.ts";
 import { DriverError } from "./driver.ts";
 import { runningTimeout } from "#daemon/time.ts";
 
@@ -105,19 +106,8 @@ export function kubernetesApi(options: KubernetesApiOptions): KubernetesApi {
 }
 
 /** Reads an answer of the API server. @throws {Error} when it is larger than any that is asked for here. */
-export async function kubernetesResponse(status: number, stream: AsyncIterable<unknown>): Promise<KubernetesResponse> {
-  return { status, body: parse(await readUpTo(stream)) };
-}
-
-async function readUpTo(stream: AsyncIterable<unknown>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of stream) {
-    chunks.push(chunk as Uint8Array);
-    length += (chunk as Uint8Array).length;
-    if (length > responseLimitBytes) throw new Error(`more than ${responseLimitBytes} bytes`);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+export async function kubernetesResponse(status: number, stream: Body): Promise<KubernetesResponse> {
+  return { status, body: parse(await readText(stream, responseLimitBytes)) };
 }
 
 function parse(text: string): unknown {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { BodyTooLargeError, boundedChunks } from "#daemon/bytes.ts";
 import { requestFailureCode, type SendRequest } from "#daemon/http/request.ts";
 import { httpEndpoint } from "#daemon/http/endpoint.ts";
 import { runningTimeout } from "#daemon/time.ts";
@@ -28,26 +29,23 @@ export async function readPushGroups(
       answer.destroy();
       return { ok: false, message: `${where} answered ${answer.statusCode}; is pushgateway.url a Pushgateway?` };
     }
-    const groups = await parseGroups(answer, options.responseLimitBytes);
-    if (groups !== "too-large") return { ok: true, groups };
-    const limit = `${options.responseLimitBytes} bytes (pushgateway.responseLimitBytes)`;
-    return { ok: false, message: `${where} answered more than ${limit}; raise the limit, or is it no Pushgateway?` };
+    return { ok: true, groups: await parseGroups(answer, options.responseLimitBytes) };
   } catch (error) {
+    if (error instanceof BodyTooLargeError) {
+      const limit = `${options.responseLimitBytes} bytes (pushgateway.responseLimitBytes)`;
+      return { ok: false, message: `${where} answered more than ${limit}; raise the limit, or is it no Pushgateway?` };
+    }
     const why = deadline.aborted ? `no answer within ${options.timeoutMs} ms` : requestFailureCode(error);
     return { ok: false, message: `${where} can't be read (${why}); is the Pushgateway running?` };
   }
 }
 
-async function parseGroups(answer: IncomingMessage, limitBytes: number): Promise<readonly PushGroup[] | "too-large"> {
+async function parseGroups(answer: IncomingMessage, limitBytes: number): Promise<readonly PushGroup[]> {
   const groups: PushGroup[] = [];
   const decoder = new TextDecoder();
   let rest = "";
-  let length = 0;
-  for await (const chunk of answer) {
-    const bytes = chunk as Uint8Array;
-    length += bytes.length;
-    if (length > limitBytes) return "too-large";
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+  for await (const chunk of boundedChunks(answer, limitBytes)) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     groups.push(...lines.flatMap((line) => parseLine(line) ?? []));
   }

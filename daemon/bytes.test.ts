@@ -1,0 +1,117 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { Agent as Dispatcher, request as undiciRequest } from "undici";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  BodyTooLargeError,
+  boundedChunks,
+  discardBody,
+  readBody,
+  readBodyStart,
+  readText,
+  type Body,
+} from "./bytes.ts";
+import { sendRequest } from "./http/request.ts";
+
+/** Of the newest endless answer. */
+let endlessSocket: Socket | undefined;
+
+/** Answers `/<bytes>` with so many, and `/endless` with bytes until the connection is closed. */
+const server = createServer((incoming, response) => {
+  if (incoming.url !== "/endless") {
+    response.end("x".repeat(Number(incoming.url?.slice(1))));
+    return;
+  }
+  endlessSocket = incoming.socket;
+  const piece = Buffer.alloc(16_384, "x");
+  const more = () => {
+    while (!response.destroyed && response.write(piece));
+  };
+  response.on("drain", more);
+  more();
+});
+let origin = "";
+
+beforeAll(async () => {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => server.close());
+
+const { signal } = new AbortController();
+const get = (path: string): Promise<IncomingMessage> =>
+  sendRequest({ url: `${origin}${path}`, method: "GET", headers: {}, signal });
+/** Resolves when the server has seen the end of the connection that took the newest endless answer. */
+const connectionClosed = async () => {
+  const socket = endlessSocket;
+  if (socket === undefined) throw new Error("no endless answer was taken");
+  if (!socket.destroyed) await new Promise((resolve) => socket.once("close", resolve));
+};
+
+describe.each([
+  ["node:http", async (path: string): Promise<Body> => get(path)],
+  ["fetch", async (path: string): Promise<Body> => (await fetch(`${origin}${path}`)).body],
+  ["undici", async (path: string): Promise<Body> => (await undiciRequest(`${origin}${path}`)).body],
+])("a body of %s", (_, open) => {
+  it("is read whole up to the limit", async () => {
+    expect(await readText(await open("/1000"), 1_000)).toBe("x".repeat(1_000));
+    expect((await readBody(await open("/0"), 0)).length).toBe(0);
+  });
+
+  it("over the limit ends the request: the server sees its connection close", async () => {
+    await expect(readBody(await open("/endless"), 100_000)).rejects.toThrow(new BodyTooLargeError(100_000));
+    await connectionClosed();
+  });
+
+  it("is cut to its start, and its request ended", async () => {
+    const start = await readBodyStart(await open("/endless"), 100_000);
+    expect({ length: start.bytes.length, isTruncated: start.isTruncated }).toEqual({
+      length: 100_000,
+      isTruncated: true,
+    });
+    await connectionClosed();
+    expect(await readBodyStart(await open("/7"), 7)).toEqual({
+      bytes: new TextEncoder().encode("xxxxxxx"),
+      isTruncated: false,
+    });
+  });
+
+  it("ends when its reader stops reading", async () => {
+    for await (const chunk of boundedChunks(await open("/endless"), 10_000_000)) {
+      expect(chunk.byteLength).toBeGreaterThan(0);
+      break;
+    }
+    await connectionClosed();
+  });
+});
+
+it("gives the place in a pool of connections back to the next request", async () => {
+  await using dispatcher = closing(new Dispatcher({ connections: 1 }));
+  for (let round = 0; round < 3; round += 1) {
+    const { body } = await undiciRequest(`${origin}/endless`, { dispatcher: dispatcher.agent });
+    await expect(readBody(body, 10)).rejects.toThrow(BodyTooLargeError);
+  }
+  const { body } = await undiciRequest(`${origin}/3`, { dispatcher: dispatcher.agent });
+  expect(await readText(body, 10)).toBe("xxx");
+});
+
+it("an answer without a body is empty", async () => {
+  expect((await readBody(null, 10)).length).toBe(0);
+  expect(await readBodyStart(null, 10)).toEqual({ bytes: new Uint8Array(), isTruncated: false });
+});
+
+it("an unwanted body is thrown away up to its limits", async () => {
+  const limits = { bytesMax: 100_000, deadlineMs: 20_000 };
+  expect(await discardBody(null, limits)).toBe(true);
+  expect(await discardBody((await fetch(`${origin}/5000`)).body, limits)).toBe(true);
+  const endless = await fetch(`${origin}/endless`);
+  expect(await discardBody(endless.body, limits)).toBe(false);
+  expect(await discardBody(endless.body, limits)).toBe(false);
+  expect(await discardBody(new ReadableStream(), { bytesMax: 1, deadlineMs: 5 })).toBe(false);
+});
+
+function closing(agent: Dispatcher) {
+  return { agent, [Symbol.asyncDispose]: () => agent.destroy() };
+}
