@@ -16,6 +16,7 @@ import {
   positiveInteger,
   privateKey,
   webSocketUrl,
+  yesOrNo,
 } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 
@@ -136,11 +137,9 @@ export const facilitatorSettings = defineSettings("facilitator", {
     .describe(
       "Keys of the sellers that may call /verify and /settle, in `Authorization: Bearer` or `X-API-Key`; without it everybody may",
     ),
-  openToAnybody: z
-    .boolean()
+  openToAnybody: yesOrNo
     .default(false)
-    .describe("Listens beyond loopback without apiKeys and payees: the signer pays the gas of anybody's payments then")
-    .meta({ expected: "true or false" }),
+    .describe("Listens beyond loopback without apiKeys and payees: the signer pays the gas of anybody's payments then"),
   ledger: section({
     path: filePath
       .optional()

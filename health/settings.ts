@@ -1,5 +1,14 @@
 import { z } from "zod";
-import { allowedHosts, host, httpUrl, milliseconds, port, positiveInteger, seconds } from "#daemon/settings/types.ts";
+import {
+  allowedHosts,
+  host,
+  httpUrl,
+  milliseconds,
+  port,
+  positiveInteger,
+  seconds,
+  yesOrNo,
+} from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
 
 /** Where health, metrics and status are served, and a sidecar's page. */
@@ -19,11 +28,7 @@ export const rpcHealthShape = {
     .describe(
       "Time without a new block from which it is told; beside lag.references that have one, the node is no longer fit for traffic",
     ),
-  webSocket: z
-    .boolean()
-    .default(true)
-    .describe("Whether the WebSocket port is watched, too")
-    .meta({ expected: "true or false" }),
+  webSocket: yesOrNo.default(true).describe("Whether the WebSocket port is watched, too"),
   webSocketIntervalMs: milliseconds.default(5_000).describe("Time between two looks at the node's WebSocket"),
 };
 
@@ -64,10 +69,8 @@ export const referencesShape = {
 /** The same, and what a node that stalls or lags may cost. */
 export const lagSection = section({
   ...referencesShape,
-  restart: z
-    .boolean()
+  restart: yesOrNo
     .default(false)
-    .describe("Whether a node that stalls or lags for lag.restartAfterMs is restarted, within the budget")
-    .meta({ expected: "true or false" }),
+    .describe("Whether a node that stalls or lags for lag.restartAfterMs is restarted, within the budget"),
   restartAfterMs: milliseconds.default(300_000).describe("How long a node stalls or lags before it is restarted"),
 });

@@ -5,6 +5,9 @@ import { z } from "zod";
  * uses; sizes and times carry their unit in the setting's name (`…Bytes`, `…Ms`, `…Seconds`).
  */
 
+/** Yes or no: a flag in a settings file, `true` or `false` in the environment. */
+export const yesOrNo = z.boolean().meta({ expected: "true or false" });
+
 /** A TCP port; 0 asks the operating system for a free one. */
 export const port = z.int().min(0).max(65_535).meta({ expected: "a port number from 0 to 65535 (0: any free port)" });
 

@@ -8,6 +8,7 @@ import {
   nonNegativeInteger,
   port,
   positiveInteger,
+  yesOrNo,
 } from "#daemon/settings/types.ts";
 import { connectionSettings } from "#daemon/http/connections/settings.ts";
 import { networks, proxySettings } from "#daemon/http/proxies/settings.ts";
@@ -16,8 +17,6 @@ import { section } from "#daemon/settings/settings.ts";
 import { memorySection } from "./memory.ts";
 import { policyShape, tierName } from "./policy.ts";
 import { webSocketSection } from "./web-socket.ts";
-
-const yesOrNo = z.boolean().meta({ expected: "true or false" });
 
 /** Loopback, and what is no part of the public Internet (RFC 1918, 3927, 4193, 4291, 6598): pod networks lie in it. */
 const privateNetworks = [

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { bytes, milliseconds, nonNegativeInteger, positiveInteger } from "#daemon/settings/types.ts";
+import { bytes, milliseconds, nonNegativeInteger, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
 import { reservedCodes, rpcCodes } from "../errors.ts";
 
@@ -10,7 +10,6 @@ export const tierName = z
   .meta({ expected: "a tier's name: a small letter, then up to 31 small letters, digits and hyphens" });
 
 const methodName = z.string().regex(/^[\w.]{1,64}$/);
-const yesOrNo = z.boolean().meta({ expected: "true or false" });
 
 /** What the callers of one tier may use. */
 const tier = z.strictObject({

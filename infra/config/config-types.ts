@@ -2,8 +2,6 @@ import { z } from "zod";
 
 /** Schemas of the values that a stack's keys have in common; `expected` is what a message about a wrong value says. */
 
-export const yesOrNo = z.boolean().meta({ expected: "true or false" });
-
 /** Text of one character or more. */
 export const text = (expected: string) => z.string().min(1).meta({ expected });
 

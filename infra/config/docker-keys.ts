@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { port } from "#daemon/settings/types.ts";
-import { imageReference, yesOrNo } from "./config-types.ts";
+import { port, yesOrNo } from "#daemon/settings/types.ts";
+import { imageReference } from "./config-types.ts";
 
 /** The keys of the Docker host, of what it publishes and of the images that it builds. */
 export const dockerKeys = {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { address } from "#daemon/settings/types.ts";
-import { imageReference, text, yesOrNo } from "./config-types.ts";
+import { address, yesOrNo } from "#daemon/settings/types.ts";
+import { imageReference, text } from "./config-types.ts";
 
 /** More pods than this of one service would want more connections than a PostgreSQL server gives. */
 const replicasMax = 50;

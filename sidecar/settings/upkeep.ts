@@ -1,10 +1,8 @@
 import { z } from "zod";
-import { bytes, filePath, milliseconds, nonNegativeInteger, port, seconds } from "#daemon/settings/types.ts";
+import { bytes, filePath, milliseconds, nonNegativeInteger, port, seconds, yesOrNo } from "#daemon/settings/types.ts";
 import { secret } from "#daemon/secret.ts";
 import { section } from "#daemon/settings/settings.ts";
 import { cronExpression, timeZone } from "#daemon/settings/cron.ts";
-
-const yesOrNo = z.boolean().meta({ expected: "true or false" });
 
 /** How the node's configuration is kept. */
 export const upkeepSection = section({

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { yesOrNo } from "../../settings/types.ts";
 
 /** Addresses and CIDR ranges. */
 export const networks = z
@@ -25,11 +26,9 @@ export const proxySettings = {
     .default(8)
     .describe("Most trusted proxies one behind another; 1: whatever address the nearest one tells is the client's")
     .meta({ expected: "a whole number from 1 to 64" }),
-  proxyProtocol: z
-    .boolean()
+  proxyProtocol: yesOrNo
     .default(false)
-    .describe("Whether every connection of a trusted proxy begins with a PROXY protocol header, version 1 or 2")
-    .meta({ expected: "true or false" }),
+    .describe("Whether every connection of a trusted proxy begins with a PROXY protocol header, version 1 or 2"),
 } as const;
 
 /** The proxies before a listener, as settings tell of them. */
