@@ -1,8 +1,5 @@
-import type { IncomingMessage } from "node:http";
-import { BodyTooLargeError, readText } from "#daemon/bytes.ts";
+import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 import { requestFailureCode, type SendRequest } from "#daemon/http/request.ts";
-import { httpEndpoint } from "#daemon/http/endpoint.ts";
-import { runningTimeout } from "#daemon/time.ts";
 
 /** Why a JSON-RPC endpoint gave no usable answer. */
 export type RpcFailureReason = "Refused" | "TimedOut" | "NotJsonRpc" | "RpcError" | "TooLarge";
@@ -33,83 +30,50 @@ export type RpcClient = (method: string, params: readonly unknown[], signal: Abo
 const responseLimitBytes = 65_536;
 
 /** Creates a JSON-RPC client of one HTTP endpoint. Its calls throw {@link RpcFailure}. */
-export function createRpcClient(options: RpcClientOptions, dependencies: Readonly<{ ask: SendRequest }>): RpcClient {
-  const where = new URL(options.url).origin;
-  const endpoint = httpEndpoint(options.url);
+export function createRpcClient(
+  { url, timeoutMs }: RpcClientOptions,
+  { ask }: Readonly<{ ask: SendRequest }>,
+): RpcClient {
+  const where = new URL(url).origin;
+  const call = createJsonRpcClient({ url, timeoutMs, answerBytesMax: responseLimitBytes }, { send: ask });
   return async (method, params, signal) => {
-    const deadline = AbortSignal.any([signal, runningTimeout(options.timeoutMs)]);
-    let text: string;
-    let status: number;
-    try {
-      const answer = await dependencies.ask({
-        url: endpoint.url,
-        method: "POST",
-        headers: { ...endpoint.headers, "Content-Type": "application/json" },
-        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-        signal: deadline,
-      });
-      status = answer.statusCode ?? 0;
-      text = await readAnswer(answer, where);
-    } catch (cause) {
-      if (cause instanceof RpcFailure) throw cause;
-      throw unreachable(where, options.timeoutMs, deadline, cause);
-    }
-    // An error may come with any status: what counts is what the body says.
-    return resultOf(text, `${where} answered ${method}`, status);
+    const answer = await call(method, params, signal).catch((error: unknown) => {
+      throw error instanceof NoJsonRpcAnswerError ? failureOf(error, method, { where, timeoutMs }) : error;
+    });
+    if (answer.ok) return answer.result;
+    throw new RpcFailure(
+      "RpcError",
+      `${where} answered ${method} with an error: ${answer.error.message.slice(0, 200)}`,
+    );
   };
 }
 
-async function readAnswer(answer: IncomingMessage, where: string): Promise<string> {
-  const { statusCode = 0 } = answer;
-  if (statusCode >= 300 && statusCode < 400) {
-    answer.destroy();
-    const message = `${where} answered with a redirect (${statusCode}), which is not followed; is it the node's RPC port?`;
-    throw new RpcFailure("NotJsonRpc", message);
-  }
-  try {
-    return await readText(answer, responseLimitBytes);
-  } catch (error) {
-    if (!(error instanceof BodyTooLargeError)) throw error;
-    throw new RpcFailure("TooLarge", `${where} answered more than ${responseLimitBytes} bytes; is it the node?`);
-  }
-}
-
-function unreachable(where: string, timeoutMs: number, deadline: AbortSignal, cause: unknown): RpcFailure {
-  if (deadline.aborted) {
-    return new RpcFailure(
-      "TimedOut",
-      `${where} did not answer within ${timeoutMs} ms; look at the node's load.`,
-      cause,
-    );
-  }
-  return new RpcFailure(
-    "Refused",
-    `${where} can't be reached (${requestFailureCode(cause)}); is the node running, and is this its address?`,
-    cause,
-  );
-}
-
-function resultOf(text: string, answered: string, status: number): unknown {
-  const answer = parse(text);
-  if (answer === undefined) {
-    throw new RpcFailure("NotJsonRpc", `${answered} with ${notJson(text, status)}`);
-  }
-  if (typeof answer !== "object" || answer === null || !("result" in answer || "error" in answer)) {
-    throw new RpcFailure("NotJsonRpc", `${answered} with JSON that is no JSON-RPC; is it the node's RPC port?`);
-  }
-  if ("error" in answer && answer.error !== null) {
-    const { message } = answer.error as { message?: unknown };
-    throw new RpcFailure("RpcError", `${answered} with an error: ${String(message).slice(0, 200)}`);
-  }
-  return "result" in answer ? answer.result : undefined;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The caller says what stands there instead.
-    return undefined;
+function failureOf(
+  { why, cause }: NoJsonRpcAnswerError,
+  method: string,
+  { where, timeoutMs }: Readonly<{ where: string; timeoutMs: number }>,
+): RpcFailure {
+  switch (why.kind) {
+    case "unreachable": {
+      const message = `${where} can't be reached (${requestFailureCode(cause)}); is the node running, and is this its address?`;
+      return new RpcFailure("Refused", message, cause);
+    }
+    case "timeout": {
+      const message = `${where} did not answer within ${timeoutMs} ms; look at the node's load.`;
+      return new RpcFailure("TimedOut", message, cause);
+    }
+    case "too-large":
+      return new RpcFailure("TooLarge", `${where} answered more than ${responseLimitBytes} bytes; is it the node?`);
+    case "redirect": {
+      const message = `${where} answered with a redirect (${why.status}), which is not followed; is it the node's RPC port?`;
+      return new RpcFailure("NotJsonRpc", message);
+    }
+    case "not-json":
+      return new RpcFailure("NotJsonRpc", `${where} answered ${method} with ${notJson(why.text, why.status)}`);
+    case "not-json-rpc": {
+      const message = `${where} answered ${method} with JSON that is no JSON-RPC; is it the node's RPC port?`;
+      return new RpcFailure("NotJsonRpc", message);
+    }
   }
 }
 

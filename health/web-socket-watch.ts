@@ -1,5 +1,6 @@
 import { WebSocket } from "ws";
 import type { Logger } from "#daemon/log.ts";
+import { writeCall } from "#daemon/json-rpc.ts";
 import { poll, runningTimeout } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ReasonOf } from "#status/condition.ts";
@@ -60,7 +61,7 @@ async function ask({ url, timeoutMs }: WebSocketWatchOptions, signal: AbortSigna
       });
       socket.once("close", () => resolve({ reason: "Closed", words: "closed the connection without an answer" }));
       socket.once("open", () => {
-        socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] }));
+        socket.send(writeCall({ method: "eth_blockNumber", params: [] }));
       });
       socket.once("message", (data: Buffer) => resolve(judge(data.toString("utf8"))));
     });

@@ -1,6 +1,6 @@
 import { Agent } from "node:http";
-import { readText } from "#daemon/bytes.ts";
-import { sendRequest } from "#daemon/http/request.ts";
+import { createJsonRpcClient } from "#daemon/http/json-rpc-client.ts";
+import type { JsonRpcAnswer, JsonRpcFailure } from "#daemon/json-rpc.ts";
 
 /** The chain's answer can't be had: the connection broke or the chain is too slow. */
 export class AnvilUnreachableError extends Error {
@@ -16,7 +16,7 @@ export class AnvilRequestError extends Error {
   /** What came with the error, e.g. the bytes of a revert. */
   readonly data: unknown;
 
-  constructor(method: string, error: Readonly<{ code: number; message: string; data?: unknown }>) {
+  constructor(method: string, error: JsonRpcFailure) {
     super(error.message, { cause: method });
     this.code = error.code;
     this.data = error.data;
@@ -43,29 +43,27 @@ export type AnvilClient = Disposable &
     request<T>(method: string, params?: readonly unknown[]): Promise<T>;
   }>;
 
-type Answer = { result?: unknown; error?: { code: number; message: string; data?: unknown } };
+// Not the time in which this process ran: that takes ten timers for each call, and a chain gets many.
+const timeout = (ms: number) => AbortSignal.timeout(ms);
 
 /** Creates a client; it connects with the first call. Disposing of it closes the connections. */
 export function createAnvilClient(options: AnvilClientOptions): AnvilClient {
   const agent = new Agent({ keepAlive: true, maxSockets: options.connectionsMax, scheduling: "fifo" });
-  let id = 0;
-  const call = async <T>(method: string, params: readonly unknown[] = []): Promise<T> => {
-    id += 1;
-    const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
-    const answer = await post(body, method, agent, options);
-    if (answer.error !== undefined) throw new AnvilRequestError(method, answer.error);
-    return answer.result as T;
+  const timeoutMs = options.requestTimeoutMs;
+  const call = createJsonRpcClient({ ...options, timeoutMs, agent }, { timeout });
+  return {
+    request: async <T>(method: string, params: readonly unknown[] = []): Promise<T> => {
+      let answer: JsonRpcAnswer;
+      try {
+        answer = await call(method, params);
+      } catch (cause) {
+        throw new AnvilUnreachableError(`no answer from the chain to ${method}: ${(cause as Error).message}`, {
+          cause,
+        });
+      }
+      if (!answer.ok) throw new AnvilRequestError(method, answer.error);
+      return answer.result as T;
+    },
+    [Symbol.dispose]: () => agent.destroy(),
   };
-  return { request: call, [Symbol.dispose]: () => agent.destroy() };
-}
-
-async function post(body: string, method: string, agent: Agent, options: AnvilClientOptions): Promise<Answer> {
-  try {
-    const headers = { "Content-Type": "application/json" };
-    const signal = AbortSignal.timeout(options.requestTimeoutMs);
-    const response = await sendRequest({ url: options.url, method: "POST", agent, headers, body, signal });
-    return JSON.parse(await readText(response, options.answerBytesMax)) as Answer;
-  } catch (cause) {
-    throw new AnvilUnreachableError(`no answer from the chain to ${method}: ${(cause as Error).message}`, { cause });
-  }
 }

@@ -4,6 +4,7 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { createJsonRpcClient } from "#daemon/http/json-rpc-client.ts";
 import { DeadlineError, pause, within } from "#daemon/time.ts";
 import { spawned } from "#daemon/spawned.ts";
 import { runningNode } from "../node/running-node.ts";
@@ -14,6 +15,7 @@ import { CommandError } from "./command-error.ts";
 export type StartInBackgroundOptions = Readonly<{ workspace: string; configPath: string }>;
 
 const startDeadlineMs = 30_000;
+const blockNumberBytesMax = 65_536;
 const lastWordsBytesMax = 4_000;
 const program = fileURLToPath(new URL("../node/node.main.ts", import.meta.url));
 
@@ -86,12 +88,10 @@ async function endedEarly(child: ChildProcess, runDirectory: string): Promise<ne
 }
 
 async function blockNumber(url: string): Promise<number> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] }),
+  const call = createJsonRpcClient({ url, timeoutMs: startDeadlineMs, answerBytesMax: blockNumberBytesMax });
+  const answer = await call("eth_blockNumber", []).catch((cause: unknown) => {
+    throw new CommandError(`no answer of ${url} to eth_blockNumber: ${(cause as Error).message}`, 1, { cause });
   });
-  const { result } = (await response.json()) as { result?: string };
-  if (result === undefined) throw new CommandError(`${url} does not answer eth_blockNumber; see the node's log`, 1);
-  return Number(result);
+  if (!answer.ok) throw new CommandError(`${url} does not answer eth_blockNumber; see the node's log`, 1);
+  return Number(answer.result);
 }

@@ -1,4 +1,5 @@
-import { request } from "node:http";
+import { readText } from "#daemon/bytes.ts";
+import { sendRequest } from "#daemon/http/request.ts";
 import { controlAddress } from "./control-socket.ts";
 import type { PruneInfo } from "../pruning.ts";
 
@@ -31,23 +32,12 @@ export async function requestNode(runDirectory: string, command: ControlCommand)
 type Exchange = Readonly<{ status: number; body: string }>;
 
 async function exchange(socketPath: string, command: ControlCommand): Promise<Exchange> {
-  const [method, path] = command.split(" ");
-  return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(answerDeadlineMs);
-    const call = request({ socketPath, method, path, signal }, (response) => {
-      let body = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => {
-        body += chunk;
-        if (body.length > answerBytesMax) response.destroy(new Error("the node's answer is too long"));
-      });
-      response.once("error", reject);
-      response.once("end", () => resolve({ status: response.statusCode ?? 0, body }));
-    });
-    call.once("error", (error: NodeJS.ErrnoException) => {
-      const absent = error.code === "ENOENT" || error.code === "ECONNREFUSED";
-      reject(absent ? new NodeNotRunningError("no node runs in this workspace", { cause: error }) : error);
-    });
-    call.end();
+  const [method, path] = command.split(" ") as ["GET" | "POST", string];
+  const signal = AbortSignal.timeout(answerDeadlineMs);
+  const request = { url: `http://localhost${path}`, socketPath, method, headers: {}, signal };
+  const answer = await sendRequest(request).catch((error: NodeJS.ErrnoException) => {
+    const absent = error.code === "ENOENT" || error.code === "ECONNREFUSED";
+    throw absent ? new NodeNotRunningError("no node runs in this workspace", { cause: error }) : error;
   });
+  return { status: answer.statusCode ?? 0, body: await readText(answer, answerBytesMax) };
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Hex } from "#x402/hex.ts";
 import { ChainError } from "./chain-error.ts";
-import type { JsonRpcAnswer } from "./json-rpc-message.ts";
+import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
 
 /** Bytes of any length as JSON-RPC has them. */
 export const hexData = z.custom<Hex>((value) => typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value));

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { quantity, type Hex } from "#x402/hex.ts";
 import { hexCount, hexData, hexQuantity, resultOf } from "./answer.ts";
 import type { JsonRpcClient } from "./json-rpc-client.ts";
-import type { JsonRpcAnswer } from "./json-rpc-message.ts";
+import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
 import { sendOutcome, type SendOutcome } from "./send-outcome.ts";
 
 const headSchema = z.object({

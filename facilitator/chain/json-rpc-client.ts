@@ -1,6 +1,6 @@
+import { readAnswers, writeCalls, type JsonRpcAnswer, type JsonRpcCall } from "#daemon/json-rpc.ts";
 import { ChainError, type ChainFault } from "./chain-error.ts";
 import { createHttpTransport } from "./http-transport.ts";
-import { readAnswers, writeCalls, type JsonRpcAnswer, type JsonRpcCall } from "./json-rpc-message.ts";
 
 /** Where the node is and how long it may take. */
 export type JsonRpcClientOptions = Readonly<{ url: string; timeoutMs: number }>;
@@ -45,7 +45,7 @@ export function createJsonRpcClient(
     const seen = (outcome: "ok" | ChainFault) =>
       observe({ calls: batch.length, durationMs: performance.now() - startedMs, outcome });
     try {
-      const answers = readAnswers(await transport.post(writeCalls(batch.map(({ call }) => call))));
+      const answers = answersIn(await transport.post(writeCalls(batch.map(({ call }) => call))));
       seen("ok");
       for (const [place, { resolve, reject, call }] of batch.entries()) {
         const answer = answers.get(place);
@@ -83,4 +83,13 @@ export function createJsonRpcClient(
       }),
     [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
   };
+}
+
+/** The answers by the calls' places. @throws {ChainError} when the text is no JSON-RPC response, or one that refuses all calls together. */
+function answersIn(text: string): ReadonlyMap<number, JsonRpcAnswer> {
+  const read = readAnswers(text);
+  if (read?.ok === true) return read.byPlace;
+  throw read === undefined
+    ? new ChainError("bad_answer", "the node answered something else than a JSON-RPC response")
+    : new ChainError("refused", `the node refused: ${read.error.message} (code ${read.error.code})`);
 }

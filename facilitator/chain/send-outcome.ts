@@ -1,4 +1,4 @@
-import type { JsonRpcAnswer } from "./json-rpc-message.ts";
+import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
 
 /**
  * What a node did with a signed transaction.

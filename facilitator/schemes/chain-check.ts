@@ -1,6 +1,6 @@
 import type { Chain } from "../chain/chain.ts";
 import { ChainError } from "../chain/chain-error.ts";
-import type { JsonRpcFailure } from "../chain/json-rpc-message.ts";
+import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
 import { authorizationStateCall, balanceOfCall } from "../chain/token.ts";
 import { integerWord, type Hex } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";

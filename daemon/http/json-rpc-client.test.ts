@@ -1,0 +1,120 @@
+import { once } from "node:events";
+import { Agent, createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createJsonRpcClient, type JsonRpcClientDependencies } from "./json-rpc-client.ts";
+
+/** What each path answers. */
+const answers: Record<string, (incoming: IncomingMessage, response: ServerResponse) => unknown> = {
+  "/echo": async (incoming, response) => {
+    const { method, params } = JSON.parse(await text(incoming)) as { method: string; params: unknown };
+    const { authorization, connection } = incoming.headers;
+    const result = { method, params, authorization, connection, type: incoming.headers["content-type"] };
+    response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result }));
+  },
+  "/refused": (_, response) =>
+    response.writeHead(500).end('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"busy"}}'),
+  "/page": (_, response) => response.writeHead(404).end("<html>"),
+  "/other": (_, response) => response.end('{"status":"ok"}'),
+  "/moved": (_, response) => response.writeHead(301, { location: "/echo" }).end(),
+  "/endless": (_, response) => {
+    const more = () => {
+      while (!response.destroyed && response.write("x".repeat(16_384)));
+    };
+    response.on("drain", more);
+    more();
+  },
+  "/silent": () => undefined,
+  "/cut": (_, response) => {
+    response.writeHead(200, { "content-length": "100" }).write("{");
+    setImmediate(() => response.destroy());
+  },
+};
+const server = createServer((incoming, response) => void answers[incoming.url ?? ""]?.(incoming, response));
+let host = "";
+beforeAll(async () => {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const clientOf = (path: string, dependencies: JsonRpcClientDependencies = {}, more: Readonly<{ agent?: Agent }> = {}) =>
+  createJsonRpcClient(
+    { url: `http://${host}${path}`, timeoutMs: 20_000, answerBytesMax: 100_000, ...more },
+    dependencies,
+  );
+const whyNot = async (path: string, dependencies?: JsonRpcClientDependencies, signal?: AbortSignal) =>
+  clientOf(path, dependencies)("eth_chainId", [], signal).catch((error: unknown) => error);
+
+it("calls a method with its parameters, over a connection that is not kept", async () => {
+  expect(await clientOf("/echo")("eth_call", [{ to: "0x1" }, "latest"])).toEqual({
+    ok: true,
+    result: {
+      method: "eth_call",
+      params: [{ to: "0x1" }, "latest"],
+      connection: "close",
+      type: "application/json",
+    },
+  });
+});
+
+it("sends the URL's credentials, and keeps connections where it has an agent", async () => {
+  const agent = new Agent({ keepAlive: true });
+  const call = createJsonRpcClient({
+    url: `http://me:p%40ss@${host}/echo`,
+    timeoutMs: 20_000,
+    answerBytesMax: 1_000,
+    agent,
+  });
+  const answer = await call("eth_chainId", []);
+  expect(answer).toMatchObject({
+    result: { connection: "keep-alive", authorization: `Basic ${Buffer.from("me:p@ss").toString("base64")}` },
+  });
+  agent.destroy();
+});
+
+it("gives an error that the endpoint answers, with whatever status, as a value", async () => {
+  expect(await clientOf("/refused")("eth_chainId", [])).toEqual({
+    ok: false,
+    error: { code: -32_000, message: "busy" },
+  });
+});
+
+it.each([
+  ["/page", { kind: "not-json", status: 404, text: "<html>" }, "text that is not JSON (HTTP 404)"],
+  [
+    "/other",
+    { kind: "not-json-rpc", status: 200, text: '{"status":"ok"}' },
+    "JSON that is no JSON-RPC response (HTTP 200)",
+  ],
+  ["/moved", { kind: "redirect", status: 301 }, "a redirect (HTTP 301)"],
+  ["/endless", { kind: "too-large" }, "the body is larger than 100000 bytes"],
+  ["/cut", { kind: "unreachable" }, "ECONNRESET"],
+])("says why %s is no answer", async (path, why, message) => {
+  expect(await whyNot(path)).toMatchObject({ name: "NoJsonRpcAnswerError", why, message });
+});
+
+it("ends at its time limit, and when its caller ends it", async () => {
+  const over = await whyNot("/silent", { timeout: () => AbortSignal.timeout(20) });
+  expect(over).toMatchObject({ why: { kind: "timeout" }, message: "nothing within 20000 ms" });
+  expect(await whyNot("/silent", {}, AbortSignal.abort())).toMatchObject({ why: { kind: "timeout" } });
+});
+
+it("says that nothing listens", async () => {
+  const unused = createServer().listen(0, "127.0.0.1");
+  await once(unused, "listening");
+  const { port } = unused.address() as AddressInfo;
+  unused.close();
+  await once(unused, "close");
+  const call = createJsonRpcClient({ url: `http://127.0.0.1:${port}/`, timeoutMs: 20_000, answerBytesMax: 10 });
+  await expect(call("eth_chainId", [])).rejects.toMatchObject({
+    why: { kind: "unreachable" },
+    message: "ECONNREFUSED",
+    cause: { code: "ECONNREFUSED" },
+  });
+});

@@ -1,0 +1,92 @@
+import type { Agent } from "node:http";
+import { BodyTooLargeError, readText } from "../bytes.ts";
+import { parseJson, readAnswer, writeCall, type JsonRpcAnswer } from "../json-rpc.ts";
+import { runningTimeout } from "../time.ts";
+import { httpEndpoint } from "./endpoint.ts";
+import { requestFailureCode, sendRequest, type SendRequest } from "./request.ts";
+
+/** An endpoint, and the limits of one call to it. */
+export type JsonRpcClientOptions = Readonly<{
+  /** May have credentials, which become Basic authentication. */
+  url: string;
+  timeoutMs: number;
+  answerBytesMax: number;
+  /** Keeps connections; without one each call opens its own. */
+  agent?: Agent;
+}>;
+
+/** What a client is built on: how requests are sent, and how the time of one is limited. */
+export type JsonRpcClientDependencies = Readonly<{ send?: SendRequest; timeout?: (ms: number) => AbortSignal }>;
+
+/**
+ * Calls one method; an error that the endpoint answers is a value.
+ *
+ * @throws {NoJsonRpcAnswerError} when no JSON-RPC answer comes within the limits, or `signal` aborts.
+ */
+export type CallJsonRpc = (method: string, params: readonly unknown[], signal?: AbortSignal) => Promise<JsonRpcAnswer>;
+
+/** Why there is no JSON-RPC answer; `status` is HTTP's, `text` the body that came instead. */
+export type NoJsonRpcAnswer =
+  | Readonly<{ kind: "unreachable" | "timeout" | "too-large" }>
+  | Readonly<{ kind: "redirect"; status: number }>
+  | Readonly<{ kind: "not-json" | "not-json-rpc"; status: number; text: string }>;
+
+/** An endpoint gave no JSON-RPC answer. Its message names neither URL nor method, which the caller knows. */
+export class NoJsonRpcAnswerError extends Error {
+  override readonly name = "NoJsonRpcAnswerError";
+  readonly code = "no_json_rpc_answer";
+  readonly why: NoJsonRpcAnswer;
+
+  constructor(why: NoJsonRpcAnswer, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.why = why;
+  }
+}
+
+/** Creates the client of one HTTP endpoint. It follows no redirect, and takes an answer with any status: what counts is the body. */
+export function createJsonRpcClient(
+  { url, timeoutMs, answerBytesMax, agent }: JsonRpcClientOptions,
+  { send = sendRequest, timeout = runningTimeout }: JsonRpcClientDependencies = {},
+): CallJsonRpc {
+  const endpoint = httpEndpoint(url);
+  const headers = { ...endpoint.headers, "Content-Type": "application/json" };
+  return async (method, params, signal) => {
+    const deadline = timeout(timeoutMs);
+    const over = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
+    const body = writeCall({ method, params });
+    try {
+      const answer = await send({
+        url: endpoint.url,
+        method: "POST",
+        headers,
+        body,
+        signal: over,
+        ...(agent === undefined ? {} : { agent }),
+      });
+      const { statusCode: status = 0 } = answer;
+      if (status >= 300 && status < 400) {
+        answer.destroy();
+        throw new NoJsonRpcAnswerError({ kind: "redirect", status }, `a redirect (HTTP ${status})`);
+      }
+      return answerIn(await readText(answer, answerBytesMax), status);
+    } catch (cause) {
+      throw withoutAnswer(cause, over, timeoutMs);
+    }
+  };
+}
+
+function answerIn(text: string, status: number): JsonRpcAnswer {
+  const answer = readAnswer(text);
+  if (answer !== undefined) return answer;
+  const kind = parseJson(text) === undefined ? "not-json" : "not-json-rpc";
+  const found = kind === "not-json" ? "text that is not JSON" : "JSON that is no JSON-RPC response";
+  throw new NoJsonRpcAnswerError({ kind, status, text }, `${found} (HTTP ${status})`);
+}
+
+function withoutAnswer(cause: unknown, over: AbortSignal, timeoutMs: number): NoJsonRpcAnswerError {
+  if (cause instanceof NoJsonRpcAnswerError) return cause;
+  if (cause instanceof BodyTooLargeError)
+    return new NoJsonRpcAnswerError({ kind: "too-large" }, cause.message, { cause });
+  if (over.aborted) return new NoJsonRpcAnswerError({ kind: "timeout" }, `nothing within ${timeoutMs} ms`, { cause });
+  return new NoJsonRpcAnswerError({ kind: "unreachable" }, requestFailureCode(cause), { cause });
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { readAnswer, readAnswers, writeCall, writeCalls } from "./json-rpc.ts";
+
+const error = { code: -32_601, message: "no such method" };
+
+describe("calls", () => {
+  it("are written as one request, or as a batch by their places", () => {
+    const calls = [
+      { method: "eth_chainId", params: [] },
+      { method: "eth_call", params: [{ to: "0x1" }, "latest"] },
+    ];
+    expect(JSON.parse(writeCall({ method: "eth_chainId", params: [] }))).toEqual({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "eth_chainId",
+      params: [],
+    });
+    expect(JSON.parse(writeCalls(calls.slice(0, 1)))).toMatchObject({ id: 0, method: "eth_chainId" });
+    expect(JSON.parse(writeCalls(calls))).toMatchObject([
+      { id: 0, method: "eth_chainId" },
+      { id: 1, method: "eth_call", params: [{ to: "0x1" }, "latest"] },
+    ]);
+  });
+});
+
+describe("one answer", () => {
+  it.each([
+    ["a result", { jsonrpc: "2.0", id: 1, result: "0x1" }, { ok: true, result: "0x1" }],
+    ["a result of null", { jsonrpc: "2.0", id: 1, result: null }, { ok: true, result: null }],
+    ["a result beside an error of null", { id: 1, result: "0x1", error: null }, { ok: true, result: "0x1" }],
+    ["an error", { jsonrpc: "2.0", id: null, error }, { ok: false, error }],
+    ["an error with data", { id: 1, error: { ...error, data: "0x" } }, { ok: false, error: { ...error, data: "0x" } }],
+  ])("is %s", (_, message, answer) => {
+    expect(readAnswer(JSON.stringify(message))).toEqual(answer);
+  });
+
+  it.each(["", "<html>", "null", "7", "[]", "{}", '{"id":1}', '{"error":"Unauthorized"}', '{"error":{"message":"x"}}'])(
+    "is not %j",
+    (text) => {
+      expect(readAnswer(text)).toBeUndefined();
+    },
+  );
+});
+
+describe("the answers to a batch", () => {
+  it("are found by their places, in whatever order they come; a call may have none", () => {
+    const text = JSON.stringify([
+      { id: 2, result: "c" },
+      { id: 0, error },
+    ]);
+    const read = readAnswers(text);
+    expect(read?.ok === true && [...read.byPlace]).toEqual([
+      [2, { ok: true, result: "c" }],
+      [0, { ok: false, error }],
+    ]);
+  });
+
+  it("may be one refusal of all", () => {
+    expect(readAnswers(JSON.stringify({ jsonrpc: "2.0", id: null, error }))).toEqual({ ok: false, error });
+  });
+
+  it.each(["", "busy", "[7]", '{"id":"0","result":1}', '[{"result":1}]'])("are not %j", (text) => {
+    expect(readAnswers(text)).toBeUndefined();
+  });
+});

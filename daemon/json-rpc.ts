@@ -1,0 +1,63 @@
+import { z } from "zod";
+
+/** A method with its positional parameters. */
+export type JsonRpcCall = Readonly<{ method: string; params: readonly unknown[] }>;
+
+/** The error object of JSON-RPC 2.0 (section 5.1). */
+export type JsonRpcFailure = Readonly<{ code: number; message: string; data?: unknown }>;
+
+/** An endpoint's answer to one call. */
+export type JsonRpcAnswer = Readonly<{ ok: true; result: unknown } | { ok: false; error: JsonRpcFailure }>;
+
+/** Writes one call; `id` comes back with its answer. */
+export function writeCall({ method, params }: JsonRpcCall, id = 1): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, method, params });
+}
+
+/** Writes calls as one request, or as a batch when there are several (section 6). Ids are the calls' places, from 0. */
+export function writeCalls(calls: readonly JsonRpcCall[]): string {
+  const requests = calls.map(writeCall);
+  return requests.length === 1 ? (requests[0] ?? "") : `[${requests.join(",")}]`;
+}
+
+const failure = z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() });
+// Some endpoints send both members, one of them null, as JSON-RPC 1.0 had it.
+const response = z.object({ result: z.unknown().optional(), error: failure.nullish() });
+const placed = response.extend({ id: z.number() });
+
+/** Reads the answer to one call; undefined for text that is not JSON, and for JSON that is no JSON-RPC response. */
+export function readAnswer(text: string): JsonRpcAnswer | undefined {
+  const read = response.safeParse(parseJson(text));
+  if (!read.success || (read.data.result === undefined && read.data.error === undefined)) return undefined;
+  return answerOf(read.data);
+}
+
+/** The answers to a request by the calls' places, or the one error that refuses all of it. */
+export type JsonRpcAnswers = Readonly<
+  { ok: true; byPlace: ReadonlyMap<number, JsonRpcAnswer> } | { ok: false; error: JsonRpcFailure }
+>;
+
+/**
+ * Reads the answer to what `writeCalls` wrote; a batch's answers may come in any order, and a call that was left out has none.
+ * Undefined for text that is neither answers nor a refusal.
+ */
+export function readAnswers(text: string): JsonRpcAnswers | undefined {
+  const json = parseJson(text);
+  const answers = z.array(placed).safeParse(Array.isArray(json) ? json : [json]);
+  if (answers.success) return { ok: true, byPlace: new Map(answers.data.map((each) => [each.id, answerOf(each)])) };
+  const refusal = z.object({ error: failure }).safeParse(json);
+  return refusal.success ? { ok: false, error: refusal.data.error } : undefined;
+}
+
+function answerOf({ result, error }: z.infer<typeof response>): JsonRpcAnswer {
+  return error === undefined || error === null ? { ok: true, result } : { ok: false, error };
+}
+
+/** The value of JSON text; undefined, which JSON has no text for, when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
