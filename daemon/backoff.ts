@@ -10,12 +10,12 @@ export type Backoff = Readonly<{
 }>;
 
 /**
- * Doubles the wait with each failure, and takes away up to half of it by chance, so that many who lost the same peer do not come
- * back to it at the same moments. `random` gives numbers from 0 up to 1.
+ * Doubles the wait with each failure, and takes up to half of it away by chance, so that many who lost the same peer do not come
+ * back to it at the same moments (exponential backoff with jitter). `random` gives numbers from 0 up to 1.
  */
 export function createBackoff(
   { initialMs, maxMs }: BackoffOptions,
-  { random }: Readonly<{ random: () => number }>,
+  { random = Math.random }: Readonly<{ random?: () => number }> = {},
 ): Backoff {
   let waitMs = initialMs;
   return {

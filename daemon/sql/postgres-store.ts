@@ -4,6 +4,7 @@ import { migrate } from "./postgres-migration.ts";
 import { describeStartFailure, placeOf } from "./postgres-start-failure.ts";
 import { startStep } from "../start-step.ts";
 import { pause } from "../time.ts";
+import { createBackoff } from "../backoff.ts";
 import { isSerializationFailure, storeFailure } from "./postgres-failure.ts";
 import type { Secret } from "../secret.ts";
 import type { SqlConnection, SqlRow, SqlStore, SqlValue } from "./store.ts";
@@ -29,7 +30,7 @@ export type PostgresStoreOptions = PostgresOptions &
 
 /** Transactions that PostgreSQL asks to run again are, this often at most. */
 const transactionAttemptsMax = 5;
-const retryPauseMs = 20;
+const transactionBackoff = { initialMs: 20, maxMs: 160 } as const;
 /** A client waits this much longer than the server may take, so that the server's own answer comes first. */
 const answerMarginMs = 1_000;
 
@@ -80,12 +81,13 @@ function storeOf(pool: Pool): SqlStore {
   return {
     ...connectionOf(pool),
     transaction: async (work) => {
+      const backoff = createBackoff(transactionBackoff);
       for (let attempt = 1; ; attempt += 1) {
         try {
           return await runTransaction(pool, work);
         } catch (error) {
           if (!isSerializationFailure(error) || attempt === transactionAttemptsMax) throw storeFailure(error);
-          await pause(retryPauseMs * attempt);
+          await pause(backoff.nextMs());
         }
       }
     },

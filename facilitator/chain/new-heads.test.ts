@@ -5,6 +5,8 @@ import { WebSocketServer, type WebSocket } from "ws";
 import { createLog } from "#daemon/log.ts";
 import { followNewHeads } from "./new-heads.ts";
 
+/** Lets the event loop turn, and no time pass. */
+const noPause = () => new Promise<void>((resolve) => setImmediate(resolve));
 const log = createLog({ service: "test", level: "silent" });
 
 /** A node that hands out its connections and says nothing by itself. */
@@ -44,7 +46,7 @@ test("it subscribes, and tells of blocks but of nothing else", async () => {
 test("a connection that breaks is made again", async () => {
   await using node = await startNode();
   const connecting = node.connection();
-  await using _following = followNewHeads({ url: node.url }, { onHead: () => undefined, log });
+  await using _following = followNewHeads({ url: node.url }, { onHead: () => undefined, log, pause: noPause });
   const first = await connecting;
   const again = node.connection();
   first.terminate();

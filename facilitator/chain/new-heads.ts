@@ -1,7 +1,9 @@
 import { WebSocket } from "ws";
 import { z } from "zod";
 import type { Logger } from "#daemon/log.ts";
-import { pause } from "#daemon/time.ts";
+import { writeCall } from "#daemon/json-rpc.ts";
+import { createBackoff } from "#daemon/backoff.ts";
+import { pause as timedPause, type Pause } from "#daemon/time.ts";
 
 /** Where new blocks are told of. */
 export type NewHeadsOptions = Readonly<{ url: string }>;
@@ -11,9 +13,10 @@ export type NewHeadsDependencies = Readonly<{
   /** Called for each new block; the block itself is asked for by whoever wants it. */
   onHead: () => void;
   log: Logger;
+  pause?: Pause;
 }>;
 
-const reconnectAfterMs = 1_000;
+const reconnect = { initialMs: 1_000, maxMs: 30_000 } as const;
 const handshakeDeadlineMs = 10_000;
 /** How long the node may take to agree to the end of the connection before it is cut. */
 const closeDeadlineMs = 500;
@@ -23,7 +26,11 @@ const notification = z.object({ method: z.literal("eth_subscription") });
  * Subscribes to `newHeads` over WebSocket and stays subscribed. It only wakes those who poll anyway, so that its loss makes
  * nothing wrong, only a little later. Disposing of it closes the connection.
  */
-export function followNewHeads({ url }: NewHeadsOptions, { onHead, log }: NewHeadsDependencies): AsyncDisposable {
+export function followNewHeads(
+  { url }: NewHeadsOptions,
+  { onHead, log, pause = timedPause }: NewHeadsDependencies,
+): AsyncDisposable {
+  const backoff = createBackoff(reconnect);
   const stop = new AbortController();
   let socket: WebSocket | undefined;
 
@@ -32,9 +39,11 @@ export function followNewHeads({ url }: NewHeadsOptions, { onHead, log }: NewHea
     const connection = new WebSocket(url, { handshakeTimeout: handshakeDeadlineMs });
     socket = connection;
     connection.addEventListener("open", () =>
-      connection.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newHeads"] })),
+      connection.send(writeCall({ method: "eth_subscribe", params: ["newHeads"] })),
     );
     connection.addEventListener("message", ({ data }) => {
+      // The node answers; one that closes each connection as soon as it is open does not.
+      backoff.reset();
       if (isNotification(data)) onHead();
     });
     connection.addEventListener("error", ({ error }) => log.debug({ err: error }, "the newHeads connection failed"));
@@ -46,6 +55,7 @@ export function followNewHeads({ url }: NewHeadsOptions, { onHead, log }: NewHea
     while (!stop.signal.aborted) {
       await connectOnce();
       if (stop.signal.aborted) return;
+      const reconnectAfterMs = backoff.nextMs();
       log.debug({ reconnectAfterMs }, "no newHeads; polling alone until the connection is back");
       await pause(reconnectAfterMs, stop.signal);
     }

@@ -1,4 +1,5 @@
 import type { Logger } from "#daemon/log.ts";
+import { createBackoff } from "#daemon/backoff.ts";
 import { createWakeablePause } from "#daemon/time.ts";
 
 /** How often to look. */
@@ -25,6 +26,7 @@ const failedIntervalMaxMs = 2_000;
 /** Creates a loop that rests until it is woken. */
 export function createPollLoop({ intervalMs }: PollOptions, { hasWork, look, log }: PollDependencies): PollLoop {
   const pause = createWakeablePause();
+  const backoff = createBackoff({ initialMs: 2 * intervalMs, maxMs: failedIntervalMaxMs });
   let isRunning = false;
   let running = Promise.resolve();
   const stop = new AbortController();
@@ -36,12 +38,12 @@ export function createPollLoop({ intervalMs }: PollOptions, { hasWork, look, log
         await look();
         if (failures > 0) log.info({ failures }, "pending settlements are followed again");
         failures = 0;
+        backoff.reset();
       } catch (error) {
         failures += 1;
         if (failures === 1) log.warn({ err: error }, "can't follow pending settlements; trying again");
       }
-      const backedOffMs = Math.min(intervalMs * 2 ** Math.min(failures, 10), failedIntervalMaxMs);
-      await pause.wait(failures === 0 ? intervalMs : backedOffMs);
+      await pause.wait(failures === 0 ? intervalMs : backoff.nextMs());
     }
     isRunning = false;
   };

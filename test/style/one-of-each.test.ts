@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { root, sourceFiles } from "./rooms.ts";
+
+/** Programs alone: tests wait, and write wrong messages, as they need. */
+const programs = sourceFiles().filter(
+  (path) => !path.startsWith("test/") && !path.includes("/testing/") && !path.endsWith(".test.ts"),
+);
+
+/** What stands once, the sign of a second one, and who has a reason for its own. */
+const once = [
+  {
+    what: "pause",
+    home: "daemon/time.ts",
+    sign: /from "node:timers\/promises"/,
+    // The client imports no other room; the listener waits once, for its connections at its end.
+    except: ["client/repeating-fetch.ts", "gateway/listener/listener.ts"],
+  },
+  {
+    what: "flag of the settings",
+    home: "daemon/settings/types.ts",
+    sign: /z\s*\.boolean\(\)[^;]{0,300}expected: "true or false"/,
+    except: [],
+  },
+  {
+    what: "JSON-RPC request",
+    home: "daemon/json-rpc.ts",
+    sign: /jsonrpc: "2\.0"/,
+    // A line to try at a terminal.
+    except: ["cli/stack/things-to-try.ts"],
+  },
+  {
+    what: "bounded body",
+    home: "daemon/bytes.ts",
+    sign: /for await \(const \w+ of (?:answer|incoming|message|request|response|stream)\b(?!\.body\.values)/,
+    // A download goes to a file, and its limit is the archive's.
+    except: ["sidecar/restore/download-archive.ts"],
+  },
+  {
+    what: "HTTP request by node:http",
+    home: "daemon/http/request.ts",
+    sign: /\brequest\b[^;]*\} from "node:https?"/,
+    // What the engine answers is piped to whoever asked, and ends with its connection.
+    except: ["engine-proxy/engine-proxy.ts"],
+  },
+];
+
+it.each(once)("there is one $what, in $home", ({ sign, home, except }) => {
+  const found = programs.filter((path) => sign.test(readFileSync(join(root, path), "utf8")));
+  expect(found.filter((path) => path !== home && !(except as readonly string[]).includes(path))).toEqual([]);
+});
+
+it("names no exception that is none", () => {
+  const gone = once.flatMap(({ sign, except }) =>
+    except.filter((path) => !programs.includes(path) || !sign.test(readFileSync(join(root, path), "utf8"))),
+  );
+  expect(gone).toEqual([]);
+});
