@@ -1,0 +1,81 @@
+# shellcheck shell=bash disable=SC2034
+# What the scripts share; sourced, not run. Every one of them works on a laptop as in a pipeline.
+set -euo pipefail
+
+repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# The submodule with Gatehouse's program, and where reports are written.
+gatehouse_directory=${GATEHOUSE_DIRECTORY:-$repository/gatehouse}
+report_directory=${REPORT_DIRECTORY:-$repository/reports}
+
+# The exit codes of all scripts, as those of gatehouse lint and gatehouse plan.
+readonly failed=1 differs=2
+
+die() {
+  printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+  exit "$failed"
+}
+
+gatehouse() {
+  [ -f "$gatehouse_directory/cli/gatehouse.js" ] ||
+    die "no Gatehouse in $gatehouse_directory; run: git submodule update --init"
+  node "$gatehouse_directory/cli/gatehouse.js" "$@"
+}
+
+# Prints the environment that was asked for, once it is known that there is one.
+environment_of() {
+  [[ ${1-} =~ ^[a-z0-9][a-z0-9-]*$ ]] || die "which environment? One of: $(environments)"
+  [ -f "$repository/stacks/Pulumi.$1.yaml" ] || die "no stacks/Pulumi.$1.yaml; there are: $(environments)"
+  printf '%s\n' "$1"
+}
+
+environments() {
+  local file names=()
+  for file in "$repository"/stacks/Pulumi.*.yaml; do
+    file=${file##*/Pulumi.}
+    names+=("${file%.yaml}")
+  done
+  printf '%s\n' "${names[*]}"
+}
+
+# Runs Pulumi on the stack of an environment: on_stack <environment> <command> <options>…
+on_stack() {
+  local environment=$1
+  shift
+  pulumi "$@" \
+    --cwd "$gatehouse_directory" \
+    --stack "${PULUMI_ORGANIZATION:+$PULUMI_ORGANIZATION/gatehouse/}$environment" \
+    --config-file "$repository/stacks/Pulumi.$environment.yaml" \
+    --non-interactive --color never
+}
+
+# Options that have the policies judge a preview or an update.
+policies() {
+  printf '%s\n' --policy-pack "$gatehouse_directory/policies" --policy-pack-config "$repository/policies.json"
+}
+
+# Runs a command, shows what it prints, and keeps it: kept_in <file> <command>… Returns the command's status.
+kept_in() {
+  local file=$1 mark="" status
+  shift
+  # What is printed may hold text that somebody wrote into a pull request: none of it is a command to the runner.
+  if [ "${GITHUB_ACTIONS-}" = true ]; then
+    mark=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+    printf '::stop-commands::%s\n' "$mark"
+  fi
+  set +e
+  "$@" 2>&1 | tee -- "$file"
+  status=${PIPESTATUS[0]}
+  set -e
+  [ -z "$mark" ] || printf '::%s::\n' "$mark"
+  return "$status"
+}
+
+# Prints a kept text between fences that nothing in it can close, short enough for a comment or an issue.
+fenced() {
+  local limit_bytes=50000 fence='~~~~'
+  while grep -qF -- "$fence" "$1"; do fence+='~'; done
+  printf '%stext\n' "$fence"
+  head -c "$limit_bytes" -- "$1" | iconv -c -f UTF-8 -t UTF-8
+  printf '\n%s\n' "$fence"
+  if [ "$(wc -c <"$1")" -gt "$limit_bytes" ]; then printf '\nThe rest is in the log of the run.\n'; fi
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Looks whether an environment still is what the repository says: scripts/drift.sh <environment>
+# Asks the provider (pulumi preview --refresh) and, with NODE_CONF_COMMAND, the node's own node.conf (gatehouse plan). That command prints
+# the file of $ENVIRONMENT (docs/gitops.md has it for Docker and Kubernetes); it needs NODE_VERSION, and takes the sidecar's
+# settings from stacks/<environment>.sidecar.json5 where that is there. Changes nothing.
+# Writes reports/drift-<environment>.{md,status}. Ends with 0 (no drift), 2 (drift) or 1 (it could not look).
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+
+environment=$(environment_of "${1-}")
+mkdir -p "$report_directory"
+log="$report_directory/drift-$environment.txt"
+verdict=0
+
+# Drift that was found is worth more than a part that could not look.
+take() {
+  if [ "$1" -eq "$differs" ] || [ "$verdict" -eq 0 ]; then verdict=$1; fi
+}
+
+status=0
+kept_in "$log" on_stack "$environment" preview --refresh --expect-no-changes --diff || status=$?
+case $status in
+  0) ;;
+  # 7 since Pulumi 3.226.1; before that only the message tells it from an error.
+  7) take "$differs" ;;
+  *) if grep -q 'no changes were expected' "$log"; then take "$differs"; else take "$failed"; fi ;;
+esac
+
+if [ -n "${NODE_CONF_COMMAND-}" ]; then
+  conf="$report_directory/$environment.running.node.conf"
+  settings="$repository/stacks/$environment.sidecar.json5"
+  # It may hold secrets: nobody else reads it, and it goes when this script does.
+  trap 'rm -f -- "$conf"' EXIT
+  status=0
+  (umask 077 && ENVIRONMENT=$environment bash -c "$NODE_CONF_COMMAND" >"$conf") || status=$?
+  if [ "$status" -ne 0 ]; then
+    printf 'drift: NODE_CONF_COMMAND ended with %s, so node.conf was not looked at.\n' "$status" | tee -a -- "$log" >&2
+    take "$failed"
+  else
+    options=(--config "$conf" --node-version "${NODE_VERSION:?needed with NODE_CONF_COMMAND}")
+    if [ -f "$settings" ]; then options+=(--settings "$settings"); fi
+    status=0
+    kept_in "$log.plan" gatehouse plan "${options[@]}" || status=$?
+    cat -- "$log.plan" >>"$log"
+    rm -f -- "$log.plan"
+    take "$status"
+  fi
+fi
+
+{
+  printf '<!-- gatehouse-drift: %s -->\n' "$environment"
+  printf 'What runs in **%s** is not what the repository says. What to do is in docs/gitops.md of Gatehouse, "Drift".\n\n' "$environment"
+  fenced "$log"
+} >"$report_directory/drift-$environment.md"
+printf '%s\n' "$verdict" >"$report_directory/drift-$environment.status"
+exit "$verdict"

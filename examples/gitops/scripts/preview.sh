@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Shows what an update would do, judged by the policies: scripts/preview.sh <environment>
+# Writes reports/preview-<environment>.md, a comment for the pull request. Ends with 0, or 1 where the preview or a policy failed.
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+
+environment=$(environment_of "${1-}")
+mkdir -p "$report_directory"
+log="$report_directory/preview-$environment.txt"
+mapfile -t judged < <(policies)
+status=0
+kept_in "$log" on_stack "$environment" preview --diff "${judged[@]}" || status=$?
+
+# Lines that match, in a section of their own.
+section() {
+  local title=$1 pattern=$2 found="$log.section"
+  if grep -E -- "$pattern" "$log" | sed -E 's/^ +//' | sort -u >"$found"; then
+    printf '### %s\n\n' "$title"
+    fenced "$found"
+    printf '\n'
+  fi
+  rm -f -- "$found"
+}
+
+{
+  printf '<!-- gatehouse-preview: %s -->\n' "$environment"
+  if [ "$status" -eq 0 ]; then
+    printf '## Preview of %s\n\n' "$environment"
+  else
+    printf '## Preview of %s failed\n\nPulumi ended with %s.\n\n' "$environment" "$status"
+  fi
+  section "This would stop the node, or drop data" 'warning: .* would '
+  section "Policies" '\[(mandatory|advisory)\]'
+  printf '<details><summary>What would change</summary>\n\n'
+  fenced "$log"
+  printf '\n</details>\n'
+} >"$report_directory/preview-$environment.md"
+[ "$status" -eq 0 ] || exit "$failed"

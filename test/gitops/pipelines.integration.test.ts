@@ -1,0 +1,278 @@
+import { existsSync } from "node:fs";
+import { chmod, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { copiedPipeline, type Pipeline } from "./pipeline.ts";
+
+let pipeline: Pipeline;
+
+beforeEach(async () => {
+  pipeline = await copiedPipeline();
+});
+
+afterEach(() => pipeline[Symbol.asyncDispose]());
+
+const onStack = (environment: string) => [
+  "--cwd",
+  join(pipeline.directory, "gatehouse"),
+  "--stack",
+  `acme/gatehouse/${environment}`,
+  "--config-file",
+  join(pipeline.directory, `stacks/Pulumi.${environment}.yaml`),
+  "--non-interactive",
+  "--color",
+  "never",
+];
+const judged = () => [
+  "--policy-pack",
+  join(pipeline.directory, "gatehouse/policies"),
+  "--policy-pack-config",
+  join(pipeline.directory, "policies.json"),
+];
+const drifted = `{ "chain": { "monitor_config": { "enable_pamir_cetina": true } } }\n`;
+
+describe("a pull request", () => {
+  it("installs from the lock file, and passes where there is no node.conf", async () => {
+    const { status, output } = await pipeline.runJob("pull-request.yml", "lint");
+    expect([status, output]).toEqual([0, expect.stringContaining("Judged 0 node.conf")]);
+    expect(await pipeline.calls()).toEqual([["npm", "ci", "--no-audit", "--no-fund"]]);
+  });
+
+  it("fails on a node.conf with findings, each at its line, judged for the version beside it", async () => {
+    await pipeline.commit("hosts/a b/node.conf", drifted);
+    await pipeline.commit("hosts/a b/node-version", "0.16.2\n");
+    await pipeline.commit("hosts/c/node.conf", drifted);
+    const { status, output } = await pipeline.runJob("pull-request.yml", "lint");
+    expect(status).toBe(2);
+    expect(output).toMatch(
+      /^::error file=hosts\/a b\/node\.conf,line=1,col=34,title=gatehouse lint%3A other-version::/m,
+    );
+    expect(output).not.toMatch(/^::error file=hosts\/c\/node\.conf,.*other-version/m);
+  });
+
+  it("fails on a broken node.conf at the place where it breaks, and as an error on one that can't be read", async () => {
+    await pipeline.commit("broken.node.conf", `{ "chain": `);
+    const broken = await pipeline.runJob("pull-request.yml", "lint");
+    expect(broken.status).toBe(2);
+    expect(broken.output).toMatch(
+      /^::error file=broken\.node\.conf,line=1,col=\d+,title=gatehouse lint%3A unreadable::/m,
+    );
+    await pipeline.commit("away/node.conf", drifted);
+    await rm(join(pipeline.directory, "away/node.conf"));
+    const away = await pipeline.runJob("pull-request.yml", "lint");
+    expect([away.status, away.output]).toEqual([1, expect.stringContaining("./away/node.conf can't be read (ENOENT)")]);
+  });
+
+  it("runs the unit tests of what it deploys and its own, and fails with either", async () => {
+    const own = join(pipeline.directory, "tests/own.sh");
+    await pipeline.commit("tests/own.sh", "#!/bin/sh\nexit 3\n");
+    await chmod(own, 0o755);
+    const failed = await pipeline.runJob("pull-request.yml", "test");
+    expect([failed.status, failed.output]).toEqual([1, expect.stringContaining("tests/own.sh ended with 3")]);
+    await writeFile(own, "#!/bin/sh\nexit 0\n");
+    expect((await pipeline.runJob("pull-request.yml", "test")).status).toBe(0);
+    const [, unit] = await pipeline.calls();
+    expect(unit).toEqual(["npx", "vitest", "run", "--project", "unit", "infra", "policies", "node"]);
+    await pipeline.stand("npx", { status: 1 });
+    expect((await pipeline.runJob("pull-request.yml", "test")).status).toBe(1);
+  });
+
+  it("previews with the policies, and reports the diff, what would stop the node, and what a policy forbids", async () => {
+    const output = [
+      "Previewing update (staging):",
+      "    warning: gatehouse-staging-node would be replaced: the node stops, for which it is given 300 s.",
+      "    [mandatory]  [severity: high]  image-pinned  (docker:index/container:Container: x)",
+      "    ~~~~ </details> @everyone",
+      "::error::from a pull request",
+    ].join("\n");
+    await pipeline.stand("pulumi-preview", { output: `${output}\n`, status: 4 });
+    const { status, output: log } = await pipeline.runJob("pull-request.yml", "preview", "staging");
+    expect(status).toBe(1);
+    expect((await pipeline.calls()).at(-1)).toEqual([
+      "pulumi",
+      "preview",
+      "--diff",
+      ...judged(),
+      ...onStack("staging"),
+    ]);
+    const comment = await pipeline.report("preview-staging.md");
+    expect(comment).toMatch(
+      /^<!-- gatehouse-preview: staging -->\n## Preview of staging failed\n\nPulumi ended with 4\./,
+    );
+    expect(comment).toMatch(
+      /### This would stop the node, or drop data\n\n~~~~text\nwarning: gatehouse-staging-node would/,
+    );
+    expect(comment).toMatch(/### Policies\n\n~~~~text\n\[mandatory\] {2}\[severity: high\] {2}image-pinned/);
+    // What was printed stands between fences that it can't close, and is no command to the runner.
+    expect(comment).toContain("~~~~~text\nPreviewing update (staging):");
+    expect(log).toMatch(/::stop-commands::([0-9a-f]{32})\n[\s\S]*::error::from a pull request\n::\1::/);
+  });
+
+  it("reports a quiet preview without those sections, and cuts a long one to what a comment may hold", async () => {
+    await pipeline.stand("pulumi-preview", { output: `${"é".repeat(60_000)}\n` });
+    expect((await pipeline.runJob("pull-request.yml", "preview", "dev")).status).toBe(0);
+    const comment = await pipeline.report("preview-dev.md");
+    expect(comment).not.toContain("###");
+    expect(comment).toContain("The rest is in the log of the run.");
+    expect(Buffer.byteLength(comment)).toBeLessThan(65_536);
+    expect(comment).not.toContain("\uFFFD");
+  });
+
+  it("puts the report under the pull request, and in place of the last one from then on", async () => {
+    await pipeline.stand("pulumi-preview", { output: "nothing\n" });
+    await pipeline.runJob("pull-request.yml", "preview", "dev");
+    await pipeline.calls();
+    const body = `body=@${join(pipeline.directory, "reports/preview-dev.md")}`;
+    expect((await pipeline.runJob("pull-request.yml", "comment", "dev")).status).toBe(0);
+    const comments = "repos/acme/nodes/issues/7/comments";
+    expect((await pipeline.calls()).at(-1)).toEqual([
+      "gh",
+      "api",
+      "--method",
+      "POST",
+      comments,
+      "--field",
+      body,
+      "--silent",
+    ]);
+    await pipeline.stand(`gh-api-${comments.replaceAll("/", "_")}`, { output: "41\n42\n" });
+    expect((await pipeline.runJob("pull-request.yml", "comment", "dev")).status).toBe(0);
+    const change = [
+      "gh",
+      "api",
+      "--method",
+      "PATCH",
+      "repos/acme/nodes/issues/comments/42",
+      "--field",
+      body,
+      "--silent",
+    ];
+    expect((await pipeline.calls()).at(-1)).toEqual(change);
+  });
+});
+
+describe("a merge", () => {
+  it("updates with the policies, then looks that nothing is left to do", async () => {
+    expect((await pipeline.runJob("deploy.yml", "production")).status).toBe(0);
+    const [, up, after] = await pipeline.calls();
+    expect(up).toEqual(["pulumi", "up", "--yes", ...judged(), ...onStack("production")]);
+    expect(after).toEqual(["pulumi", "preview", "--expect-no-changes", ...onStack("production")]);
+  });
+
+  it("fails with the update, and does not look after it", async () => {
+    await pipeline.stand("pulumi-up", { output: "error: it broke\n", status: 255 });
+    const { status, output } = await pipeline.runJob("deploy.yml", "dev");
+    expect([status, output]).toEqual([
+      1,
+      expect.stringContaining("pulumi up ended with 255; what was done stays done"),
+    ]);
+    expect((await pipeline.calls()).filter(([, command]) => command === "preview")).toEqual([]);
+  });
+
+  it("says what to do about the lock of a killed run", async () => {
+    const locked = "error: the stack is currently locked by 1 lock(s).\n";
+    await pipeline.stand("pulumi-up", { output: locked, status: 255 });
+    const { status, output } = await pipeline.runJob("deploy.yml", "dev");
+    expect([status, output]).toEqual([1, expect.stringContaining("If nobody is updating: pulumi cancel --yes")]);
+  });
+
+  it("tells an update that left something to do from one that failed", async () => {
+    await pipeline.stand("pulumi-preview", { output: "error: no changes were expected\n", status: 7 });
+    expect((await pipeline.runJob("deploy.yml", "dev")).status).toBe(2);
+  });
+});
+
+describe("a night", () => {
+  it("looks with a refresh, changes nothing, and closes the issue when nothing drifted", async () => {
+    expect((await pipeline.runJob("drift.yml", "look", "dev")).status).toBe(0);
+    const look = ["pulumi", "preview", "--refresh", "--expect-no-changes", "--diff", ...onStack("dev")];
+    expect((await pipeline.calls()).slice(1)).toEqual([look]);
+    await pipeline.stand("gh-issue-list", { output: "12\n" });
+    expect((await pipeline.runJob("drift.yml", "report", "dev")).status).toBe(0);
+    expect((await pipeline.calls()).at(-1)).toEqual([
+      "gh",
+      "issue",
+      "close",
+      "12",
+      "--comment",
+      "The last look found no drift.",
+    ]);
+  });
+
+  it.each([
+    ["Pulumi 3.226.1 and later", 7],
+    ["earlier", 255],
+  ])("opens an issue with what drifted, then keeps it: %s", async (_, status) => {
+    const output = "~ image: changed by hand\nerror: no changes were expected but changes were proposed\n";
+    await pipeline.stand("pulumi-preview", { output, status });
+    expect((await pipeline.runJob("drift.yml", "look", "production")).status).toBe(0);
+    expect(await pipeline.report("drift-production.status")).toBe("2\n");
+    expect(await pipeline.report("drift-production.md")).toContain("~ image: changed by hand");
+    await pipeline.calls();
+    expect((await pipeline.runJob("drift.yml", "report", "production")).status).toBe(0);
+    const body = ["--body-file", join(pipeline.directory, "reports/drift-production.md")];
+    const create = ["gh", "issue", "create", "--title", "Drift in production", "--label", "gatehouse-drift", ...body];
+    expect((await pipeline.calls()).at(-1)).toEqual(create);
+    await pipeline.stand("gh-issue-list", { output: "12\n" });
+    expect((await pipeline.runJob("drift.yml", "report", "production")).status).toBe(0);
+    expect((await pipeline.calls()).at(-1)).toEqual(["gh", "issue", "edit", "12", ...body]);
+  });
+
+  it("fails where it could not look, and leaves the issue as it is", async () => {
+    await pipeline.stand("pulumi-preview", { output: "error: no credentials\n", status: 3 });
+    expect((await pipeline.runJob("drift.yml", "look", "dev")).status).toBe(1);
+    await pipeline.calls();
+    const { status, output } = await pipeline.runJob("drift.yml", "report", "dev");
+    expect([status, output]).toEqual([1, expect.stringContaining("whether dev drifted is not known")]);
+    expect((await pipeline.calls()).map((call) => call.slice(0, 3))).toEqual([["gh", "issue", "list"]]);
+  });
+});
+
+describe("scripts/drift.sh with the running node's node.conf", () => {
+  const key = `0x${"ab".repeat(32)}`;
+  const settings = { GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "10.0.0.1" };
+  const look = (command: string) =>
+    pipeline.runScript("drift.sh", ["dev"], { ...settings, NODE_VERSION: "0.16.2", NODE_CONF_COMMAND: command });
+
+  it("finds what the provider can't see, shows no secret of it, and leaves no copy", async () => {
+    await pipeline.commit("running-in-dev.conf", `{ "chain": { "domain_key_path": "${key}", "monitor_config": {} } }`);
+    const { status, output } = await look('cat "running-in-$ENVIRONMENT.conf"');
+    expect(status).toBe(2);
+    expect(await pipeline.report("drift-dev.md")).toContain("storage_enable_cetina added as true");
+    expect(output + (await pipeline.report("drift-dev.md"))).not.toContain(key);
+    expect(existsSync(join(pipeline.directory, "reports/dev.running.node.conf"))).toBe(false);
+  });
+
+  it("says that it could not look, and still tells of drift that the provider sees", async () => {
+    expect((await look("exit 9")).status).toBe(1);
+    expect(await pipeline.report("drift-dev.txt")).toContain(
+      "NODE_CONF_COMMAND ended with 9, so node.conf was not looked at.",
+    );
+    expect((await look("printf '{'")).status).toBe(1);
+    await pipeline.stand("pulumi-preview", { status: 7 });
+    expect((await look("exit 9")).status).toBe(2);
+  });
+});
+
+describe("a script", () => {
+  it("refuses an environment that has no stack, or is no name", async () => {
+    for (const name of ["", "../etc", "test"]) {
+      const { status, output } = await pipeline.runScript("deploy.sh", [name]);
+      expect([status, output]).toEqual([1, expect.stringContaining("dev production staging")]);
+    }
+  });
+
+  it("says how to get the submodule where it is missing", async () => {
+    await pipeline.commit("node.conf", drifted);
+    for (const script of ["setup.sh", "lint.sh"]) {
+      const { status, output } = await pipeline.runScript(script, [], { GATEHOUSE_DIRECTORY: "/nowhere" });
+      expect([script, status, output]).toEqual([script, 1, expect.stringContaining("git submodule update --init")]);
+    }
+  });
+
+  it("prints no token", async () => {
+    const { output } = await pipeline.runJob("drift.yml", "report", "dev");
+    expect(output).not.toContain("the-token-of-the-run");
+    expect(await readFile(join(pipeline.directory, ".github/workflows/drift.yml"), "utf8")).not.toContain("set -x");
+  });
+});
