@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
-import { addControlOptions } from "./control-options.ts";
-import { controlTarget } from "./control-target.ts";
+import { controlTarget, addControlOptions } from "./control-target.ts";
 import { terminalOutput } from "./terminal-output.ts";
 
 /** Makes `gatehouse adopt`: shows what a sidecar would change at a node that it meets for the first time, and lets it. */

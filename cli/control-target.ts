@@ -5,6 +5,7 @@ import { Secret } from "#daemon/secret.ts";
 import { userStateDirectory } from "#daemon/user-state-directory.ts";
 import { controlPlaces } from "#sidecar/upkeep/control/control-places.ts";
 import { commandSidecarSettings } from "./sidecar-settings.ts";
+import type { Command } from "@commander-js/extra-typings";
 
 /** How a person names the sidecar that a command is for. */
 export type ControlOptions = Readonly<{
@@ -59,4 +60,13 @@ function readToken(command: string, path: string): string | undefined {
 function fail(message: string): void {
   process.stderr.write(`${message}\n`);
   process.exitCode = 1;
+}
+
+/** Adds the options by which a command names the running sidecar that it is for. */
+export function addControlOptions(command: Command) {
+  return command
+    .option("--state-directory <path>", "the sidecar's state directory, as its page and log name it")
+    .option("--settings <file>", "JSON5 file with the sidecar's settings; environment variables win over it")
+    .option("--url <url>", "the sidecar's status listener, e.g. http://10.0.0.7:9600, where upkeep.controlToken is set")
+    .option("--token-file <path>", "file with that token; default: GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN");
 }

@@ -1,7 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
-import { addControlOptions } from "./control-options.ts";
-import { controlTarget } from "./control-target.ts";
+import { controlTarget, addControlOptions } from "./control-target.ts";
 import { terminalOutput } from "./terminal-output.ts";
 
 /** Makes `gatehouse resume`: lets the sidecar act again after a node that did not come back. */

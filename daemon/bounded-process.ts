@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
-import { spawned } from "./spawned.ts";
 import { runningTimeout } from "./time.ts";
+import { once } from "node:events";
 
 /** A program to run: no shell, an argument array, with limits on its time and output. */
 export type ProcessOptions = Readonly<{
@@ -148,4 +148,15 @@ function spawnFailure(file: string, directory: string, error: NodeJS.ErrnoExcept
     return { ok: false, reason: "Failed", message };
   }
   return { ok: false, reason: "Failed", message: `${file} can't be run (${error.code ?? error.message}).` };
+}
+
+/**
+ * Waits until a child runs. To be called at once after `spawn`, before anything of the child is touched: Node tells why a program could
+ * not be started a tick later, in an `error` event that ends a process which does not listen, and a child that no descriptor was left
+ * for (EMFILE) has no pipes.
+ *
+ * @throws {NodeJS.ErrnoException} why it could not be started, e.g. ENOENT, EACCES or EMFILE.
+ */
+export async function spawned(child: ChildProcess): Promise<void> {
+  await once(child, "spawn");
 }

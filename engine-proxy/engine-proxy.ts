@@ -13,8 +13,7 @@ import { beginListening } from "#daemon/http/begin-listening.ts";
 import type { Logger } from "#daemon/log.ts";
 import { showAnswer } from "./engine-answer.ts";
 import { decideEngineCall, type EngineCall } from "./engine-call.ts";
-import { knownExecs, type KnownExecs } from "./known-execs.ts";
-import { restartLimit, type RestartLimit } from "./restart-limit.ts";
+import { restartLimit, type RestartLimit, knownExecs, type KnownExecs } from "./remembered-calls.ts";
 import type { EngineProxySettings } from "./settings.ts";
 
 /** Largest answer of the engine that is read to be cut; an inspection names every mount and variable. */

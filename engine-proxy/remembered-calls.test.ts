@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { restartLimit } from "./restart-limit.ts";
+import { restartLimit } from "./remembered-calls.ts";
 
 test("restarts within a sliding hour are bounded, and the oldest tells when the next one is allowed", () => {
   let nowMs = 5_000;

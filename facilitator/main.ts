@@ -1,9 +1,7 @@
-import { processConnections } from "#daemon/http/connections/process-connections.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { followPort } from "#daemon/http/port-state.ts";
-import { networkList } from "#daemon/http/proxies/network-list.ts";
 import { readinessOf } from "#daemon/http/readiness.ts";
 import type { Service } from "#daemon/service.ts";
 import { environmentName } from "#daemon/settings/leaf.ts";
@@ -12,6 +10,8 @@ import { createFacilitator } from "./facilitator.ts";
 import { facilitatorRoutes } from "./http.ts";
 import { refuseServingAnybody } from "./callers/served-callers.ts";
 import { facilitatorSettings } from "./settings.ts";
+import { processConnections } from "#daemon/http/connections/connection-budget.ts";
+import { networkList } from "#daemon/http/proxies/client-address.ts";
 
 /** The facilitator as a process: HTTP on `listen.port`, health and metrics on `operations.port`, settlement in `ledger.path` and on the chain. */
 export const facilitator: Service<typeof facilitatorSettings.schema> = {

@@ -1,8 +1,6 @@
 import { allowedHost, type AllowedHosts } from "#daemon/http/allowed-host.ts";
 import type { ListenerConnections } from "#daemon/http/connections/listener-connections.ts";
-import { processConnections } from "#daemon/http/connections/process-connections.ts";
 import { createApp, type App } from "#daemon/http/app.ts";
-import { operationsRoutes } from "#daemon/http/operations-routes.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { gatewayCondition } from "./gateway-condition.ts";
@@ -19,6 +17,8 @@ import { poll } from "#daemon/time.ts";
 import { createCharts, type Charts } from "#status/charts.ts";
 import { createConditionBoard, type ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
+import { processConnections } from "#daemon/http/connections/connection-budget.ts";
+import { operationsRoutes } from "#daemon/http/operations-listener.ts";
 
 /** Bodies that the operations listener takes; none of its routes needs one. */
 const bodyLimitBytes = 1_024;

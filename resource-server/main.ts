@@ -1,4 +1,3 @@
-import { processConnections } from "#daemon/http/connections/process-connections.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
@@ -23,6 +22,7 @@ import { resumeSettlements } from "./sale/settlement-resumer.ts";
 import { createSoldWork } from "./sale/sold-work.ts";
 import { openTokenIssuer } from "./tokens/token-issuer.ts";
 import { createUpstream } from "./upstream/upstream.ts";
+import { processConnections } from "#daemon/http/connections/connection-budget.ts";
 
 /** Sells protected routes by x402: verifies, forwards to the upstream, settles, delivers (specification, "x402 resource server"). */
 export const resourceServer: Service<typeof resourceServerSettings.schema> = {

@@ -1,10 +1,9 @@
 import { fork, type ChildProcess } from "node:child_process";
-import { closeSync, readFileSync } from "node:fs";
+import { closeSync, readFileSync, copyFileSync, existsSync, openSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { aborted } from "#daemon/stop-signal.ts";
-import { openLogFile, trimLogFile } from "./log-file.ts";
 
 /** One service of the embedded stack: a `gatehouse` subcommand in a process of its own. */
 export type ChildServiceSpec = Readonly<{
@@ -124,4 +123,22 @@ async function stop(child: ChildProcess, exited: Promise<string>, deadlineMs: nu
   const timer = setTimeout(() => child.kill("SIGKILL"), deadlineMs);
   await exited;
   clearTimeout(timer);
+}
+
+const logBytesMax = 10_485_760;
+
+/**
+ * Opens a log file for a child to write to, for appending. A child that writes to the file itself, not to a pipe, loses nothing
+ * and does not hang when this process dies.
+ */
+export function openLogFile(path: string): number {
+  trimLogFile(path);
+  return openSync(path, "a", 0o600);
+}
+
+/** Begins a log file anew once it is larger than 10 MiB, and keeps what it held as `<path>.1`. Writers append, so none is lost sight of. */
+export function trimLogFile(path: string): void {
+  if (!existsSync(path) || statSync(path).size <= logBytesMax) return;
+  copyFileSync(path, `${path}.1`);
+  truncateSync(path);
 }

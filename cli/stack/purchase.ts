@@ -1,7 +1,6 @@
-import type { Address, Hex } from "viem";
+import { type Address, type Hex, createPublicClient, erc20Abi, formatUnits, http } from "viem";
 import { pay } from "#client/pay.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import { formatUsdc, tokenBalance } from "./token-balance.ts";
 
 /** Who buys what from whom. */
 export type Purchase = Readonly<{
@@ -45,4 +44,18 @@ export async function purchase(order: Purchase, stdout: Readonly<{ write(text: s
   if (after <= before) {
     throw new StartupError(`${order.url} was delivered, but the payee's balance on the chain did not grow.`);
   }
+}
+
+/** Where a balance is read. */
+export type BalanceQuery = Readonly<{ rpcUrl: string; token: Address; account: Address; timeoutMs: number }>;
+
+/** The token balance of an account, in the token's smallest units, read from the chain. */
+export async function tokenBalance({ rpcUrl, token, account, timeoutMs }: BalanceQuery): Promise<bigint> {
+  const client = createPublicClient({ transport: http(rpcUrl, { timeout: timeoutMs, retryCount: 0 }) });
+  return client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [account] });
+}
+
+/** An amount of a token with 6 decimals as a person reads it, e.g. `1000000.01 USDC`. */
+export function formatUsdc(amount: bigint): string {
+  return `${formatUnits(amount, 6)} USDC`;
 }

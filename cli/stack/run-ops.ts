@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { spawned } from "#daemon/spawned.ts";
 import { StartupError } from "#daemon/startup-error.ts";
+import { spawned } from "#daemon/bounded-process.ts";
 
 /** How `ops` is run. */
 export type RunOpsOptions = Readonly<{ directory: string; deadlineMs: number; signal?: AbortSignal | undefined }>;

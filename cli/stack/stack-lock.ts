@@ -2,9 +2,9 @@ import { existsSync, readdirSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { keepPrivate } from "#daemon/files/private-file.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { StateDirectory } from "./state-directory.ts";
+import { keepPrivate } from "#daemon/files/atomic-file.ts";
 
 const lockName = "stack.lock";
 

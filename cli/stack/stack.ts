@@ -1,3 +1,4 @@
+import Table from "cli-table3";
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { failureLines } from "#daemon/start-failure.ts";
@@ -11,11 +12,9 @@ import { watchLauncher } from "./launcher-watch.ts";
 import { partGroup } from "./part-group.ts";
 import { startNode, stopLeftNode } from "./node-process.ts";
 import { purchase } from "./purchase.ts";
-import { readyTable, type ReadyRow } from "./ready-table.ts";
-import { routesFile } from "./routes-file.ts";
 import { planStack, type ChildName, type StackPlan } from "./stack-plan.ts";
 import { clearStateDirectory, lockStateDirectory } from "./stack-lock.ts";
-import { createStateDirectory, stateDirectory, type StateDirectory } from "./state-directory.ts";
+import { createStateDirectory, stateDirectory, type StateDirectory, routesFile } from "./state-directory.ts";
 import { supervise } from "./supervisor.ts";
 import { thingsToTry } from "./things-to-try.ts";
 
@@ -180,4 +179,18 @@ async function startParts(
 
 function rowsOf({ urls, readyAfterMs }: ChildService): ReadyRow[] {
   return Object.entries(urls).map(([name, url]) => ({ name, url, readyAfterMs }));
+}
+
+/** One row: what runs, where, and how long it took to be ready. */
+export type ReadyRow = Readonly<{ name: string; url: string; readyAfterMs: number }>;
+
+/** The table of what runs where. */
+export function readyTable(rows: readonly ReadyRow[]): string {
+  const table = new Table({
+    head: ["name", "URL", "ready after ms"],
+    colAligns: ["left", "left", "right"],
+    style: { head: [], border: [], compact: true },
+  });
+  for (const { name, url, readyAfterMs } of rows) table.push([name, url, String(readyAfterMs)]);
+  return table.toString();
 }

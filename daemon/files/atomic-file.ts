@@ -1,6 +1,7 @@
 import { chmod, chown, open, readdir, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { randomUUID } from "node:crypto";
+import { chmodSync, statSync } from "node:fs";
 
 /** How a file is replaced. */
 export type ReplaceFileOptions = Readonly<{
@@ -81,4 +82,13 @@ async function copyOwnership(file: FileHandle, path: string, { mode, uid, gid }:
 export async function syncDirectory(path: string): Promise<void> {
   await using directory = await open(path, "r");
   await directory.sync();
+}
+
+/**
+ * Leaves a file of this user's to its owner alone (0600), also one that an earlier version made for everybody. Another user's file, which
+ * may not be changed, and what is no file stay as they are.
+ */
+export function keepPrivate(path: string): void {
+  const stats = statSync(path);
+  if (stats.isFile() && (stats.mode & 0o077) !== 0 && stats.uid === process.geteuid?.()) chmodSync(path, 0o600);
 }

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { createApp } from "./app.ts";
 import { createLog } from "../log.ts";
 import { createMask } from "../mask.ts";
-import { operationsRoutes } from "./operations-routes.ts";
 import { readinessOf } from "./readiness.ts";
+import { operationsRoutes } from "./operations-listener.ts";
 
 function testApp(nodeAnswers = true) {
   const metrics = new Registry();

@@ -1,9 +1,9 @@
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { keepPrivate } from "../files/private-file.ts";
 import { sqliteStartFailure } from "./sqlite-start-failure.ts";
 import { StartupError } from "../startup-error.ts";
+import { keepPrivate } from "../files/atomic-file.ts";
 
 /** Schema changes in order; each runs once, in its own transaction. Append only. */
 export type Migrations = readonly string[];

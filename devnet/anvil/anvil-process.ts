@@ -5,11 +5,11 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { within } from "#daemon/time.ts";
 import type { Logger } from "#daemon/log.ts";
-import { spawned } from "#daemon/spawned.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { guardedByParent } from "../parent-guard.ts";
 import { findAnvil } from "./anvil-binary.ts";
 import { keptStates } from "./chain-snapshot.ts";
+import { spawned } from "#daemon/bounded-process.ts";
 
 const startDeadlineMs = 10_000;
 const outputKeptCharacters = 4_096;

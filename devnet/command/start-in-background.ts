@@ -6,10 +6,10 @@ import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { createJsonRpcClient } from "#daemon/http/json-rpc-client.ts";
 import { DeadlineError, pause, within } from "#daemon/time.ts";
-import { spawned } from "#daemon/spawned.ts";
 import { runningNode } from "../node/running-node.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
 import { CommandError } from "./command-error.ts";
+import { spawned } from "#daemon/bounded-process.ts";
 
 /** Which node is started. */
 export type StartInBackgroundOptions = Readonly<{ workspace: string; configPath: string }>;

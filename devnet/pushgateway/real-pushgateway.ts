@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { listen } from "#daemon/http/listener.ts";
-import { spawned } from "#daemon/spawned.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { pause } from "#daemon/time.ts";
 import { urlAuthority } from "#daemon/http/url-authority.ts";
 import { guardedByParent } from "../parent-guard.ts";
+import { spawned } from "#daemon/bounded-process.ts";
 
 /** How the real Pushgateway is run. */
 export type RealPushgatewayOptions = Readonly<{

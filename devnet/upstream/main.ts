@@ -1,9 +1,9 @@
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
-import { operationsRoutes } from "#daemon/http/operations-routes.ts";
 import { readinessOf } from "#daemon/http/readiness.ts";
 import type { Service } from "#daemon/service.ts";
 import { upstreamSettings } from "./settings.ts";
+import { operationsRoutes } from "#daemon/http/operations-listener.ts";
 
 /**
  * Something to sell while developing: `GET /data` answers a JSON document that counts how often it was handed out, so that one

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Registry } from "prom-client";
-import { processConnections } from "#daemon/http/connections/process-connections.ts";
 import { createLog } from "#daemon/log.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
 import type { NodeFitness } from "../chain/node-fitness.ts";
 import { settingNames } from "../settings/names.ts";
 import { gatewaySection, type GatewaySettings } from "../settings/gateway.ts";
+import { processConnections } from "#daemon/http/connections/connection-budget.ts";
 
 /** A gateway under test, with its metrics. */
 export type TestGateway = Gateway & Readonly<{ url: string; metrics: Registry }>;

@@ -3,8 +3,7 @@ import type { ServiceSpec } from "../services/service-spec.ts";
 import { isAutoscaled } from "./autoscaler.ts";
 import { containerOf } from "./container.ts";
 import { filesInstaller, filesVolumes } from "./files.ts";
-import { imageOf } from "./image-of.ts";
-import type { KubernetesOptions } from "./kubernetes-options.ts";
+import { type KubernetesOptions, imageOf } from "./kubernetes-options.ts";
 import { selectorLabels, stackLabels } from "./labels.ts";
 import { filesChecksum, podLabels, podSecurity, spread, temporaryVolume } from "./pod.ts";
 
@@ -42,5 +41,18 @@ export function deploymentOf(spec: ServiceSpec, options: KubernetesOptions): typ
         },
       },
     },
+  };
+}
+
+/** Lets the cluster take down one pod of a service at a time, so that nodes can be drained and a replica stays where there are several. */
+export function disruptionBudget(
+  spec: ServiceSpec,
+  options: KubernetesOptions,
+): types.input.policy.v1.PodDisruptionBudget {
+  return {
+    apiVersion: "policy/v1",
+    kind: "PodDisruptionBudget",
+    metadata: { name: spec.name, namespace: options.namespace, labels: stackLabels(options.prefix) },
+    spec: { maxUnavailable: 1, selector: { matchLabels: { ...selectorLabels(options.prefix, spec.name) } } },
   };
 }

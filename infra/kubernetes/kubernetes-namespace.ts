@@ -8,11 +8,9 @@ import type { RestartRoute } from "../services/sidecar-spec.ts";
 import { nodeAccess, nodePod } from "./access.ts";
 import { autoscalerOf } from "./autoscaler.ts";
 import { claimOf, leftToSidecar } from "./claims.ts";
-import { deploymentOf } from "./deployment.ts";
-import { disruptionBudget } from "./disruption-budget.ts";
+import { deploymentOf, disruptionBudget } from "./deployment.ts";
 import { filesSecret } from "./files.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { namespaceOf } from "./namespace.ts";
 import { denyAll, edgePolicies } from "./network-policies.ts";
 import { nodeConfMap } from "./node-conf-map.ts";
 import { nodeStatefulSet } from "./node-stateful-set.ts";
@@ -20,8 +18,9 @@ import { publicIngress } from "./public-ingress.ts";
 import { publicRoutes } from "./public-routes.ts";
 import type { ServiceAccess } from "./service-account.ts";
 import { snapshotJob } from "./snapshot-job.ts";
-import { unawaited } from "./unawaited.ts";
 import { nodeServices, serviceOf } from "./services.ts";
+import type { types } from "@pulumi/kubernetes";
+import { stackLabels } from "./labels.ts";
 
 /** How long a workload may take to become ready before `pulumi up` gives up. */
 const rolloutTimeout = "10m";
@@ -176,4 +175,30 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
   #inNamespace(parent: ComponentResource) {
     return { parent, provider: this.#provider, dependsOn: [this.#namespace] as Resource[] };
   }
+}
+
+/** The stack's namespace, in which only pods of the Pod Security Standard `restricted` are let in. A host port is beyond it. */
+export function namespaceOf(options: KubernetesOptions): types.input.core.v1.Namespace {
+  const level = options.peers === "host-port" ? "privileged" : "restricted";
+  return {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: {
+      name: options.namespace,
+      labels: {
+        ...stackLabels(options.prefix),
+        "pod-security.kubernetes.io/enforce": level,
+        "pod-security.kubernetes.io/warn": "restricted",
+      },
+    },
+  };
+}
+
+type Annotated = Readonly<{ metadata?: unknown }>;
+
+/** The object, marked so that `pulumi up` goes on without waiting for what becomes of it. */
+export function unawaited<Manifest extends Annotated>(manifest: Manifest): Manifest {
+  const metadata = (manifest.metadata ?? {}) as Readonly<{ annotations?: Readonly<Record<string, string>> }>;
+  const annotations = { ...metadata.annotations, "pulumi.com/skipAwait": "true" };
+  return { ...manifest, metadata: { ...metadata, annotations } };
 }

@@ -26,3 +26,10 @@ export type KubernetesOptions = Readonly<{
   /** Secret; what the checksums of files are keyed with, so that no secret can be guessed from a pod's annotation. */
   revisionKey: Input<string>;
 }>;
+
+/** The reference of an image. @throws {Error} when the stack was given none, which the configuration's check rules out. */
+export function imageOf(options: KubernetesOptions, name: ImageName): Input<string> {
+  const image = options.images[name];
+  if (image === undefined) throw new Error(`this namespace was given no image named ${name}`);
+  return image;
+}

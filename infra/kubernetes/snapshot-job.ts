@@ -1,8 +1,7 @@
 import type { types } from "@pulumi/kubernetes";
 import type { ServiceSpec } from "../services/service-spec.ts";
 import { containerOf } from "./container.ts";
-import { imageOf } from "./image-of.ts";
-import type { KubernetesOptions } from "./kubernetes-options.ts";
+import { type KubernetesOptions, imageOf } from "./kubernetes-options.ts";
 import { stackLabels } from "./labels.ts";
 import { podLabels, podSecurity, temporaryVolume } from "./pod.ts";
 import { serviceAccess, type ServiceAccess } from "./service-account.ts";

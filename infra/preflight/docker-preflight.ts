@@ -6,7 +6,7 @@ import type { ImageName } from "../services/service-spec.ts";
 import { imageKeys, imagesOf, unnamedImages } from "../services/stack-images.ts";
 import type { EngineClient } from "./engine-client.ts";
 import { programsMissing } from "./image-contents.ts";
-import type { PortProbe } from "./port-probe.ts";
+import { createServer } from "node:net";
 
 /** What looks at a Docker host are made with. */
 export type DockerLook = Readonly<{
@@ -151,4 +151,22 @@ async function baseProblems(config: StackConfig, body: unknown, ask: EngineClien
   if (missing.length === 0) return [];
   const shell = buildsDevnet ? ", and with a shell for the devnet's" : "";
   return problem(`has no ${missing.join(" and no ")}`, `Node ${oldestNode} or later on its PATH${shell}`);
+}
+
+/** Tries to listen on a port; what is in the way, or `undefined` when nothing is. */
+export type PortProbe = (address: string, port: number) => Promise<string | undefined>;
+
+/** Listens for an instant, as the engine will. */
+export const probePort: PortProbe = (address, port) =>
+  new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", ({ code }: NodeJS.ErrnoException) => resolve(obstacle(code, address)));
+    server.listen({ host: address, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+
+function obstacle(code: string | undefined, address: string): string | undefined {
+  if (code === "EADDRINUSE") return `another program on this machine listens on it at ${address}`;
+  if (code === "EADDRNOTAVAIL") return `${address} is no address of this machine`;
+  // Ports that only root may take are the engine's to judge.
+  return undefined;
 }

@@ -1,12 +1,11 @@
 import { homedir } from "node:os";
 import type { StackConfig } from "../config/config-schema.ts";
 import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
-import { dockerProblems } from "./docker-preflight.ts";
+import { dockerProblems, probePort } from "./docker-preflight.ts";
 import { createEngineClient } from "./engine-client.ts";
 import { hostKeyProblems } from "./host-keys.ts";
 import { contextProblems } from "./kubernetes-context.ts";
 import { missingValues } from "./missing-values.ts";
-import { probePort } from "./port-probe.ts";
 import { registryProblems } from "./registry-images.ts";
 
 /** What the program looks at beside its configuration. */

@@ -5,7 +5,6 @@ import { daemonHealth } from "./health-spec.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { ledgerParts, type Database } from "./replication.ts";
 import type { Replicas } from "./service-spec.ts";
-import type { Token } from "./token.ts";
 
 /** What a facilitator is deployed with. */
 export type FacilitatorArgs = CommonArgs &
@@ -73,3 +72,6 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
   const problems = built.problems.map((problem) => (problem.key.endsWith(".signer.privateKey") ? missingKey : problem));
   return { ...built, problems };
 }
+
+/** An EIP-3009 token that payments may be made in: its contract and its EIP-712 domain. */
+export type Token = Readonly<{ address: string; name: string; version: string }>;

@@ -11,10 +11,9 @@ import {
   workspaceDirectory,
   workspace,
 } from "./node-layout.ts";
-import { nodeUser } from "./node-user.ts";
 import { devnetConfSeed, nodeConfSeed, type NodeConfArgs, type ProgramPlace } from "./node-conf.ts";
 import type { NetworkHealth } from "./health-spec.ts";
-import { oneReplica, type Edge, type PortSpec, type ServiceSpec } from "./service-spec.ts";
+import { oneReplica, type Edge, type PortSpec, type ServiceSpec, nodeUser } from "./service-spec.ts";
 
 /** What a node is deployed with. */
 export type NodeArgs = CommonArgs &

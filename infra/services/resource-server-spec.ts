@@ -5,9 +5,10 @@ import { daemonHealth } from "./health-spec.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { ledgerParts, type Database } from "./replication.ts";
 import { filesDirectory, type Replicas } from "./service-spec.ts";
-import type { Token } from "./token.ts";
 import type { PublicProxies } from "./trusted-proxies.ts";
 import { upstreamEdges } from "./upstream-edges.ts";
+import { z } from "zod";
+import type { Token } from "./facilitator-spec.ts";
 
 /** Routes that are sold, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
 export type Routes = Readonly<Record<string, unknown>>;
@@ -96,4 +97,20 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
     message: `${text} Correct it with \`pulumi config set --path\`.`,
   }));
   return { spec, problems: [...problems, ...refused] };
+}
+
+const offer = z.object({ payTo: z.string().optional() });
+const offering = z.object({ accepts: z.union([z.array(offer), offer]) });
+
+/**
+ * The accounts that a stack's resource server may be paid at: its `payTo`, and what single offers of its routes name instead. Routes
+ * that have not the right form name none; the resource server's own schema refuses them.
+ */
+export function payeesOf(payTo: string | undefined, routes: Routes): readonly string[] {
+  const named = Object.values(routes).flatMap((route) => {
+    const parsed = offering.safeParse(route);
+    return parsed.success ? [parsed.data.accepts].flat().map((accepted) => accepted.payTo ?? payTo) : [];
+  });
+  const accounts = [payTo, ...named].filter((account) => account !== undefined);
+  return [...new Map(accounts.map((account) => [account.toLowerCase(), account])).values()];
 }

@@ -1,7 +1,7 @@
 import { restoreSettings } from "#sidecar/restore/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { chainDataDirectory, workspace } from "./node-layout.ts";
-import { nodeUser } from "./node-user.ts";
+import { nodeUser } from "./service-spec.ts";
 
 /** A snapshot that chain data are restored from before a node's first start. */
 export type RestoreArgs = CommonArgs &

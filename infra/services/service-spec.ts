@@ -152,3 +152,8 @@ export function portNamed(spec: ServiceSpec, name: string): PortSpec {
   if (found === undefined) throw new Error(`${spec.name} has no port named ${name}`);
   return found;
 }
+
+/** The user of a node's image, in the group that owns the workspace beside it; the devnet's is that of all of Gatehouse. */
+export function nodeUser(imageUser: number | undefined): ServiceSpec["user"] {
+  return imageUser === undefined ? serviceUser : { uid: imageUser, gid: serviceUser.gid };
+}

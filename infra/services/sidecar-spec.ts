@@ -10,10 +10,9 @@ import {
   workspaceDirectory,
   workspace,
 } from "./node-layout.ts";
-import { nodeUser } from "./node-user.ts";
 import type { PushTarget } from "./push-target.ts";
 import type { AccessTokens } from "./resource-server-spec.ts";
-import { stateDirectory, type ServiceSpec } from "./service-spec.ts";
+import { stateDirectory, type ServiceSpec, nodeUser } from "./service-spec.ts";
 import type { SettingsTree } from "./settings-tree.ts";
 import type { PublicProxies } from "./trusted-proxies.ts";
 

@@ -1,8 +1,9 @@
 import type { Registry } from "prom-client";
 import { connectionMetrics } from "./connection-metrics.ts";
-import type { Descriptors } from "./descriptors.ts";
+import { type Descriptors, ownDescriptors } from "./descriptors.ts";
 import { ListenerConnections } from "./listener-connections.ts";
 import type { ConnectionSettings } from "./settings.ts";
+import { performance } from "node:perf_hooks";
 
 /** How a listener shares in the connections of the process. */
 export type ListenerShare = Readonly<{
@@ -125,4 +126,17 @@ export function createConnectionBudget(
     }),
     [Symbol.dispose]: () => clearInterval(looks),
   };
+}
+
+/** The connections that this process's listeners may hold, by the file descriptors that it may have open. */
+export function processConnections(
+  settings: ConnectionSettings,
+  { metrics }: Readonly<{ metrics: Registry }>,
+): ConnectionBudget {
+  return createConnectionBudget(settings, {
+    descriptors: ownDescriptors(),
+    metrics,
+    // That of the gateway's fast path, whose connections tell their own times.
+    clock: () => performance.now(),
+  });
 }

@@ -1,9 +1,8 @@
 import { plainAddress } from "./address-key.ts";
 import { forwardedHops, type ForwardedBy } from "./forwarded-hops.ts";
-import { networkList } from "./network-list.ts";
-import { addressOfNode } from "./node-identifier.ts";
 import { memoize } from "../../memoize.ts";
 import type { ProxySettings } from "./settings.ts";
+import { isIP, BlockList, isIPv6 } from "node:net";
 
 /** Finds out which address requests really come from. */
 export type ClientAddress = Readonly<{
@@ -46,4 +45,29 @@ export function clientAddress({
       return client;
     },
   };
+}
+
+const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/;
+const withPort = /^([\d.]+):\d{1,5}$/;
+
+/**
+ * The address in what a proxy calls a node, with or without a port (RFC 7239, section 6); some write ports into X-Forwarded-For too.
+ * Undefined for `unknown`, a hidden name and whatever else is no address.
+ */
+export function addressOfNode(node: string): string | undefined {
+  const text = node.trim();
+  const host = bracketed.exec(text)?.[1] ?? withPort.exec(text)?.[1] ?? text;
+  return isIP(host) === 0 ? undefined : plainAddress(host);
+}
+
+/** Whether an address lies in one of these networks, given as addresses and CIDR ranges; an IPv4 address mapped into IPv6 counts as itself. */
+export function networkList(networks: readonly string[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = "", prefix] = network.split("/");
+    const family = isIPv6(address) ? "ipv6" : "ipv4";
+    if (prefix === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(prefix), family);
+  }
+  return (address) => list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:
 import { hostname } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import { keepPrivate } from "#daemon/files/private-file.ts";
+import { keepPrivate } from "#daemon/files/atomic-file.ts";
 
 const lockHolder = z.object({ pid: z.int(), host: z.string(), since: z.string(), node: z.string() });
 

@@ -1,12 +1,12 @@
 import { setFlagsFromString } from "node:v8";
 import { Registry } from "prom-client";
-import { processConnections } from "#daemon/http/connections/process-connections.ts";
 import { createLog } from "#daemon/log.ts";
 import { startGateway } from "#gateway/gateway.ts";
 import { settingNames } from "#gateway/settings/names.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
 import v8Flags from "../../../gateway/v8-flags.json" with { type: "json" };
 import { roomyTier } from "./roomy-tier.ts";
+import { processConnections } from "#daemon/http/connections/connection-budget.ts";
 
 // As `cli/gatehouse.js` holds a sidecar small; given on the command line the flags would mean more, and for good.
 for (const flag of v8Flags.room) setFlagsFromString(flag);
