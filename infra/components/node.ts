@@ -1,10 +1,16 @@
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
-import { nodeSpec, type NodeArgs } from "../services/node-spec.ts";
-import { restoreSpec, type RestoreArgs } from "../services/restore-spec.ts";
-import { volumeSnapshotSpec, type VolumeSnapshotArgs } from "../services/volume-snapshot-spec.ts";
-import { sidecarSpec, type SidecarArgs } from "../services/sidecar-spec.ts";
-import type { Placed } from "./component-options.ts";
+import type { BuiltService } from "../services/built-service.ts";
 import { withoutProblems } from "./refuse-problems.ts";
+import type { Placed } from "./service.ts";
+
+/** A node, the sidecar beside it, and what brings and keeps its data, where something does. */
+export type NodeServices = Readonly<{
+  node: BuiltService;
+  sidecar: BuiltService;
+  restore?: BuiltService | undefined;
+  /** What takes snapshots of the node's volume, and when: a cron expression. */
+  snapshots?: Readonly<{ service: BuiltService; schedule: string }> | undefined;
+}>;
 
 /** A node and the sidecar that keeps it right and guards its RPC. */
 export class Node extends ComponentResource {
@@ -14,30 +20,19 @@ export class Node extends ComponentResource {
   /** @throws {ConfigError} when the node or its sidecar would refuse its settings. */
   constructor(
     name: string,
-    args: Readonly<{
-      node: NodeArgs;
-      sidecar: SidecarArgs;
-      restore?: RestoreArgs | undefined;
-      volumeSnapshots?: VolumeSnapshotArgs | undefined;
-    }> &
-      Placed,
+    { node, sidecar, restore, snapshots, platform, after = [] }: NodeServices & Placed,
     opts?: ComponentResourceOptions,
   ) {
     super("gatehouse:index:Node", name, {}, opts);
-    const { node, sidecar, restore, snapshot } = withoutProblems({
-      node: nodeSpec(args.node),
-      sidecar: sidecarSpec(args.sidecar),
-      restore: args.restore && restoreSpec(args.restore),
-      snapshot: args.volumeSnapshots && volumeSnapshotSpec(args.volumeSnapshots),
-    });
-    this.ready = args.platform.deployNode(
+    withoutProblems({ node, sidecar, restore, snapshots: snapshots?.service });
+    this.ready = platform.deployNode(
       {
         node: node.spec,
         sidecar: sidecar.spec,
         restore: restore?.spec,
-        snapshots: snapshot && args.volumeSnapshots && { spec: snapshot.spec, schedule: args.volumeSnapshots.schedule },
+        snapshots: snapshots && { spec: snapshots.service.spec, schedule: snapshots.schedule },
       },
-      { parent: this, dependsOn: args.after ?? [] },
+      { parent: this, dependsOn: after },
     );
     this.registerOutputs({});
   }

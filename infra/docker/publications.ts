@@ -1,13 +1,18 @@
 import type { ServiceSpec } from "../services/service-spec.ts";
 import type { Placement } from "./container-args.ts";
 
+const loopback = "127.0.0.1";
+
 /** The host's side of published ports. */
 export type PublishOptions = Readonly<{
   publishAddress: string;
+  /** Those that are absent are not published. */
   hostPorts: Readonly<
-    Record<
-      "gateway" | "privateGateway" | "resourceServer" | "resourceServerOperations" | "status" | "pushgateway",
-      number
+    Partial<
+      Record<
+        "gateway" | "privateGateway" | "resourceServer" | "resourceServerOperations" | "status" | "pushgateway",
+        number
+      >
     >
   >;
 }>;
@@ -18,24 +23,28 @@ export type PublishOptions = Readonly<{
  * server's metrics, the Pushgateway. The node's own RPC is published nowhere.
  */
 export function publications(spec: ServiceSpec, options: PublishOptions): Placement["published"] {
-  const address = options.publishAddress;
+  const { publishAddress, hostPorts } = options;
   if (spec.name === "sidecar") {
     return {
-      rpc: { address, port: options.hostPorts.gateway },
-      "private-rpc": { address: "127.0.0.1", port: options.hostPorts.privateGateway },
-      status: { address: "127.0.0.1", port: options.hostPorts.status },
+      ...published("rpc", publishAddress, hostPorts.gateway),
+      ...published("private-rpc", loopback, hostPorts.privateGateway),
+      ...published("status", loopback, hostPorts.status),
     };
   }
   if (spec.name === "resource-server") {
     return {
-      http: { address, port: options.hostPorts.resourceServer },
-      operations: { address: "127.0.0.1", port: options.hostPorts.resourceServerOperations },
+      ...published("http", publishAddress, hostPorts.resourceServer),
+      ...published("operations", loopback, hostPorts.resourceServerOperations),
     };
   }
-  if (spec.name === "pushgateway") return { http: { address: "127.0.0.1", port: options.hostPorts.pushgateway } };
+  if (spec.name === "pushgateway") return published("http", loopback, hostPorts.pushgateway);
   return Object.fromEntries(
     spec.ports
       .filter((port) => port.audience === "peers")
       .map((port) => [port.name, { address: "0.0.0.0", port: port.number }]),
   );
+}
+
+function published(port: string, address: string, hostPort: number | undefined): Placement["published"] {
+  return hostPort === undefined ? {} : { [port]: { address, port: hostPort } };
 }

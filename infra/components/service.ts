@@ -1,0 +1,34 @@
+import { ComponentResource, type ComponentResourceOptions, type Input, type Resource } from "@pulumi/pulumi";
+import type { Platform } from "../platform.ts";
+import type { BuiltService } from "../services/built-service.ts";
+import { withoutProblems } from "./refuse-problems.ts";
+
+/** What every component is given beside the services that it deploys. */
+export type Placed = Readonly<{
+  /** The Docker host or Kubernetes namespace to deploy to. */
+  platform: Platform;
+  /** What has to be up before. */
+  after?: readonly Input<Resource>[];
+}>;
+
+/** Services that a component of their own deploys, by the names that Pulumi's state has of their types (`gatehouse:index:Facilitator`). */
+type ServiceType = "Facilitator" | "Postgres" | "Pushgateway" | "ResourceServer" | "Upstream";
+
+/** One service on a platform: its container or Deployment, its volume, its files. */
+export class Service extends ComponentResource {
+  /** What has to be up before another service can use this one. */
+  readonly ready: Resource;
+
+  /** @throws {ConfigError} when the service would refuse its settings. */
+  constructor(
+    type: ServiceType,
+    name: string,
+    { service, platform, after = [] }: Readonly<{ service: BuiltService }> & Placed,
+    opts?: ComponentResourceOptions,
+  ) {
+    super(`gatehouse:index:${type}`, name, {}, opts);
+    const { spec } = withoutProblems({ service }).service;
+    this.ready = platform.deploy(spec, { parent: this, dependsOn: after });
+    this.registerOutputs({});
+  }
+}
