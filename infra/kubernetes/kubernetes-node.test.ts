@@ -1,6 +1,5 @@
-import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { stringify } from "yaml";
+import { expectGolden } from "../testing/golden.ts";
 import { deployedStack, manifestNamed, manifestsOf, type Manifest } from "../testing/deployed-stack.ts";
 import { schemaFindings } from "../testing/kubernetes-schema.ts";
 import { unknownFields } from "../testing/strict-schema.ts";
@@ -69,8 +68,7 @@ beforeAll(async () => {
 
 describe("a real node on Kubernetes", () => {
   it("is the golden YAML", async () => {
-    const text = manifests.map((manifest) => stringify(manifest, { lineWidth: 0, sortMapEntries: true })).join("---\n");
-    await expect(text).toMatchFileSnapshot(join(import.meta.dirname, "../testing/real-node.golden.yaml"));
+    await expectGolden("real-node", manifests);
   });
 
   it("is what the published schemas allow, with no field beyond them", { timeout: 60_000 }, async () => {

@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { stringify } from "yaml";
 import { deployedStack, manifestNamed, manifestsOf } from "../testing/deployed-stack.ts";
+import { expectGolden, goldenDirectory } from "../testing/golden.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 import { schemaFindings } from "../testing/kubernetes-schema.ts";
 import { unknownFields } from "../testing/strict-schema.ts";
@@ -41,10 +41,7 @@ beforeAll(async () => {
 
 describe("the stack on Kubernetes", () => {
   it("is the golden YAML", async () => {
-    const text = manifests()
-      .map((manifest) => stringify(manifest, { lineWidth: 0, sortMapEntries: true }))
-      .join("---\n");
-    await expect(text).toMatchFileSnapshot(join(import.meta.dirname, "../testing/stack.golden.yaml"));
+    await expectGolden("stack", manifests());
   });
 
   it("is deployed to the configured cluster, not to the environment's", () => {
@@ -135,8 +132,10 @@ describe("the stack on Kubernetes", () => {
       "/run/gatehouse/files",
     ]);
     expect(volumes).toContainEqual({ name: "facilitator-files", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } });
-    const golden = readFileSync(join(import.meta.dirname, "../testing/stack.golden.yaml"), "utf8");
-    expect(golden).not.toContain("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80");
+    const golden = readdirSync(goldenDirectory("stack")).map((file) =>
+      readFileSync(join(goldenDirectory("stack"), file), "utf8"),
+    );
+    expect(golden.join("")).not.toContain("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80");
   });
 
   it("finds its way between services by their Services' names", () => {
