@@ -5,13 +5,14 @@ export type Observation<T extends object> = Readonly<{
   note: (change: Readonly<Partial<T>>) => void;
 }>;
 
-/** Creates an observation that holds a first value. */
-export function createObservation<T extends object>(initial: T): Observation<T> {
+/** Creates an observation that holds a first value; `onChange` is called after each change of it. */
+export function createObservation<T extends object>(initial: T, onChange?: () => void): Observation<T> {
   let current = initial;
   return {
     now: () => current,
     note: (change) => {
       current = { ...current, ...change };
+      onChange?.();
     },
   };
 }

@@ -1,27 +1,64 @@
-import { stat } from "node:fs/promises";
-import { dirname } from "node:path";
-import { applyConfig, setConfigConditions, type AppliedConfig } from "./config/apply-config.ts";
-import { applyPrune } from "./prune/apply-prune.ts";
-import { applyRestart } from "./restart/apply-restart.ts";
-import { desiredHash, desiredState } from "./plan/desired-state.ts";
-import { tidyBesideConfig } from "./config/config-writer.ts";
-import { checkConfig } from "./config/check-config.ts";
-import { authorityOf, whyIdle } from "./adoption/authority.ts";
+import type { FileDeadline } from "#daemon/files/file-deadline.ts";
+import { applyConfig, compareConfig, type AppliedConfig } from "./config/apply-config.ts";
+import type { ApplyConfigDependencies, CompareConfigDependencies } from "./config/apply-config.ts";
+import { applyPrune, type ApplyPruneDependencies } from "./prune/apply-prune.ts";
+import { applyRestart, type ApplyRestartDependencies } from "./restart/apply-restart.ts";
+import { tidyConfig } from "./config/tidy-config.ts";
+import { checkConfig, type CheckConfigDependencies, type Judgement } from "./config/check-config.ts";
+import type { ObservedAdoption } from "./adoption/adoption-observation.ts";
+import { authorityOf, whyIdle, type Authority } from "./adoption/authority.ts";
 import { saveConfigBeforeEdit } from "./config/config-before-edit.ts";
-import { saveNodeIdentity } from "./state/save-node-identity.ts";
-import { liftHoldIfChanged } from "./restart/hold.ts";
+import type { ObservedConfig } from "./config/config-observation.ts";
 import type { ConfigReading } from "./config/config-file.ts";
-import { dataPathOf } from "#node/conf/data-path.ts";
-import { plan } from "./plan/plan.ts";
-import { isRightForSomeVersion } from "#node/conf/right-for-some-version.ts";
-import { recordRunningConfig } from "./restart/running-config.ts";
-import { createPlanView } from "./plan/plan-view.ts";
+import type { NodePlace } from "./config/node-place.ts";
+import type { Plan } from "./plan/plan.ts";
+import { planPass, type PlanPassDependencies } from "./plan-pass.ts";
+import { recordRunningConfig, type RunningConfigDependencies } from "./restart/running-config.ts";
 import type { PassWatch } from "./pass-watch.ts";
-import { setAdoptedCondition } from "./adoption/adoption-condition.ts";
-import { setRollBackCondition } from "./restart/roll-back-condition.ts";
-import { setStateKeptCondition } from "./state/state-condition.ts";
-import { setVersionCondition } from "./version/version-condition.ts";
-import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
+import type { ObservedPruning } from "./prune/prune-observation.ts";
+import { isUnread, type ObservedProcess } from "./restart/process-observation.ts";
+import type { ObservedRestarts } from "./restart/restart-observation.ts";
+import { noteRollBack } from "./restart/roll-back-finding.ts";
+import { lookAtState, type ObservedState } from "./state/state-observation.ts";
+import type { UpkeepState } from "./state/upkeep-state.ts";
+import type { NodeObserver } from "./version/node-observer.ts";
+import { noteVersion, type ObservedVersion } from "./version/version-observation.ts";
+import type { VersionResolution } from "./version/version-resolution.ts";
+
+/** What the passes find and leave for the next ones, by noun. */
+export type PassObservations = Readonly<{
+  state: ObservedState;
+  version: ObservedVersion;
+  config: ObservedConfig;
+  adoption: ObservedAdoption;
+  prune: ObservedPruning;
+  process: ObservedProcess;
+  restarts: ObservedRestarts;
+}>;
+
+/** What the steps of a pass take, and what it asks itself. */
+export type PassDependencies = CheckConfigDependencies &
+  ApplyConfigDependencies &
+  CompareConfigDependencies &
+  PlanPassDependencies &
+  RunningConfigDependencies &
+  ApplyPruneDependencies &
+  ApplyRestartDependencies &
+  Readonly<{
+    state: UpkeepState;
+    /** For calls of the file system that the state is on. */
+    stateDeadline: FileDeadline;
+    place: NodePlace;
+    observer: NodeObserver;
+  }>;
+
+/** Where the loop is. */
+export type PassProgress = {
+  /** What the pass that runs does now, as in "reading node.conf". */
+  step: string;
+  /** Whether a whole pass was made. */
+  passed: boolean;
+};
 
 /** When the next pass is wanted, if sooner than the regular one. */
 export type PassResult = Readonly<{ wakeInMs?: number }>;
@@ -36,93 +73,127 @@ class NothingSeen extends Error {
 }
 
 /**
- * Makes one pass: observe, plan, apply, tell.
+ * Makes one pass: observe, plan, apply. What it finds is noted; the conditions are derived from that.
  *
  * @throws {NothingSeen} when node.conf's file system hangs.
  */
-export async function pass(memory: UpkeepMemory, parts: UpkeepParts, watch: PassWatch): Promise<PassResult> {
-  const { settings, observer, state, place } = parts;
-  memory.started = undefined;
-  memory.step = `looking at the state directory ${state.directory}`;
-  await setStateKeptCondition(memory, parts);
+export async function pass(
+  progress: PassProgress,
+  seen: PassObservations,
+  dependencies: PassDependencies,
+  watch: PassWatch,
+): Promise<PassResult> {
+  const { settings, observer, state, place } = dependencies;
+  seen.process.note({ started: undefined });
+  progress.step = `looking at the state directory ${state.directory}`;
+  await lookAtState(seen.config.now().goodNotKept, seen.state, dependencies);
   const resolution = observer.version();
   const { version } = resolution;
   // At the start nothing is said or done before the version had its chance to be told, by the node itself first.
   if (!observer.hasHeardNode() || (version === undefined && !observer.hasLooked())) return { wakeInMs: lookAgainMs };
   const { moved, doubt: doubtOfPlace } = await place.follow(version);
-  setVersionCondition(resolution, doubtOfPlace, memory, parts);
+  noteVersion(resolution, doubtOfPlace, seen.version, dependencies);
   const { configPath } = place.layout();
   const authority = authorityOf(settings.upkeep.mode, state);
-  memory.step = `reading ${configPath}`;
+  progress.step = `reading ${configPath}`;
   const reading = await place.read();
   const isHanging = !reading.ok && reading.problem.reason === "Hanging";
   // Watching anew asks the file system without a time limit.
-  if (!moved && !isHanging) await watchAnew(reading, memory, parts);
-  memory.step = `judging ${configPath}`;
-  const judged = await checkConfig(reading, memory, parts);
+  if (!moved && !isHanging) await watchAnew(reading, progress, seen.config, place);
+  progress.step = `judging ${configPath}`;
+  const judged = await judge(reading, authority, seen, dependencies);
   if (isHanging) {
     throw new NothingSeen(`${configPath} can't be looked at, because its file system hangs`);
   }
-  if (!memory.passed && authority === "acts") await tidy(parts);
-  await saveConfigBeforeEdit(reading, memory, parts);
+  if (!progress.passed && authority === "acts") await tidyConfig(dependencies);
+  await saveConfigBeforeEdit(reading, { config: seen.config, isFirst: !progress.passed }, dependencies);
   if (judged.again) return { wakeInMs: 1 };
-  const document = reading.ok ? reading.document : undefined;
-  memory.document = document ?? memory.document;
-  const desired = desiredState(settings, dataPathOf(settings.node.dataPath, configPath, memory.document?.value));
-  const wanted = { hash: desiredHash(desired), release: version?.release };
-  liftHoldIfChanged(wanted, parts);
-  if (document !== undefined) await saveNodeIdentity(document, parts);
-  memory.mayTellVersion =
-    version === undefined && document !== undefined && isRightForSomeVersion(document, desired.monitor);
-  const pruneInfo = observer.pruneInfo();
-  const doubt = resolution.doubt ?? doubtOfPlace;
-  const planned = plan({ document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() }, desired);
-  const means = { prunes: settings.prune.enabled && parts.nodeCli !== undefined, restarts: parts.driver !== undefined };
-  setAdoptedCondition(createPlanView(planned, pruneInfo, means), memory, parts);
-  memory.step = `remembering what the node runs with in ${state.directory}`;
-  // Before anything is changed: what the node runs with now is what there is to go back to.
-  await recordRunningConfig(reading, memory, parts);
-  await setRollBackCondition(memory, parts);
+  const { planned, desired } = await planPass(reading, { resolution, doubtOfPlace }, seen, dependencies);
+  progress.step = `remembering what the node runs with in ${state.directory}`;
+  await rememberRunning(reading, resolution, seen, dependencies);
   // Asked once a pass: what was adopted in the middle of one is done in the next.
   const idle = whyIdle(authority, state);
-  memory.step = `writing ${configPath}`;
-  const restored: AppliedConfig | undefined =
-    judged.written === undefined ? undefined : { result: judged.written, again: false };
-  const written = idle === undefined && reading.ok ? await applyConfig(planned, reading, memory, parts) : restored;
-  await setConfigConditions(planned, reading, { applied: written, idle }, memory, parts);
+  progress.step = `writing ${configPath}`;
+  const written = await write(planned, reading, { idle, judged, resolution }, seen, dependencies);
   if (written?.again === true) {
     // Another program that keeps writing node.conf has the node looked at again and again, and never further than this.
     watch.made();
     return { wakeInMs: 1 };
   }
-  applyPrune(planned, idle, memory, parts);
-  memory.step = `asking the driver ${parts.driver?.name ?? "none"} about the node`;
-  const restart = await applyRestart(planned, reading, wanted, memory, parts);
-  memory.passed = true;
+  const isRestarting = seen.restarts.now().running !== undefined;
+  const { stalledAfterMs } = settings.prune;
+  applyPrune(planned, seen.prune, { idle, isRestarting, stalledAfterMs, signal: dependencies.signal }, dependencies);
+  progress.step = `asking the driver ${dependencies.driver?.name ?? "none"} about the node`;
+  const isPruning = () => seen.prune.now().running !== undefined;
+  const question = { planned, reading, version, desired, authority, isPruning };
+  const restart = await applyRestart(question, seen, dependencies);
+  progress.passed = true;
   watch.made();
   const waits = [judged.wakeInMs, written?.wakeInMs, restart.wakeInMs].filter((ms) => ms !== undefined);
   return waits.length === 0 ? {} : { wakeInMs: Math.min(...waits) };
 }
 
-/** Removes what a sidecar that was killed in the middle of a write left behind. */
-async function tidy({ place, versions, log }: UpkeepParts): Promise<void> {
-  const { configPath } = place.layout();
-  const directory = dirname(configPath);
-  // Taking the lock asks the file system without a time limit: it must have answered just before.
-  await place.patience.call(`looking at ${directory}`, () => stat(directory).catch(() => undefined));
-  if (!place.lock().acquire().ok) return;
-  try {
-    await versions.tidy();
-    await tidyBesideConfig(configPath);
-  } catch (error) {
-    log.warn({ err: error }, "temporary files of an earlier run could not be removed");
-  }
+/** Judges whether node.conf can be used. */
+function judge(
+  reading: ConfigReading,
+  authority: Authority,
+  { config, restarts }: Pick<PassObservations, "config" | "restarts">,
+  dependencies: PassDependencies,
+): Promise<Judgement> {
+  const { restoreAfterMs, configLimitBytes: limitBytes } = dependencies.settings.upkeep;
+  const { clockThen } = dependencies;
+  const isRestarting = restarts.now().running !== undefined;
+  return checkConfig(reading, config, { authority, restoreAfterMs, limitBytes, clockThen, isRestarting }, dependencies);
+}
+
+/** Remembers what the node runs with before anything is changed: that is what there is to go back to. */
+async function rememberRunning(
+  reading: ConfigReading,
+  { version }: VersionResolution,
+  { config, process, restarts }: Pick<PassObservations, "config" | "process" | "restarts">,
+  dependencies: PassDependencies,
+): Promise<void> {
+  const { settings, driver, health } = dependencies;
+  const { contentHash } = config.now();
+  await recordRunningConfig(reading, version, { config: config.now(), process, restarts }, dependencies);
+  const isDone = driver !== undefined && settings.upkeep.mode !== "observe";
+  const isUnreadNow = isUnread(process.now(), contentHash);
+  await noteRollBack({ restarts: isDone, isUnread: isUnreadNow, facts: health.facts() }, restarts, dependencies);
+}
+
+/** Writes node.conf as planned where that is allowed, and notes how it is now. */
+async function write(
+  planned: Plan,
+  reading: ConfigReading,
+  {
+    idle,
+    judged,
+    resolution,
+  }: Readonly<{ idle: string | undefined; judged: Judgement; resolution: VersionResolution }>,
+  { config }: Pick<PassObservations, "config">,
+  dependencies: PassDependencies,
+): Promise<AppliedConfig | undefined> {
+  const { version } = resolution;
+  const limitBytes = dependencies.settings.upkeep.configLimitBytes;
+  const restored: AppliedConfig | undefined =
+    judged.written === undefined ? undefined : { result: judged.written, again: false };
+  const applied =
+    idle === undefined && reading.ok
+      ? await applyConfig(planned, reading, { config, version, limitBytes }, dependencies)
+      : restored;
+  await compareConfig(planned, reading, { applied, idle }, config, dependencies);
+  return applied;
 }
 
 /** A change that came without an event means that the watch looks at something that is gone, e.g. a deleted directory. */
-async function watchAnew(reading: ConfigReading, memory: UpkeepMemory, { place }: UpkeepParts): Promise<void> {
+async function watchAnew(
+  reading: ConfigReading,
+  { passed }: PassProgress,
+  config: ObservedConfig,
+  place: NodePlace,
+): Promise<void> {
   const isEvent = place.watch.takeEvent();
-  if (memory.passed && !isEvent && reading.contentHash !== memory.contentHash) {
+  if (passed && !isEvent && reading.contentHash !== config.now().contentHash) {
     await place.watch.renew(place.layout().configPath);
   }
 }

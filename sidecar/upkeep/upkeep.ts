@@ -4,6 +4,7 @@ import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log.ts";
 import { bootTime } from "#daemon/boot-time.ts";
 import { authorityOf } from "./adoption/authority.ts";
+import { observeAdoption } from "./adoption/adoption-observation.ts";
 import { clockNow } from "./clock-then.ts";
 import { commandWords } from "./command-words.ts";
 import { upkeepControl, type UpkeepControl } from "./control/upkeep-control.ts";
@@ -14,6 +15,14 @@ import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "#status/charts.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
+import { conditionsOf, type ConditionWords } from "./conditions.ts";
+import { observeConfig } from "./config/config-observation.ts";
+import { configured } from "./configured.ts";
+import { observePruning } from "./prune/prune-observation.ts";
+import { observeProcess } from "./restart/process-observation.ts";
+import { observeRestarts } from "./restart/restart-observation.ts";
+import { observeState } from "./state/state-observation.ts";
+import { observeVersion } from "./version/version-observation.ts";
 import { configVersions } from "./config/config-versions.ts";
 import { correctionRate } from "./config/correction-rate.ts";
 import { versionsWithDeadline } from "./config/versions-with-deadline.ts";
@@ -21,18 +30,18 @@ import { maintenanceWindow } from "./restart/maintenance-window.ts";
 import { reachedDriver, reachedNodeCli, type NodeReach } from "./drivers/reached-node.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
 import { dataPathOf } from "#node/conf/data-path.ts";
+import type { ConfigDocument } from "#node/conf/document.ts";
 import { createFileDeadline } from "#daemon/files/file-deadline.ts";
 import { findNode } from "./config/node-place.ts";
 import { observeNode } from "./version/node-observer.ts";
 import { createPassMetrics } from "./pass-metrics.ts";
 import { watchPasses } from "./pass-watch.ts";
-import { pass } from "./pass.ts";
+import { pass, type PassDependencies, type PassObservations, type PassProgress } from "./pass.ts";
 import { startReconcileLoop, type ReconcileLoop } from "./reconcile-loop.ts";
 import { createRestartBudget } from "./restart/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import { watchNodePushes } from "./pushgateway/node-pushes.ts";
 import { createUpkeepMetrics } from "./upkeep-metrics.ts";
-import type { UpkeepMemory, UpkeepParts } from "./upkeep-parts.ts";
 
 /** What the upkeep of a node works with. */
 export type UpkeepDependencies = Readonly<{
@@ -70,12 +79,12 @@ export type Upkeep = AsyncDisposable &
  */
 export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDependencies): Upkeep {
   const { log, clock, state, board, health } = dependencies;
+  const { mode, fileTimeoutMs } = settings.upkeep;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const memory = emptyMemory();
-  const window = maintenanceWindow(settings.restart);
   const wake = () => loop.wake();
   const connections = new AsyncDisposableStack();
+  const window = maintenanceWindow(settings.restart);
   // What may throw comes before what has to be ended.
   const layout = () => place.layout();
   const reach: NodeReach = { directory: () => layout().binDirectory, patience: () => place.patience };
@@ -88,125 +97,99 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     { ...settings.node, intervalMs: settings.prune.intervalMs, signal },
     { nodeCli, health: health.current, clock, board, log, onChange: wake },
   );
-  const pushes = watchNodePushes(settings, memory, { ...dependencies, version: observer.version, signal });
+  const command = commandWords(settings.upkeep, state.directory);
+  const seen = observeAll(state.directory, { mode, driver: settings.restart.driver, command }, board);
+  const document = () => seen.config.now().document;
+  const pushes = watchNodePushes(settings, document, { ...dependencies, version: observer.version, signal });
   // Held from the start, so that no other sidecar begins beside this one; what is wrong with it is told when it is needed.
-  if (settings.upkeep.mode !== "observe") place.lock().acquire();
-  const mayAct = () => authorityOf(settings.upkeep.mode, state) === "acts" && state.hold.get() === undefined;
+  if (mode !== "observe") place.lock().acquire();
+  const authority = () => authorityOf(mode, state);
+  const isHeld = () => state.hold.get() !== undefined;
   const stateDeadline = createFileDeadline(
-    { withinMs: settings.upkeep.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
+    { withinMs: fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
     { clock, onBack: wake },
   );
-  const parts: UpkeepParts = {
-    ...dependencies,
-    clockThen: clockNow(clock),
-    settings,
-    place,
-    stateDeadline,
-    observer,
-    nodeCli,
-    driver,
-    lastPush: pushes?.lastPush,
-    versions: versionsWithDeadline(configVersions(state.directory), state.directory, stateDeadline),
-    command: commandWords(settings.upkeep, state.directory),
-    budget: createRestartBudget(
-      { perHour: settings.restart.budgetPerHour },
-      { store: state.store, clock, boot: bootTime },
-    ),
-    window,
-    rate: correctionRate(clock),
-    metrics: createUpkeepMetrics(dependencies.metrics),
-    registry: dependencies.metrics,
-    signal,
-    wake,
-  };
-  parts.metrics.commands(parts.command);
-  const dataPath = () =>
-    memory.document && dataPathOf(settings.node.dataPath, place.layout().configPath, memory.document.value);
+  const versions = versionsWithDeadline(configVersions(state.directory), state.directory, stateDeadline);
+  const budget = createRestartBudget(
+    { perHour: settings.restart.budgetPerHour },
+    { store: state.store, clock, boot: bootTime },
+  );
+  const node = { httpUrl: settings.node.httpUrl, answersWithinMs: settings.restart.answersWithinMs };
+  const rate = correctionRate(clock);
+  const metrics = createUpkeepMetrics(dependencies.metrics);
+  metrics.commands(command);
+  const reached = { place, observer, nodeCli, driver, node, lastPush: pushes?.lastPush };
+  const kept = { state, stateDeadline, versions, budget, rate, window, command };
+  const means = { ...dependencies, ...reached, ...kept, settings, metrics, clockThen: clockNow(clock), signal, wake };
+  const progress: PassProgress = { step: "beginning", passed: false };
   // The first pass waits for what the RPC says of the version.
   void health.looked.then(wake);
-  const loop = startPasses(memory, parts);
+  const loop = startPasses(progress, seen, means, dependencies);
+  const isRestarting = () => seen.restarts.now().running !== undefined;
   return {
     wake,
-    dataPath,
-    mayAct,
-    configured: () => configured(memory, parts),
-    control: upkeepControl(memory, parts),
+    dataPath: () => dataPathIn(document(), settings, layout().configPath),
+    mayAct: () => authority() === "acts" && !isHeld(),
+    configured: () =>
+      configured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
+    control: upkeepControl({ document, plan: () => seen.adoption.now().plan, isRestarting }, means),
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
-      await Promise.all([loop.done, observer.done, pushes?.done, memory.restart, memory.pruning]);
+      const running = [seen.restarts.now().running, seen.prune.now().running];
+      await Promise.all([loop.done, observer.done, pushes?.done, ...running]);
       await connections.disposeAsync();
       await place[Symbol.asyncDispose]();
     },
   };
 }
 
-function startPasses(memory: UpkeepMemory, parts: UpkeepParts): ReconcileLoop {
-  const { settings, board, clock, log, signal } = parts;
+/** Nothing is known yet; each change is said on the board at once. */
+function observeAll(directory: string, words: ConditionWords, board: ConditionBoard): PassObservations {
+  const say = () => {
+    const found = {
+      state: seen.state.now(),
+      version: seen.version.now(),
+      config: seen.config.now(),
+      adoption: seen.adoption.now(),
+      prune: seen.prune.now(),
+      restarts: seen.restarts.now(),
+    };
+    for (const condition of conditionsOf(found, words)) board.set(condition);
+  };
+  const seen = {
+    state: observeState(directory, say),
+    version: observeVersion(say),
+    config: observeConfig(say),
+    adoption: observeAdoption(say),
+    prune: observePruning(say),
+    process: observeProcess(),
+    restarts: observeRestarts(say),
+  };
+  return seen;
+}
+
+function startPasses(
+  progress: PassProgress,
+  seen: PassObservations,
+  means: PassDependencies,
+  { board, metrics }: Pick<UpkeepDependencies, "board" | "metrics">,
+): ReconcileLoop {
+  const { settings, clock, log, signal } = means;
   const { rereadIntervalMs: maxIdleMs, passDeadlineMs: deadlineMs } = settings.upkeep;
-  const watch = watchPasses({ deadlineMs }, { board, clock, metrics: createPassMetrics(parts.registry) });
-  const waitsFor = () => memory.step;
-  return startReconcileLoop({ maxIdleMs, deadlineMs, signal }, () => pass(memory, parts, watch), {
+  const watch = watchPasses({ deadlineMs }, { board, clock, metrics: createPassMetrics(metrics) });
+  const waitsFor = () => progress.step;
+  return startReconcileLoop({ maxIdleMs, deadlineMs, signal }, () => pass(progress, seen, means, watch), {
     log,
     watch,
     waitsFor,
   });
 }
 
-function emptyMemory(): UpkeepMemory {
-  return {
-    version: undefined,
-    contentHash: undefined,
-    contentSinceMs: 0,
-    lookedAtMs: undefined,
-    otherAtMs: 0,
-    problemReason: undefined,
-    mayTellVersion: false,
-    configCurrent: undefined,
-    document: undefined,
-    previousMeaning: undefined,
-    pruneProgress: undefined,
-    chartedPruneInfo: undefined,
-    goodHash: undefined,
-    goodNotKept: undefined,
-    corrected: [],
-    kept: undefined,
-    stood: undefined,
-    advancing: undefined,
-    startAsked: undefined,
-    started: undefined,
-    checked: undefined,
-    prunedOn: undefined,
-    unwellSinceMs: undefined,
-    silence: undefined,
-    processWasSeen: false,
-    processMissedAtMs: undefined,
-    startingUntilMs: undefined,
-    restartStage: undefined,
-    restart: undefined,
-    step: "beginning",
-    pruning: undefined,
-    plan: undefined,
-    passed: false,
-  };
-}
-
-/** Nothing but the started node can tell: held back for its version, it would be so for ever. */
-const tellsItself =
-  "The node's version is not known; node.conf is right for a node of some version, so it may start and tell. To have the names of the keys judged before, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).";
-const heldBack =
-  "node.conf needs changes under the names of any version, so the node is held back where it waits for /startupz, and can't tell its version itself.";
-
-function configured(memory: UpkeepMemory, { settings, state }: UpkeepParts): ReadinessCheck {
-  if (!memory.passed) return { ok: false, message: "The configuration has not been looked at yet." };
-  const condition = memory.configCurrent;
-  const authority = authorityOf(settings.upkeep.mode, state);
-  if (authority === "observes") return { ok: true, message: "upkeep.mode is observe." };
-  // A node that is held back until a person has said a word may never start: in a pod, the sidecar would be restarted meanwhile.
-  if (authority === "waits")
-    return { ok: true, message: "The sidecar changes nothing before gatehouse adopt is said." };
-  if (state.hold.get() !== undefined) return { ok: true, message: "A hold is in force." };
-  if (memory.mayTellVersion) return { ok: true, message: tellsItself };
-  const message = condition?.message ?? "node.conf can't be used yet.";
-  if (condition?.reason === "VersionUnknown") return { ok: false, message: `${message} ${heldBack}` };
-  return { ok: condition?.status === "True", message };
+/** Where the node's data are, as the last node.conf that could be used says. */
+function dataPathIn(
+  document: ConfigDocument | undefined,
+  { node }: SidecarSettings,
+  configPath: string,
+): string | undefined {
+  return document && dataPathOf(node.dataPath, configPath, document.value);
 }

@@ -2,12 +2,6 @@ import { describe, expect, it } from "vitest";
 import { importsOf, sourceFiles } from "./rooms.ts";
 import { circlesOf, floorsOf } from "./towers.ts";
 
-/** Folders whose parts still import each other, each with what will end it. */
-const stillCircles: Readonly<Record<string, string>> = {
-  "sidecar/upkeep":
-    "UpkeepParts names the types of every part and is imported by every part; the parts are to take what they need",
-};
-
 const isTest = (path: string) => path.endsWith(".test.ts") || path.startsWith("test/") || path.includes("/testing/");
 const floors = floorsOf(
   sourceFiles()
@@ -17,14 +11,8 @@ const floors = floorsOf(
 );
 
 describe("each folder is a tower: what stands in it can be ordered so that each part imports only those before it", () => {
-  it.each([...floors].filter(([folder]) => stillCircles[folder] === undefined))("%s", (_, floor) => {
+  it.each([...floors])("%s", (_, floor) => {
     expect(circlesOf(floor)).toEqual([]);
-  });
-
-  it("but for folders that are named, which do have a circle", () => {
-    for (const folder of Object.keys(stillCircles)) {
-      expect(circlesOf(floors.get(folder) ?? new Map()), folder).not.toEqual([]);
-    }
   });
 });
 

@@ -17,7 +17,8 @@ export type ConfigWrite = Readonly<{
   content: Uint8Array;
 }>;
 
-type ConfigWriteFailure = "Locked" | "CannotLock" | "ChangedMeanwhile" | "NotKept" | "NotWritten";
+/** Why node.conf was not written. */
+export type ConfigWriteFailure = "Locked" | "CannotLock" | "ChangedMeanwhile" | "NotKept" | "NotWritten";
 
 /** What became of a write. */
 export type ConfigWriteResult = Readonly<{ ok: true } | { ok: false; reason: ConfigWriteFailure; message: string }>;

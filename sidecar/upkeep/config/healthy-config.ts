@@ -1,12 +1,14 @@
+import type { Clock } from "#daemon/clock.ts";
+import type { Logger } from "#daemon/log.ts";
 import { contentHashOf } from "./config-file.ts";
-import type { HealthyProof } from "../state/upkeep-state.ts";
-import type { UpkeepParts } from "../upkeep-parts.ts";
+import type { ConfigVersions } from "./config-versions.ts";
+import type { HealthyProof, UpkeepState } from "../state/upkeep-state.ts";
 
 /** What is remembered as healthy; undefined where nothing is, or it can't be read. */
 export async function loadHealthyConfig({
   versions,
   log,
-}: Pick<UpkeepParts, "versions" | "log">): Promise<Uint8Array | undefined> {
+}: Readonly<{ versions: ConfigVersions; log: Logger }>): Promise<Uint8Array | undefined> {
   try {
     return await versions.recall("healthy");
   } catch (error) {
@@ -19,7 +21,12 @@ export async function loadHealthyConfig({
 export async function saveHealthyConfig(
   bytes: Uint8Array,
   proof: HealthyProof,
-  { versions, state, clock, log }: Pick<UpkeepParts, "versions" | "state" | "clock" | "log">,
+  {
+    versions,
+    state,
+    clock,
+    log,
+  }: Readonly<{ versions: ConfigVersions; state: Pick<UpkeepState, "healthy">; clock: Clock; log: Logger }>,
 ): Promise<boolean> {
   try {
     // First what it is: a kill in between leaves a copy that is not the one that is told of, and so counts for less, never for more.

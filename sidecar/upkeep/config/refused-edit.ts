@@ -7,7 +7,10 @@ import type { ConfigReading } from "./config-file.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { LintRule } from "#node/lint/finding.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
-import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
+import type { Logger } from "#daemon/log.ts";
+import type { ObservedConfig } from "./config-observation.ts";
+import type { ConfigVersions } from "./config-versions.ts";
+import type { NodePlace } from "./node-place.ts";
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
@@ -19,6 +22,28 @@ const keyFiles = ["domain_key_path", "stabilizing_key_path"];
 /** Output of `restart.checkCommand` that is kept for a message. */
 const outputLimitBytes = 65_536;
 
+/** What an edit is judged by. */
+export type EditOptions = Readonly<{
+  version: NodeVersion | undefined;
+  /** Whether this process sees the node's own files, as the driver `ops` does. */
+  seesFiles: boolean;
+  /** Hash of what is remembered to go back to. */
+  keptHash: string | undefined;
+  /** Whether the node was found to have begun before it could read what stood there. */
+  beganBefore: boolean;
+  /** `restart.checkCommand`, and how long it may take. */
+  checkCommand: readonly string[] | undefined;
+  timeoutMs: number;
+  signal: AbortSignal;
+}>;
+
+export type RefusedEditDependencies = Readonly<{
+  config: ObservedConfig;
+  place: Pick<NodePlace, "layout">;
+  versions: ConfigVersions;
+  log: Logger;
+}>;
+
 /** One reason why a node would not start; `id` is the same for the same fault of another content. */
 type Fault = Readonly<{ id: string; words: string }>;
 
@@ -29,32 +54,32 @@ type Fault = Readonly<{ id: string; words: string }>;
  */
 export async function refusedEdit(
   reading: UsableReading,
-  memory: UpkeepMemory,
-  parts: UpkeepParts,
+  options: EditOptions,
+  dependencies: RefusedEditDependencies,
 ): Promise<string | undefined> {
-  const { observer, place } = parts;
-  const { configPath } = place.layout();
-  const { version } = observer.version();
-  const before = await contentBefore(reading, memory, parts);
+  const { version, seesFiles } = options;
+  const { configPath } = dependencies.place.layout();
+  const before = await contentBefore(reading, options, dependencies);
   if (before === "the same") return undefined;
-  const options = { version, configPath, seesFiles: parts.driver?.name === "ops" };
-  const known = new Set((await faultsOf(before, options)).map(({ id }) => id));
-  const fault = (await faultsOf(reading.bytes, options)).find(({ id }) => !known.has(id));
-  return fault?.words ?? dryStart(reading, memory, parts);
+  const judged = { version, configPath, seesFiles };
+  const known = new Set((await faultsOf(before, judged)).map(({ id }) => id));
+  const fault = (await faultsOf(reading.bytes, judged)).find(({ id }) => !known.has(id));
+  return fault?.words ?? dryStart(reading, options, dependencies);
 }
 
 /** What the node is known, or taken, to run with; "the same" where that is what stands there. */
 async function contentBefore(
   { contentHash }: UsableReading,
-  { kept, stood, startAsked }: UpkeepMemory,
-  parts: UpkeepParts,
+  { keptHash, beganBefore }: EditOptions,
+  { config, versions, log }: RefusedEditDependencies,
 ): Promise<Uint8Array | undefined | "the same"> {
-  if (kept?.hash === contentHash) return "the same";
-  const healthy = await loadHealthyConfig(parts);
+  if (keptHash === contentHash) return "the same";
+  const healthy = await loadHealthyConfig({ versions, log });
   if (healthy !== undefined) return healthy;
   // What stood there at the first contact was not what the node runs with, so it excuses no fault.
-  if (startAsked?.began === "before") return undefined;
-  return (await parts.versions.newest()) ?? (stood?.contentHash === contentHash ? undefined : stood?.bytes);
+  if (beganBefore) return undefined;
+  const { lastUsable } = config.now();
+  return (await versions.newest()) ?? (lastUsable?.contentHash === contentHash ? undefined : lastUsable?.bytes);
 }
 
 type FaultOptions = Readonly<{ version: NodeVersion | undefined; configPath: string; seesFiles: boolean }>;
@@ -102,17 +127,17 @@ async function isMissing(path: string): Promise<boolean> {
 /** Asks `restart.checkCommand`, once for each content. */
 async function dryStart(
   { contentHash }: UsableReading,
-  memory: UpkeepMemory,
-  { settings, place, signal }: UpkeepParts,
+  { checkCommand, timeoutMs, signal }: EditOptions,
+  { config, place }: RefusedEditDependencies,
 ): Promise<string | undefined> {
-  const [file, ...args] = settings.restart.checkCommand ?? [];
+  const [file, ...args] = checkCommand ?? [];
   if (file === undefined) return undefined;
-  if (memory.checked?.contentHash === contentHash) return memory.checked.refusal;
+  const { checked } = config.now();
+  if (checked?.contentHash === contentHash) return checked.refusal;
   const directory = place.layout().binDirectory;
-  const { timeoutMs } = settings.restart;
   const result = await runProcess({ command: [file, ...args], directory, timeoutMs, outputLimitBytes, signal });
   if (signal.aborted) return "the sidecar stops";
   const refusal = result.ok ? undefined : `restart.checkCommand refuses it: ${result.message.replace(/\.$/, "")}`;
-  memory.checked = { contentHash, refusal };
+  config.note({ checked: { contentHash, refusal } });
   return refusal;
 }

@@ -1,8 +1,14 @@
 import { hostname } from "node:os";
 import { authorityOf } from "../adoption/authority.ts";
-import { endHold } from "../restart/hold.ts";
+import { endHold, type HoldDependencies } from "../restart/hold.ts";
 import { identifyNode, identityWords } from "../state/node-identity.ts";
-import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
+import type { Clock } from "#daemon/clock.ts";
+import type { ConfigDocument } from "#node/conf/document.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import type { CorrectionRate } from "../config/correction-rate.ts";
+import type { NodePlace } from "../config/node-place.ts";
+import type { PlanView } from "../plan/plan-view.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { AdoptAnswer, ControlView, ResumeAnswer } from "./control-answers.ts";
 
 /** What a person may ask of a running sidecar, and tell it. Each change is on disk when its call returns. */
@@ -14,42 +20,65 @@ export type UpkeepControl = Readonly<{
   adopt: (digest: string) => AdoptAnswer;
 }>;
 
+/** What the passes have found, for a person to look at. */
+export type ControlSeen = Readonly<{
+  /** The last node.conf that could be used. */
+  document: () => ConfigDocument | undefined;
+  /** What is to be done, once it was planned. */
+  plan: () => PlanView | undefined;
+  isRestarting: () => boolean;
+}>;
+
+export type ControlDependencies = HoldDependencies &
+  Readonly<{
+    settings: SidecarSettings;
+    state: Pick<UpkeepState, "adopted" | "directory" | "identity">;
+    place: Pick<NodePlace, "layout">;
+    rate: CorrectionRate;
+    clock: Clock;
+    /** Asks for a pass. */
+    wake: () => void;
+  }>;
+
 /** Makes the control of an upkeep. */
-export function upkeepControl(memory: UpkeepMemory, parts: UpkeepParts): UpkeepControl {
-  const { settings, state, events, clock, wake } = parts;
+export function upkeepControl(seen: ControlSeen, dependencies: ControlDependencies): UpkeepControl {
+  const { settings, state, place, rate, events, clock, wake } = dependencies;
   const { mode } = settings.upkeep;
   const node = () => {
-    const identity = state.identity.get() ?? identifyNode(settings, parts.place.layout().configPath, memory.document);
+    const identity = state.identity.get() ?? identifyNode(settings, place.layout().configPath, seen.document());
     return { name: settings.monitor.jobName ?? identity.host.name, words: identityWords(identity) };
   };
   const held = () => {
     const hold = state.hold.get();
     return hold === undefined ? {} : { hold: { message: hold.message, sinceMs: hold.sinceMs } };
   };
-  const look = (): ControlView => ({
-    node: node(),
-    sidecar: { pid: process.pid, host: hostname(), stateDirectory: state.directory },
-    mode,
-    authority: authorityOf(mode, state),
-    ...held(),
-    ...(memory.plan === undefined ? {} : { plan: memory.plan as ControlView["plan"] }),
-  });
+  const look = (): ControlView => {
+    const plan = seen.plan();
+    return {
+      node: node(),
+      sidecar: { pid: process.pid, host: hostname(), stateDirectory: state.directory },
+      mode,
+      authority: authorityOf(mode, state),
+      ...held(),
+      ...(plan === undefined ? {} : { plan: plan as ControlView["plan"] }),
+    };
+  };
   const resume = (): ResumeAnswer => {
     const before = held();
-    const wasContested = parts.rate.contested() || parts.rate.repeated();
-    parts.rate.forget();
+    const wasContested = rate.contested() || rate.repeated();
+    rate.forget();
     if (wasContested) wake();
     if (before.hold === undefined) return { result: "none", wasContested, node: node() };
     // A roll-back sets its hold first and again at its end: one that is lifted in between would only seem to be.
-    if (memory.restart !== undefined) return { result: "busy", ...before, node: node() };
-    const next = endHold({ why: "gatehouse resume was run", isAsked: true }, parts);
+    if (seen.isRestarting()) return { result: "busy", ...before, node: node() };
+    const next = endHold({ why: "gatehouse resume was run", isAsked: true }, dependencies);
     wake();
     return { result: "lifted", ...before, next, wasContested, node: node() };
   };
   const adopt = (digest: string): AdoptAnswer => {
     const authority = authorityOf(mode, state);
     if (authority !== "waits") return { result: authority === "acts" ? "already" : "observes", view: look() };
-    if (memory.plan?.digest !== digest) return { result: "another", view: look() };
+    if (seen.plan()?.digest !== digest) return { result: "another", view: look() };
     state.adopted.set({ by: "command", atMs: clock.wallMs() });
     events.add("adopt", "The sidecar may act on this node from now on: gatehouse adopt was said.");
     wake();

@@ -51,6 +51,11 @@ export function plan(observed: Observed, desired: Desired, releases: NodeRelease
 
 type WriteConfig = Extract<PlanAction, { kind: "write-config" }>;
 
+/** The write of node.conf that is planned, if any. */
+export function writeOf({ actions }: Plan): WriteConfig | undefined {
+  return actions.find((action) => action.kind === "write-config");
+}
+
 function planConfig(
   observed: Observed,
   desired: Desired,

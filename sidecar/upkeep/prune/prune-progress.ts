@@ -30,7 +30,7 @@ export function pruneCondition(
   info: PruneInfo,
   progress: PruneProgress,
   { nowMs, height, stalledAfterMs }: Readonly<{ nowMs: number; height: number | undefined; stalledAfterMs: number }>,
-): ConditionReport {
+): ConditionReport<"PruneAdvancing"> {
   const type = "PruneAdvancing";
   if (!info.autoPrune) return { type, status: "Unknown", reason: "Off", message: "Auto-pruning is off." };
   const { reserved, sinceHeight, sinceMs } = progress;

@@ -8,12 +8,11 @@ import type { NodeVersion } from "#node/versions.ts";
 import { watchPushes, type PushIdentity, type PushWatch } from "./push-watch.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { namingOf } from "#node/conf/monitor-keys.ts";
-import type { UpkeepMemory } from "../upkeep-parts.ts";
 
-/** Watches what the node pushes by its configuration; undefined when `pushgateway.url` is not set. */
+/** Watches what the node pushes by the last node.conf that could be used; undefined when `pushgateway.url` is not set. */
 export function watchNodePushes(
   { pushgateway }: SidecarSettings,
-  memory: Readonly<Pick<UpkeepMemory, "document">>,
+  document: () => ConfigDocument | undefined,
   dependencies: Readonly<{
     version: () => VersionResolution;
     board: ConditionBoard;
@@ -26,7 +25,7 @@ export function watchNodePushes(
   const { url } = pushgateway;
   if (url === undefined) return undefined;
   const { version, signal } = dependencies;
-  const identity = () => pushIdentity(memory.document, version().version);
+  const identity = () => pushIdentity(document(), version().version);
   return watchPushes({ ...pushgateway, url, signal }, { ...dependencies, identity });
 }
 

@@ -1,26 +1,35 @@
+import type { Logger } from "#daemon/log.ts";
 import { hasBeenAsked, type NodeHealth } from "#health/node-health.ts";
-import type { FailedRestart, HeldState } from "../state/upkeep-state.ts";
-import type { UpkeepParts } from "../upkeep-parts.ts";
+import type { EventLog } from "#status/event-log.ts";
+import type { FailedRestart, HeldState, UpkeepState } from "../state/upkeep-state.ts";
+import type { ObservedRestarts } from "./restart-observation.ts";
+
+/** What ending a hold takes. */
+export type HoldDependencies = Readonly<{
+  state: Pick<UpkeepState, "atomically" | "hold" | "retry">;
+  events: EventLog;
+  health: Readonly<{ current: () => NodeHealth }>;
+  log: Logger;
+}>;
 
 /**
- * Lifts a hold when the desired state, or the node's version, is another than the one that led to it, and says whether one is in
+ * Lifts a hold when the desired state, or the node's version, is another than the one that led to it, and notes whether one is in
  * force. A version that is not known now, say because the node is down, is no other one.
  */
-export function liftHoldIfChanged({ hash, release }: HeldState, parts: UpkeepParts): void {
-  const { state, board, command } = parts;
+export function liftHoldIfChanged(
+  { hash, release }: HeldState,
+  seen: ObservedRestarts,
+  dependencies: HoldDependencies,
+): void {
+  const { state } = dependencies;
   const hold = state.hold.get();
   const isUpgraded = release !== undefined && hold?.desired.release !== undefined && release !== hold.desired.release;
   if (hold !== undefined && (hold.desired.hash !== hash || isUpgraded)) {
     const why = isUpgraded ? "the node has another version now" : "the desired state is another one now";
-    endHold({ why, isAsked: false }, parts);
+    endHold({ why, isAsked: false }, dependencies);
   }
-  const type = "Unheld";
-  if (state.hold.get() === undefined) {
-    board.set({ type, status: "True", reason: "NoHold", message: "No hold is in force." });
-    return;
-  }
-  const message = `${hold?.message ?? ""} Change the desired state, or run \`${command("resume")}\` when the cause is mended.`;
-  board.set({ type, status: "False", reason: "Held", message });
+  const { message } = state.hold.get() ?? {};
+  seen.note({ hold: message === undefined ? "none" : { message } });
 }
 
 /**
@@ -29,7 +38,7 @@ export function liftHoldIfChanged({ hash, release }: HeldState, parts: UpkeepPar
  */
 export function endHold(
   { why, isAsked }: Readonly<{ why: string; /** Whether a person said so. */ isAsked: boolean }>,
-  { state, events, health, log }: UpkeepParts,
+  { state, events, health, log }: HoldDependencies,
 ): string {
   const failed = state.hold.get()?.failed;
   const retries = failed !== undefined && !isBack(failed, health.current());

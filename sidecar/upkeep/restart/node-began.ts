@@ -1,12 +1,29 @@
 import { isLoopback } from "#daemon/http/loopback.ts";
-import { hasHeld } from "../clock-then.ts";
-import type { NodeBegan } from "../drivers/driver.ts";
+import { hasHeld, type ClockThen } from "../clock-then.ts";
+import type { NodeBegan, NodeDriver } from "../drivers/driver.ts";
 import { listenerStart } from "../drivers/listening-process.ts";
 import { nodeStart } from "./node-start.ts";
-import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
+import type { Clock } from "#daemon/clock.ts";
+import type { NodeHealth } from "#health/node-health.ts";
+import type { ConfigObservation } from "../config/config-observation.ts";
+import type { NodePlace } from "../config/node-place.ts";
+import type { ObservedProcess } from "./process-observation.ts";
 
 /** A process reads its configuration a moment after its start, which is told to some 20 ms only. */
 const precisionMs = 100;
+
+/** What tells when a node began. */
+export type NodeBeganDependencies = Readonly<{
+  health: Readonly<{ current: () => NodeHealth }>;
+  driver: NodeDriver | undefined;
+  place: Pick<NodePlace, "layout">;
+  /** Where the node listens, and how long after its start it may take to answer. */
+  node: Readonly<{ httpUrl: string; answersWithinMs: number }>;
+  clock: Clock;
+  /** Both clocks when the upkeep began. */
+  clockThen: ClockThen;
+  signal: AbortSignal;
+}>;
 
 /**
  * Whether the running node began after node.conf had its content: because its port was seen closed since;
@@ -18,9 +35,13 @@ const precisionMs = 100;
  * @param fileChangedAtMs when the file last changed (wall clock); a directory that was put in another's place may bring a file that is older than
  * what stood there.
  */
-export async function nodeBegan(fileChangedAtMs: number, memory: UpkeepMemory, parts: UpkeepParts): Promise<NodeBegan> {
-  const { settings, health, place, clock, clockThen } = parts;
-  const { contentSinceMs, otherAtMs } = memory;
+export async function nodeBegan(
+  fileChangedAtMs: number,
+  { contentSinceMs, otherAtMs }: Pick<ConfigObservation, "contentSinceMs" | "otherAtMs">,
+  process: ObservedProcess,
+  dependencies: NodeBeganDependencies,
+): Promise<NodeBegan> {
+  const { node, health, place, clock, clockThen } = dependencies;
   const { startedAfterMs } = health.current();
   if (startedAfterMs !== undefined && startedAfterMs > contentSinceMs) return "after";
   const changedAtMs = Math.max(fileChangedAtMs, otherAtMs);
@@ -30,12 +51,12 @@ export async function nodeBegan(fileChangedAtMs: number, memory: UpkeepMemory, p
     // The clock was set back since, or the file's server has another one.
     if (fileChangedAtMs > clock.wallMs()) return "unknown";
     // By the file's own time alone: a look that found nothing, say while its file system hung, makes no content a new one.
-    return startedAtMs + settings.restart.answersWithinMs < fileChangedAtMs ? "before" : "unknown";
+    return startedAtMs + node.answersWithinMs < fileChangedAtMs ? "before" : "unknown";
   };
-  const told = await nodeStart(memory, parts);
+  const told = await nodeStart(process, dependencies);
   const byDriver = typeof told === "number" ? judge(told) : "unknown";
   if (byDriver === "after") return byDriver;
-  const { hostname, port, protocol } = new URL(settings.node.httpUrl);
+  const { hostname, port, protocol } = new URL(node.httpUrl);
   if (!isLoopback(hostname.replace(/^\[|\]$/g, ""))) return byDriver;
   const defaultPort = protocol === "https:" ? 443 : 80;
   const started = await listenerStart(port === "" ? defaultPort : Number(port), place.layout().binDirectory, clock);

@@ -1,20 +1,38 @@
 import { startPrecisionMs } from "../drivers/driver.ts";
 import type { ConfigReading } from "../config/config-file.ts";
-import { nodeBegan } from "./node-began.ts";
+import { nodeBegan, type NodeBeganDependencies } from "./node-began.ts";
 import { nodeStart } from "./node-start.ts";
 import { hasSameMeaning, meaningOf } from "#node/conf/meaning.ts";
 import { tiesOf } from "#node/conf/ties.ts";
-import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
+import type { EventLog } from "#status/event-log.ts";
+import type { NodeVersion } from "#node/versions.ts";
+import type { ConfigObservation } from "../config/config-observation.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
+import type { ObservedProcess } from "./process-observation.ts";
 
 /** Whether node.conf means again what the node had read before somebody changed it. */
 export function isAsBeforeDrift(
   reading: ConfigReading,
-  { previousMeaning }: UpkeepMemory,
-  { state, observer }: Pick<UpkeepParts, "state" | "observer">,
+  { previousMeaning }: Pick<ConfigObservation, "previousMeaning">,
+  version: NodeVersion | undefined,
+  state: Pick<UpkeepState, "nodeHas">,
 ): boolean {
   if (!reading.ok || previousMeaning === undefined || state.nodeHas.get() !== "unknown") return false;
-  return hasSameMeaning(previousMeaning.meaning, reading.document, observer.version().version);
+  return hasSameMeaning(previousMeaning.meaning, reading.document, version);
 }
+
+/** What was seen of node.conf and of the node. */
+export type ReadAlreadySeen = Readonly<{
+  config: Pick<ConfigObservation, "contentSinceMs" | "otherAtMs" | "previousMeaning">;
+  process: ObservedProcess;
+  version: NodeVersion | undefined;
+}>;
+
+export type ReadAlreadyDependencies = NodeBeganDependencies &
+  Readonly<{
+    state: Pick<UpkeepState, "atomically" | "nodeHas" | "nodeTies" | "startedWith">;
+    events: EventLog;
+  }>;
 
 /**
  * Whether the node has read what stands there, or will, so that a restart would be for nothing: as far as can be told, it
@@ -22,20 +40,20 @@ export function isAsBeforeDrift(
  */
 export async function hasReadAlready(
   reading: ConfigReading,
-  memory: UpkeepMemory,
-  parts: UpkeepParts,
+  { config, process, version }: ReadAlreadySeen,
+  dependencies: ReadAlreadyDependencies,
 ): Promise<boolean> {
   if (!reading.ok) return false;
-  const { state, events, place } = parts;
-  const started = await nodeStart(memory, parts);
+  const { state, events, place } = dependencies;
+  const started = await nodeStart(process, dependencies);
   const meaning = meaningOf(reading.document);
-  const { previousMeaning } = memory;
+  const { previousMeaning } = config;
   const isEarlier =
     previousMeaning !== undefined &&
-    isAsBeforeDrift(reading, memory, parts) &&
+    isAsBeforeDrift(reading, config, version, state) &&
     typeof started === "number" &&
     started + startPrecisionMs < previousMeaning.untilMs;
-  const isLater = (await nodeBegan(reading.changedAtMs, memory, parts)) === "after";
+  const isLater = (await nodeBegan(reading.changedAtMs, config, process, dependencies)) === "after";
   if (started !== "not-running" && !isLater && !isEarlier) return false;
   const why = isEarlier ? "has run since before the drift" : "starts, or has started, with the corrected node.conf";
   state.atomically(() => {

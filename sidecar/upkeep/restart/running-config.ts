@@ -1,12 +1,35 @@
 import { saveHealthyConfig, loadHealthyConfig } from "../config/healthy-config.ts";
 import { contentHashOf, type ConfigReading } from "../config/config-file.ts";
 import { isAnswering } from "#health/node-facts.ts";
-import { nodeBegan } from "./node-began.ts";
+import { nodeBegan, type NodeBeganDependencies } from "./node-began.ts";
 import { hasSameMeaning, meaningOf } from "#node/conf/meaning.ts";
-import type { HealthyProof } from "../state/upkeep-state.ts";
-import type { UpkeepMemory, UpkeepParts } from "../upkeep-parts.ts";
+import type { Clock } from "#daemon/clock.ts";
+import type { Logger } from "#daemon/log.ts";
+import type { HealthWatch } from "#health/health-watch.ts";
+import type { NodeVersion } from "#node/versions.ts";
+import type { ConfigObservation } from "../config/config-observation.ts";
+import type { ConfigVersions } from "../config/config-versions.ts";
+import type { HealthyProof, UpkeepState } from "../state/upkeep-state.ts";
+import { isUnread, type ObservedProcess } from "./process-observation.ts";
+import type { KeptConfig, ObservedRestarts } from "./restart-observation.ts";
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
+
+/** What was seen of the node until now. */
+export type RunningConfigSeen = Readonly<{
+  config: Pick<ConfigObservation, "contentHash" | "contentSinceMs" | "otherAtMs">;
+  process: ObservedProcess;
+  restarts: ObservedRestarts;
+}>;
+
+export type RunningConfigDependencies = NodeBeganDependencies &
+  Readonly<{
+    state: Pick<UpkeepState, "healthy" | "nodeHas" | "startedWith" | "store">;
+    versions: ConfigVersions;
+    health: Pick<HealthWatch, "current" | "facts">;
+    clock: Clock;
+    log: Logger;
+  }>;
 
 /** How often it is asked when the node began, while that is not known or was before the last change of node.conf. */
 const askAgainMs = 30_000;
@@ -19,39 +42,34 @@ const askAgainMs = 30_000;
  */
 export async function recordRunningConfig(
   reading: ConfigReading,
-  memory: UpkeepMemory,
-  parts: UpkeepParts,
+  version: NodeVersion | undefined,
+  seen: RunningConfigSeen,
+  dependencies: RunningConfigDependencies,
 ): Promise<void> {
-  const { state, observer, health, clock } = parts;
-  if (!reading.ok || memory.restart !== undefined || !isAnswering(health.facts())) {
-    memory.advancing = undefined;
-    return;
+  const { state, health, clock } = dependencies;
+  const { restarts } = seen;
+  if (!reading.ok || restarts.now().running !== undefined || !isAnswering(health.facts())) {
+    return restarts.note({ advancing: undefined });
   }
   // The same disk: what can't be written now would throw, or hang.
   if (state.store.failure() !== undefined) return;
   const nodeHas = state.nodeHas.get();
   const { document } = reading;
-  const { version } = observer.version();
   if (nodeHas === undefined || nodeHas === "unknown" || !hasSameMeaning(nodeHas, document, version)) return;
-  await noteStart(reading, memory, parts);
+  await noteStart(reading, seen, dependencies);
   const known = state.startedWith.get();
   const isKnown = known !== undefined && hasSameMeaning(known, document, version);
-  const proof: HealthyProof = isKnown && advances(reading, memory, parts) ? "advanced" : "assumed";
-  memory.kept ??= await keptHealthy(parts);
-  const { kept } = memory;
-  if (proof === "assumed" && isUnread(memory)) return;
+  const proof: HealthyProof = isKnown && advances(reading, restarts, dependencies) ? "advanced" : "assumed";
+  const kept = restarts.now().kept ?? (await keptHealthy(dependencies));
+  restarts.note({ kept });
+  if (proof === "assumed" && isUnread(seen.process.now(), seen.config.contentHash)) return;
   const isNew = kept.hash === undefined || (kept.hash !== reading.contentHash && !isWeaker(proof, kept.proof));
   if (!isNew && (kept.hash !== reading.contentHash || kept.proof === proof || isWeaker(proof, kept.proof))) return;
   if (clock.monotonicMs() < (kept.failedUntilMs ?? 0)) return;
-  const isKept = await saveHealthyConfig(reading.bytes, proof, parts);
-  memory.kept = isKept
-    ? { hash: reading.contentHash, proof }
-    : { ...kept, failedUntilMs: clock.monotonicMs() + askAgainMs };
-}
-
-/** Whether the node is known not to have read what stands there: it began long before that came, so that nobody knows what it runs with. */
-export function isUnread({ startAsked, contentHash }: Pick<UpkeepMemory, "startAsked" | "contentHash">): boolean {
-  return startAsked?.began === "before" && startAsked.contentHash === contentHash;
+  const isKept = await saveHealthyConfig(reading.bytes, proof, dependencies);
+  restarts.note({
+    kept: isKept ? { hash: reading.contentHash, proof } : { ...kept, failedUntilMs: clock.monotonicMs() + askAgainMs },
+  });
 }
 
 function isWeaker(proof: HealthyProof, than: HealthyProof | undefined): boolean {
@@ -59,11 +77,19 @@ function isWeaker(proof: HealthyProof, than: HealthyProof | undefined): boolean 
 }
 
 /** What is remembered now; nothing, where it can't be read. */
-export async function keptHealthy(parts: UpkeepParts): Promise<NonNullable<UpkeepMemory["kept"]>> {
-  const bytes = await loadHealthyConfig(parts);
+export async function keptHealthy({
+  state,
+  versions,
+  log,
+}: Readonly<{
+  state: Pick<UpkeepState, "healthy">;
+  versions: ConfigVersions;
+  log: Logger;
+}>): Promise<KeptConfig> {
+  const bytes = await loadHealthyConfig({ versions, log });
   if (bytes === undefined) return {};
   const hash = contentHashOf(bytes);
-  const healthy = parts.state.healthy.get();
+  const healthy = state.healthy.get();
   // State of an older version remembered only what was proved.
   return { hash, proof: healthy === undefined ? "advanced" : healthy.hash === hash ? healthy.proof : "assumed" };
 }
@@ -71,30 +97,36 @@ export async function keptHealthy(parts: UpkeepParts): Promise<NonNullable<Upkee
 /** Finds out whether the node began with what stands there. */
 async function noteStart(
   { contentHash, changedAtMs, document }: UsableReading,
-  memory: UpkeepMemory,
-  parts: UpkeepParts,
+  { config, process }: RunningConfigSeen,
+  dependencies: RunningConfigDependencies,
 ): Promise<void> {
-  const { state, health, clock } = parts;
+  const { state, health, clock } = dependencies;
   if (state.startedWith.get() !== undefined) return;
   const nowMs = clock.monotonicMs();
   const { startedAfterMs } = health.current();
-  const asked = memory.startAsked;
+  const asked = process.now().startAsked;
   const isSame = asked?.contentHash === contentHash && asked.startedAfterMs === startedAfterMs;
   if (asked !== undefined && isSame && nowMs - asked.atMs < askAgainMs) return;
   const now = { contentHash, startedAfterMs, atMs: nowMs };
-  memory.startAsked = now;
-  const began = await nodeBegan(changedAtMs, memory, parts);
-  memory.startAsked = { ...now, began };
+  process.note({ startAsked: now });
+  const began = await nodeBegan(changedAtMs, config, process, dependencies);
+  process.note({ startAsked: { ...now, began } });
   if (began === "after") state.startedWith.set(meaningOf(document));
 }
 
 /** Whether the height has risen since this content was first seen in force, or the references have no block after it. */
-function advances({ contentHash }: UsableReading, memory: UpkeepMemory, { health }: UpkeepParts): boolean {
+function advances(
+  { contentHash }: UsableReading,
+  restarts: ObservedRestarts,
+  { health }: Pick<RunningConfigDependencies, "health">,
+): boolean {
   const { height } = health.current();
   const facts = health.facts();
-  if (memory.advancing?.contentHash !== contentHash) memory.advancing = { contentHash, height };
+  const before = restarts.now().advancing;
+  const advancing = before?.contentHash === contentHash ? before : { contentHash, height };
+  restarts.note({ advancing });
   if (facts.chain === "another") return false;
-  const from = memory.advancing.height;
+  const from = advancing.height;
   const hasRisen = height !== undefined && from !== undefined && height > from;
   return hasRisen || facts.height === "idle";
 }

@@ -1,24 +1,15 @@
 import type { HealthWatch } from "#health/health-watch.ts";
-
-/** A node's RPC that gives no answer. */
-export type Silence = Readonly<{
-  /** Since when (`HealthWatch.ranMs`). */
-  sinceMs: number;
-  /** Whether its port was seen closed since: what runs now is not what answered before. */
-  portWasClosed: boolean;
-}>;
+import type { ObservedProcess, Silence } from "./process-observation.ts";
 
 /** Notes whether the node is silent, and since when. */
 export function recordSilence(
-  memory: { silence: Silence | undefined },
+  process: ObservedProcess,
   health: Pick<HealthWatch, "facts" | "ranMs">,
 ): Silence | undefined {
   const fault = health.facts().rpc?.fault;
-  if (fault === undefined) {
-    memory.silence = undefined;
-    return undefined;
-  }
-  const { sinceMs = health.ranMs(), portWasClosed = false } = memory.silence ?? {};
-  memory.silence = { sinceMs, portWasClosed: portWasClosed || fault.reason === "Refused" };
-  return memory.silence;
+  const { sinceMs = health.ranMs(), portWasClosed = false } = process.now().silence ?? {};
+  const silence =
+    fault === undefined ? undefined : { sinceMs, portWasClosed: portWasClosed || fault.reason === "Refused" };
+  process.note({ silence });
+  return silence;
 }

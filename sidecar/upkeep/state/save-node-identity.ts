@@ -2,8 +2,10 @@ import { realpath } from "node:fs/promises";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { meaningOf } from "#node/conf/meaning.ts";
 import { tiesOf } from "#node/conf/ties.ts";
-import { identifyNode } from "./node-identity.ts";
-import type { UpkeepParts } from "../upkeep-parts.ts";
+import type { FileDeadline } from "#daemon/files/file-deadline.ts";
+import type { NodeHealth } from "#health/node-health.ts";
+import { identifyNode, type IdentitySettings } from "./node-identity.ts";
+import type { UpkeepState } from "./upkeep-state.ts";
 
 /**
  * Remembers which node this is, as node.conf and the node's own answers tell: a sidecar that saw its node move keeps its state. At the first
@@ -13,10 +15,21 @@ import type { UpkeepParts } from "../upkeep-parts.ts";
  */
 export async function saveNodeIdentity(
   document: ConfigDocument,
-  { settings, state, place, health }: UpkeepParts,
+  configPath: string,
+  {
+    settings,
+    state,
+    patience,
+    health,
+  }: Readonly<{
+    settings: IdentitySettings;
+    state: Pick<UpkeepState, "identity" | "nodeHas" | "nodeTies">;
+    /** For calls of the file system that node.conf is on. */
+    patience: FileDeadline;
+    health: Readonly<{ current: () => NodeHealth }>;
+  }>,
 ): Promise<void> {
-  const { configPath } = place.layout();
-  const realPath = await place.patience.call(`resolving ${configPath}`, () =>
+  const realPath = await patience.call(`resolving ${configPath}`, () =>
     // A file that is gone by now has no other path than the one it had.
     realpath(configPath).catch(() => configPath),
   );

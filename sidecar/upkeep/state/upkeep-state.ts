@@ -48,7 +48,7 @@ type Healthy = Readonly<{ hash: string; proof: HealthyProof; atMs: number }>;
 type RestartRetry = FailedRestart & Readonly<{ why: string; isAsked?: boolean }>;
 
 /** Why a sidecar may act on a node: a person said `gatehouse adopt`, the setting is `enforce`, or an earlier version acted already. */
-type Adoption = Readonly<{ by: "command" | "setting" | "earlier version"; atMs: number }>;
+export type Adoption = Readonly<{ by: "command" | "setting" | "earlier version"; atMs: number }>;
 
 /**
  * What has to survive the sidecar's own restart. Each change is on disk when its call returns, unless `store.failure` says why not; then it

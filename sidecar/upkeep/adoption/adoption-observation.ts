@@ -1,0 +1,79 @@
+import type { Logger } from "#daemon/log.ts";
+import { createObservation, type Observation } from "#health/observation.ts";
+import type { ConditionReport } from "#status/condition.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import type { CommandWords } from "../command-words.ts";
+import type { PlanView } from "../plan/plan-view.ts";
+import type { Adoption } from "../state/upkeep-state.ts";
+import type { Authority } from "./authority.ts";
+
+/** What is to be done to the node, and whether the sidecar may do it. */
+export type AdoptionObservation = Readonly<{
+  /** What is to be done, as a person was last shown it. */
+  plan: PlanView | undefined;
+  authority: Authority | undefined;
+  adopted: Adoption | undefined;
+}>;
+
+export type ObservedAdoption = Observation<AdoptionObservation>;
+
+/** Nothing is planned yet. */
+export function observeAdoption(onChange?: () => void): ObservedAdoption {
+  return createObservation<AdoptionObservation>(
+    { plan: undefined, authority: undefined, adopted: undefined },
+    onChange,
+  );
+}
+
+/** Notes the plan, and whether it may be carried out; logs one that became another while it waits for a person's word. */
+export function noteAdoption(
+  found: Readonly<{ plan: PlanView; authority: Authority; adopted: Adoption | undefined }>,
+  seen: ObservedAdoption,
+  { log }: Readonly<{ log: Logger }>,
+): void {
+  const before = seen.now().plan;
+  const { plan, authority } = found;
+  seen.note(found);
+  if (authority === "waits" && before !== undefined && before.digest !== plan.digest)
+    log.info({ plan }, `the plan is another now. ${planWords(plan)}`);
+}
+
+const adoptedBy = {
+  command: "gatehouse adopt",
+  setting: "upkeep.mode was enforce then",
+  "earlier version": "it acted before",
+} as const;
+
+/** Says whether the sidecar may act on this node; one that waits shows its plan, and says how it is let go. Pure. */
+export function adoptionConditions(
+  { plan, authority, adopted }: AdoptionObservation,
+  mode: SidecarSettings["upkeep"]["mode"],
+  command: CommandWords,
+): readonly ConditionReport[] {
+  const type = "Adopted";
+  if (plan === undefined || authority === undefined) return [];
+  if (authority === "observes") {
+    const message = "upkeep.mode is observe: the sidecar changes nothing.";
+    return [{ type, status: "True", reason: "Observing", message }];
+  }
+  if (authority === "acts") {
+    const since = adopted === undefined ? "" : ` since ${new Date(adopted.atMs).toISOString()}`;
+    const message =
+      mode === "enforce"
+        ? "upkeep.mode is enforce: the sidecar acts by itself."
+        : `The sidecar acts on this node${since} (${adopted === undefined ? "adopted" : adoptedBy[adopted.by]}).`;
+    return [{ type, status: "True", reason: "Adopted", message }];
+  }
+  const message = `The sidecar has changed nothing yet, and waits for your word. ${planWords(plan)} To let it act, run \`${command("adopt")}\`.`;
+  return [{ type, status: "False", reason: "WaitingForAdopt", message }];
+}
+
+/** A plan in one paragraph. */
+function planWords({ steps, problems }: PlanView): string {
+  const open =
+    problems.length === 0
+      ? ""
+      : ` Not planned yet: ${problems.map((problem) => problem.replace(/\.$/, "")).join("; ")}.`;
+  if (steps.length === 0) return `Its plan: nothing to change now.${open}`;
+  return `Its plan: ${steps.map((step, index) => `${index + 1}. ${step}`).join("; ")}.${open}`;
+}

@@ -1,0 +1,304 @@
+import { describe, expect, it, test } from "vitest";
+import { resolveVersion } from "./version/version-resolution.ts";
+import type { ConditionReport, ConditionType } from "#status/condition.ts";
+import { conditionReasons } from "#status/condition-reasons.ts";
+import { observeAdoption } from "./adoption/adoption-observation.ts";
+import { conditionsOf, type ConditionWords, type Observations } from "./conditions.ts";
+import { observeConfig, type ConfigComparison } from "./config/config-observation.ts";
+import type { Plan } from "./plan/plan.ts";
+import { observePruning } from "./prune/prune-observation.ts";
+import { observeRestarts } from "./restart/restart-observation.ts";
+import { observeState } from "./state/state-observation.ts";
+import { observeVersion } from "./version/version-observation.ts";
+
+const words: ConditionWords = { mode: "adopt", driver: "ops", command: (verb) => `npx gatehouse ${verb}` };
+
+const nothing: Observations = {
+  state: observeState("/state").now(),
+  version: observeVersion().now(),
+  config: observeConfig().now(),
+  adoption: observeAdoption().now(),
+  prune: observePruning().now(),
+  restarts: observeRestarts().now(),
+};
+
+type Found = Readonly<{ [Noun in keyof Observations]?: Partial<Observations[Noun]> }>;
+
+/** The conditions of what was found, where nothing else was. */
+function conditions(found: Found, given = words): readonly ConditionReport[] {
+  const seen = {
+    state: { ...nothing.state, ...found.state },
+    version: { ...nothing.version, ...found.version },
+    config: { ...nothing.config, ...found.config },
+    adoption: { ...nothing.adoption, ...found.adoption },
+    prune: { ...nothing.prune, ...found.prune },
+    restarts: { ...nothing.restarts, ...found.restarts },
+  };
+  return conditionsOf(seen, given);
+}
+
+const plan = { steps: ["one", "two"], problems: ["three."], digest: "d" };
+const planned = (...problems: Plan["problems"]): Plan => ({ actions: [], problems });
+const drift: Plan = {
+  actions: [{ kind: "write-config", text: "{}", changes: [] }],
+  problems: [],
+};
+const compared = (plan_: Plan, more: Partial<Extract<ConfigComparison, { planned: Plan }>> = {}) => ({
+  config: { comparison: { planned: plan_, result: undefined, idle: undefined, ...more } },
+});
+const resolution = resolveVersion({ setting: "0.16.2" });
+const info = {
+  autoPrune: true,
+  reservedWindow: 10n,
+  pruneReservedVersion: 90n,
+  flushedVersion: 100n,
+  realPruneReservedVersion: 80n,
+};
+const look = { info, nowMs: 100_000, height: 50, stalledAfterMs: 60_000 };
+const progress = { reserved: 80n, sinceMs: 99_000, sinceHeight: 40 };
+const due = { cause: "configuration", reason: "node.conf changed", urgent: false } as const;
+const problem = { reason: "HalfWritten", message: "/n/node.conf:3:1 ends too soon." } as const;
+const failed = (reason: "NotWritten" | "NotKept" | "CannotLock" | "Locked") =>
+  ({ ok: false, reason, message: "it can't be done" }) as const;
+const atMs = Date.parse("2026-01-02T03:04:05.000Z");
+
+const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
+  ["StateKept", "Kept", { state: { isLookedAt: true } }, "/state"],
+  [
+    "StateKept",
+    "DiskFull",
+    { state: { isLookedAt: true, failure: { reason: "DiskFull", message: "Full." } } },
+    "Full. Until then",
+  ],
+  ["StateKept", "NotWritten", { state: { isLookedAt: true, copyNotKept: "No copy." } }, "No copy."],
+  ["VersionAgreed", "Agreed", { version: { resolution } }, "is 0.16.2 (node.version)."],
+  [
+    "VersionAgreed",
+    "Disagreement",
+    { version: { resolution: { ...resolution, disagreements: ["a says 1", "b says 2"] } } },
+    "But a says 1, and b says 2; correct",
+  ],
+  [
+    "VersionAgreed",
+    "Disagreement",
+    { version: { resolution, doubtOfPlace: "it is elsewhere" } },
+    "But it is elsewhere.",
+  ],
+  [
+    "VersionAgreed",
+    "VersionUnknown",
+    { version: { resolution: { disagreements: [], heard: [] } } },
+    "nothing tells it",
+  ],
+  [
+    "VersionAgreed",
+    "VersionUnknown",
+    { version: { resolution: { disagreements: [], heard: ["the image is x"] } } },
+    "the image is x, which names no version",
+  ],
+  ["ConfigValid", "Valid", { config: { validity: { ok: true, path: "/n/node.conf" } } }, "/n/node.conf can be used."],
+  [
+    "ConfigValid",
+    "HalfWritten",
+    { config: { validity: { ok: false, problem, next: "stays" } } },
+    "too soon. The last good one stays in force.",
+  ],
+  [
+    "ConfigValid",
+    "HalfWritten",
+    { config: { validity: { ok: false, problem, next: { restoredAtMs: atMs } } } },
+    "is written back at 2026-01-02T03:04:05.000Z unless",
+  ],
+  [
+    "ConfigValid",
+    "HalfWritten",
+    { config: { validity: { ok: false, problem, next: { notRestored: "Not ours." } } } },
+    "too soon. Not ours.",
+  ],
+  ["ConfigCurrent", "AsDesired", compared(planned()), "node.conf is as desired."],
+  ["ConfigCurrent", "AsDesired", compared(planned({ reason: "PruneStaysOn", message: "it stays on" })), "as desired"],
+  [
+    "ConfigCurrent",
+    "VersionUnknown",
+    compared(planned({ reason: "VersionUnknown", message: "the version is not known" })),
+    "The version is not known",
+  ],
+  [
+    "ConfigCurrent",
+    "EditRefused",
+    compared(planned({ reason: "EditRefused", message: "node.conf has a twin key" })),
+    "node.conf has a twin key",
+  ],
+  ["ConfigCurrent", "Drift", compared(drift), "and corrections are slowed down to one a second"],
+  ["ConfigCurrent", "Drift", compared(drift, { idle: "a hold is in force" }), "and a hold is in force"],
+  ["ConfigCurrent", "Locked", compared(drift, { result: failed("Locked") }), "may not write it (SoleWriter)"],
+  ["ConfigCurrent", "NotWritten", compared(drift, { result: failed("NotWritten") }), "it can't be done"],
+  ["ConfigCurrent", "NotKept", compared(drift, { result: failed("NotKept") }), "it can't be done"],
+  [
+    "ConfigCurrent",
+    "Drift",
+    compared(drift, { result: { ok: false, reason: "ChangedMeanwhile", message: "another" } }),
+    "not as desired",
+  ],
+  [
+    "ConfigCurrent",
+    "CannotLock",
+    { config: { comparison: { notPutBack: "CannotLock", message: "No lock." } } },
+    "No lock.",
+  ],
+  ["SoleWriter", "OnlyWriter", { config: { otherWriter: "none" } }, "Nobody else"],
+  ["SoleWriter", "Locked", { config: { otherWriter: { kind: "locked", message: "process 7 has it" } } }, "Process 7"],
+  [
+    "SoleWriter",
+    "Contested",
+    {
+      config: {
+        corrected: ["x", "y"],
+        otherWriter: { kind: "contested", perMinute: 61, untilMs: atMs, path: "/n/node.conf" },
+      },
+    },
+    "61 times within a minute: another program keeps writing it. Stop that program; only the sidecar may write the file. Last undone: x; y.",
+  ],
+  [
+    "SoleWriter",
+    "Contested",
+    { config: { otherWriter: { kind: "contested", perMinute: undefined, untilMs: atMs, path: "/n/node.conf" } } },
+    "until 2026-01-02T03:04:05.000Z, or until `npx gatehouse resume` is run.",
+  ],
+  ["Adopted", "Observing", { adoption: { plan, authority: "observes" } }, "upkeep.mode is observe"],
+  [
+    "Adopted",
+    "Adopted",
+    { adoption: { plan, authority: "acts", adopted: { by: "command", atMs } } },
+    "since 2026-01-02T03:04:05.000Z (gatehouse adopt).",
+  ],
+  [
+    "Adopted",
+    "Adopted",
+    { adoption: { plan, authority: "acts", adopted: { by: "earlier version", atMs } } },
+    "(it acted before).",
+  ],
+  [
+    "Adopted",
+    "WaitingForAdopt",
+    { adoption: { plan, authority: "waits" } },
+    "Its plan: 1. one; 2. two. Not planned yet: three. To let it act, run `npx gatehouse adopt`.",
+  ],
+  [
+    "Adopted",
+    "WaitingForAdopt",
+    { adoption: { plan: { steps: [], problems: [], digest: "" }, authority: "waits" } },
+    "nothing to change now.",
+  ],
+  ["AutoPruneOn", "NoPruneInfo", { prune: { autoPrune: { kind: "unknown" } } }, "NodeCliWorking"],
+  ["AutoPruneOn", "On", { prune: { autoPrune: { kind: "on" } } }, "reads 1"],
+  ["AutoPruneOn", "OffAsDesired", { prune: { autoPrune: { kind: "offAsDesired" } } }, "off, as desired"],
+  ["AutoPruneOn", "PruneStaysOn", { prune: { autoPrune: { kind: "staysOn", message: "It stays." } } }, "It stays."],
+  [
+    "AutoPruneOn",
+    "Off",
+    { prune: { autoPrune: { kind: "off", idle: "a hold is in force" } } },
+    "and a hold is in force",
+  ],
+  [
+    "AutoPruneOn",
+    "TimedOut",
+    { prune: { autoPrune: { kind: "notSwitchedOn", reason: "TimedOut", message: "Too late." } } },
+    "Too late.",
+  ],
+  ["PruneAdvancing", "Advancing", { prune: { progress, looked: look } }, "before 80"],
+  [
+    "PruneAdvancing",
+    "PruningStalled",
+    { prune: { progress: { ...progress, sinceMs: 0 }, looked: look } },
+    "has been 80 for more than 60 s",
+  ],
+  [
+    "PruneAdvancing",
+    "Advancing",
+    { prune: { progress: { ...progress, sinceMs: 0, sinceHeight: 50 }, looked: look } },
+    "before 80",
+  ],
+  ["PruneAdvancing", "Off", { prune: { progress, looked: { ...look, info: { ...info, autoPrune: false } } } }, "off"],
+  ["Unheld", "NoHold", { restarts: { hold: "none" } }, "No hold"],
+  [
+    "Unheld",
+    "Held",
+    { restarts: { hold: { message: "It did not come back." } } },
+    "It did not come back. Change the desired state, or run `npx gatehouse resume`",
+  ],
+  ["RollBackReady", "NoRestarts", { restarts: { rollBack: { kind: "noRestarts" } } }, "never has to go back"],
+  ["RollBackReady", "Kept", { restarts: { rollBack: { kind: "advanced", directory: "/s" } } }, "/s/healthy.conf."],
+  ["RollBackReady", "Assumed", { restarts: { rollBack: { kind: "assumed", directory: "/s" } } }, "can't be told"],
+  ["RollBackReady", "NotKept", { restarts: { rollBack: { kind: "notKept", directory: "/s" } } }, "Make /s writable"],
+  ["RollBackReady", "NotYet", { restarts: { rollBack: { kind: "nothing", because: "notYet" } } }, "Nothing is kept"],
+  [
+    "RollBackReady",
+    "NothingKept",
+    { restarts: { rollBack: { kind: "nothing", because: "unread" } } },
+    "was changed long after the node had started",
+  ],
+  [
+    "RollBackReady",
+    "NothingKept",
+    { restarts: { rollBack: { kind: "nothing", because: "unknown" } } },
+    "No node.conf is known",
+  ],
+  [
+    "RestartSettled",
+    "Idle",
+    { restarts: { settled: { go: false, reason: "Idle", message: "No restart is due." } } },
+    "No restart is due.",
+  ],
+  [
+    "RestartSettled",
+    "Running",
+    { restarts: { settled: { go: true, due } } },
+    "Restarting the node: node.conf changed.",
+  ],
+  ["RestartSettled", "Held", { restarts: { settled: { go: false, reason: "Held", message: "A hold." } } }, "A hold."],
+  [
+    "RestartSettled",
+    "EditRefused",
+    { restarts: { settled: { refusedEdit: "a key is missing" } } },
+    "a key is missing. The node runs on with what it has read. Correct node.conf; if you know better, restart the node by hand (`ops stop --force`, then `ops start`).",
+  ],
+];
+
+describe("conditions, from what the passes have found", () => {
+  const named = cases.map(([type, reason, found, text]) => ({ type, reason, found, text }));
+
+  it.each(named)("$type is $reason: $text", ({ type, reason, found, text }) => {
+    const told = conditions(found);
+    expect(told.map((condition) => [condition.type, condition.reason])).toEqual([[type, reason]]);
+    expect(told[0]?.message).toContain(text);
+    const status = told[0]?.status ?? "Unknown";
+    expect(conditionReasons[type][status]).toContain(reason);
+  });
+
+  it("are none before anything was looked at", () => {
+    expect(conditions({})).toEqual([]);
+  });
+
+  it("come in the order of the nouns, several at once", () => {
+    const found = { state: { isLookedAt: true }, restarts: { hold: "none" } } as const;
+    expect(conditions(found).map(({ type }) => type)).toEqual(["StateKept", "Unheld"]);
+  });
+});
+
+test("a sidecar that may act by its setting names no date", () => {
+  const told = conditions({ adoption: { plan, authority: "acts" } }, { ...words, mode: "enforce" });
+  expect(told).toEqual([
+    {
+      type: "Adopted",
+      status: "True",
+      reason: "Adopted",
+      message: "upkeep.mode is enforce: the sidecar acts by itself.",
+    },
+  ]);
+});
+
+test("a node that another driver restarts is restarted by hand by that driver's tool", () => {
+  const told = conditions({ restarts: { settled: { refusedEdit: "no key" } } }, { ...words, driver: "docker" });
+  expect(told[0]?.message).toContain("by hand (by its own tool)");
+});

@@ -1,0 +1,46 @@
+import type { ConditionReport } from "#status/condition.ts";
+import type { SidecarSettings } from "../settings.ts";
+import { adoptionConditions, type AdoptionObservation } from "./adoption/adoption-observation.ts";
+import type { CommandWords } from "./command-words.ts";
+import { configConditions } from "./config/config-conditions.ts";
+import type { ConfigObservation } from "./config/config-observation.ts";
+import { pruneConditions, type PruneObservation } from "./prune/prune-observation.ts";
+import { restartConditions } from "./restart/restart-conditions.ts";
+import type { RestartObservation } from "./restart/restart-observation.ts";
+import { stateConditions, type StateObservation } from "./state/state-observation.ts";
+import { versionConditions, type VersionObservation } from "./version/version-observation.ts";
+
+/** What the passes have found, by noun. */
+export type Observations = Readonly<{
+  state: StateObservation;
+  version: VersionObservation;
+  config: ConfigObservation;
+  adoption: AdoptionObservation;
+  prune: PruneObservation;
+  restarts: RestartObservation;
+}>;
+
+/** What the words of the conditions depend on. */
+export type ConditionWords = Readonly<{
+  mode: SidecarSettings["upkeep"]["mode"];
+  driver: SidecarSettings["restart"]["driver"];
+  command: CommandWords;
+}>;
+
+/**
+ * Says how the node is, from what the passes have found; a side that was not looked at yet is left out. Pure. What a watch beside the passes
+ * finds (the RPC, node_cli, pushes, disk, the passes themselves), it says itself.
+ */
+export function conditionsOf(
+  seen: Observations,
+  { mode, driver, command }: ConditionWords,
+): readonly ConditionReport[] {
+  return [
+    ...stateConditions(seen.state),
+    ...versionConditions(seen.version),
+    ...configConditions(seen.config, command),
+    ...adoptionConditions(seen.adoption, mode, command),
+    ...pruneConditions(seen.prune),
+    ...restartConditions(seen.restarts, { driver, command }),
+  ];
+}

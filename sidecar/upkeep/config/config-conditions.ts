@@ -1,0 +1,91 @@
+import { describeChange } from "#node/conf/describe-change.ts";
+import type { ConditionReport } from "#status/condition.ts";
+import type { CommandWords } from "../command-words.ts";
+import { writeOf } from "../plan/plan.ts";
+import type { ConfigComparison, ConfigObservation, ConfigValidity, OtherWriter } from "./config-observation.ts";
+
+/** Says how node.conf is, as far as it was looked at. Pure. */
+export function configConditions(
+  { validity, comparison, otherWriter, corrected }: ConfigObservation,
+  command: CommandWords,
+): readonly ConditionReport[] {
+  return [
+    ...(validity === undefined ? [] : [configValid(validity)]),
+    ...(otherWriter === undefined ? [] : [soleWriter(otherWriter, corrected, command)]),
+    ...(comparison === undefined ? [] : [configCurrent(comparison)]),
+  ];
+}
+
+function configValid(validity: ConfigValidity): ConditionReport {
+  const type = "ConfigValid";
+  if (validity.ok) return { type, status: "True", reason: "Valid", message: `${validity.path} can be used.` };
+  const { reason, message } = validity.problem;
+  return { type, status: "False", reason, message: `${message} ${nextWords(validity.next)}` };
+}
+
+function nextWords(next: Extract<ConfigValidity, { ok: false }>["next"]): string {
+  if (next === "stays") return "The last good one stays in force.";
+  if ("notRestored" in next) return next.notRestored;
+  const at = new Date(next.restoredAtMs).toISOString();
+  return `The last good one stays in force, and is written back at ${at} unless the file changes before.`;
+}
+
+/** Why node.conf stays as it is while another process has the right to write it. */
+export const locked = "this sidecar may not write it (SoleWriter)";
+
+/** Says whether node.conf is as desired. Pure. */
+export function configCurrent(comparison: ConfigComparison): ConditionReport<"ConfigCurrent"> {
+  const type = "ConfigCurrent";
+  if ("notPutBack" in comparison) {
+    return { type, status: "False", reason: comparison.notPutBack, message: comparison.message };
+  }
+  const { planned, result, idle } = comparison;
+  if (result?.ok === false && result.reason === "Locked") {
+    const changes = writeOf(planned)?.changes.map(describeChange).join("; ") ?? "";
+    return {
+      type,
+      status: "False",
+      reason: result.reason,
+      message: `node.conf is not as desired, and ${locked}: ${changes}`,
+    };
+  }
+  if (result?.ok === false && result.reason !== "ChangedMeanwhile") {
+    return { type, status: "False", reason: result.reason, message: result.message };
+  }
+  for (const { reason, message } of planned.problems) {
+    if (reason !== "PruneStaysOn") return { type, status: "False", reason, message: sentence(message) };
+  }
+  const action = writeOf(planned);
+  if (action === undefined) return { type, status: "True", reason: "AsDesired", message: "node.conf is as desired." };
+  const why = idle ?? "corrections are slowed down to one a second";
+  const list = action.changes.map(describeChange).join("; ");
+  return { type, status: "False", reason: "Drift", message: `node.conf is not as desired, and ${why}: ${list}` };
+}
+
+function soleWriter(
+  other: OtherWriter | "none",
+  corrected: readonly string[],
+  command: CommandWords,
+): ConditionReport<"SoleWriter"> {
+  const type = "SoleWriter";
+  if (other === "none") {
+    return { type, status: "True", reason: "OnlyWriter", message: "Nobody else keeps writing node.conf." };
+  }
+  if (other.kind === "locked") return { type, status: "False", reason: "Locked", message: sentence(other.message) };
+  const { perMinute, untilMs, path } = other;
+  const what =
+    perMinute === undefined
+      ? "node.conf was corrected of the very same change again and again within six hours"
+      : `node.conf was corrected ${perMinute} times within a minute`;
+  const message =
+    `${what}: another program keeps writing it. Stop that program; only the sidecar may write the file. Last undone: ${corrected.join("; ")}. ` +
+    "Look for that in cron, configuration management (Ansible, Puppet) and the deployment's own templates; " +
+    `\`auditctl -w ${path} -p wa\` and \`ausearch -f ${path}\` name the program. The node is not restarted for it until ${new Date(untilMs).toISOString()}, ` +
+    `or until \`${command("resume")}\` is run.`;
+  return { type, status: "False", reason: "Contested", message };
+}
+
+function sentence(message: string): string {
+  // The file's name is a name, not a word.
+  return message.startsWith("node.conf") ? message : message.charAt(0).toUpperCase() + message.slice(1);
+}

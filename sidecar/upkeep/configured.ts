@@ -1,0 +1,34 @@
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import type { Authority } from "./adoption/authority.ts";
+import { configCurrent } from "./config/config-conditions.ts";
+import type { ConfigObservation } from "./config/config-observation.ts";
+
+/** Nothing but the started node can tell: held back for its version, it would be so for ever. */
+const tellsItself =
+  "The node's version is not known; node.conf is right for a node of some version, so it may start and tell. To have the names of the keys judged before, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).";
+const heldBack =
+  "node.conf needs changes under the names of any version, so the node is held back where it waits for /startupz, and can't tell its version itself.";
+
+/** What decides whether the node may start. */
+export type StartSituation = Readonly<{
+  /** Whether a whole pass was made. */
+  passed: boolean;
+  authority: Authority;
+  isHeld: boolean;
+  config: Pick<ConfigObservation, "comparison" | "mayTellVersion">;
+}>;
+
+/** Whether the configuration is right, so that the node may start, as `/startupz` answers it. Pure. */
+export function configured({ passed, authority, isHeld, config }: StartSituation): ReadinessCheck {
+  if (!passed) return { ok: false, message: "The configuration has not been looked at yet." };
+  if (authority === "observes") return { ok: true, message: "upkeep.mode is observe." };
+  // A node that is held back until a person has said a word may never start: in a pod, the sidecar would be restarted meanwhile.
+  if (authority === "waits")
+    return { ok: true, message: "The sidecar changes nothing before gatehouse adopt is said." };
+  if (isHeld) return { ok: true, message: "A hold is in force." };
+  if (config.mayTellVersion) return { ok: true, message: tellsItself };
+  if (config.comparison === undefined) return { ok: false, message: "node.conf can't be used yet." };
+  const { status, reason, message } = configCurrent(config.comparison);
+  if (reason === "VersionUnknown") return { ok: false, message: `${message} ${heldBack}` };
+  return { ok: status === "True", message };
+}

@@ -1,0 +1,81 @@
+import { createObservation, type Observation } from "#health/observation.ts";
+import type { PruneInfo } from "#node/prune-info.ts";
+import type { ConditionReport, ReasonOf } from "#status/condition.ts";
+import { pruneCondition, type PruneProgress } from "./prune-progress.ts";
+
+/** How auto-pruning is beside what is desired; `off`: it is to be on, and why it is not switched on. */
+export type AutoPrune = Readonly<
+  | { kind: "unknown" }
+  | { kind: "on" | "offAsDesired" }
+  | { kind: "staysOn"; message: string }
+  | { kind: "off"; idle: string }
+  | { kind: "notSwitchedOn"; reason: ReasonOf<"AutoPruneOn", "False">; message: string }
+>;
+
+/** A look at PruneInfo: the monotonic time, the node's height then, and `prune.stalledAfterMs`. */
+export type PruneLook = Readonly<{
+  info: PruneInfo;
+  nowMs: number;
+  height: number | undefined;
+  stalledAfterMs: number;
+}>;
+
+/** What is known of pruning. */
+export type PruneObservation = Readonly<{
+  /** Absent before the first pass. */
+  autoPrune: AutoPrune | undefined;
+  /** How far pruning is, and what that was last judged by. */
+  progress: PruneProgress | undefined;
+  looked: PruneLook | undefined;
+  /** PruneInfo on which auto-pruning was last switched on, so that each is acted on once. */
+  prunedOn: PruneInfo | undefined;
+  /** The run of node_cli that switches it on. */
+  running: Promise<void> | undefined;
+}>;
+
+export type ObservedPruning = Observation<PruneObservation>;
+
+/** Nothing is known of pruning yet. */
+export function observePruning(onChange?: () => void): ObservedPruning {
+  return createObservation<PruneObservation>(
+    {
+      autoPrune: undefined,
+      progress: undefined,
+      looked: undefined,
+      prunedOn: undefined,
+      running: undefined,
+    },
+    onChange,
+  );
+}
+
+/** Says whether auto-pruning is as desired, and whether pruning advances. Pure. */
+export function pruneConditions({ autoPrune, progress, looked }: PruneObservation): readonly ConditionReport[] {
+  return [
+    ...(autoPrune === undefined ? [] : [autoPruneOn(autoPrune)]),
+    ...(progress === undefined || looked === undefined ? [] : [pruneCondition(looked.info, progress, looked)]),
+  ];
+}
+
+function autoPruneOn(found: AutoPrune): ConditionReport<"AutoPruneOn"> {
+  const type = "AutoPruneOn";
+  switch (found.kind) {
+    case "unknown": {
+      const message =
+        "Whether auto-pruning is on is not known: node_cli prune --get has printed nothing yet that tells it (NodeCliWorking).";
+      return { type, status: "Unknown", reason: "NoPruneInfo", message };
+    }
+    case "on":
+      return { type, status: "True", reason: "On", message: "enable_auto_prune reads 1." };
+    case "offAsDesired":
+      return { type, status: "True", reason: "OffAsDesired", message: "Auto-pruning is off, as desired." };
+    case "staysOn":
+      return { type, status: "False", reason: "PruneStaysOn", message: found.message };
+    case "off": {
+      const message = `Auto-pruning is off, and ${found.idle}: node_cli prune --enable_auto_prune switches it on.`;
+      return { type, status: "False", reason: "Off", message };
+    }
+    case "notSwitchedOn":
+      return { type, status: "False", reason: found.reason, message: found.message };
+  }
+}

@@ -1,0 +1,104 @@
+import type { ServiceContext } from "#daemon/service.ts";
+import type { HealthWatch } from "#health/health-watch.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import { saveHealthyConfig } from "../config/healthy-config.ts";
+import type { NodePlace } from "../config/node-place.ts";
+import type { NodeDriver } from "../drivers/driver.ts";
+import type { HeldState } from "../state/upkeep-state.ts";
+import { beforeRestart } from "./process-watch.ts";
+import type { ObservedProcess } from "./process-observation.ts";
+import type { DueRestart } from "./restart-decision.ts";
+import { runRestart, type RestartIncident, type RestartIncidentDependencies } from "./restart-incident.ts";
+import type { ObservedRestarts } from "./restart-observation.ts";
+import { rollBack } from "./roll-back.ts";
+
+/** What a restart takes that goes on beside the passes. */
+export type BeginRestartDependencies = Pick<
+  RestartIncidentDependencies,
+  "budget" | "clock" | "command" | "events" | "lastPush" | "log" | "state" | "versions"
+> &
+  Readonly<{
+    settings: SidecarSettings;
+    place: Pick<NodePlace, "layout" | "lock" | "patience">;
+    health: Pick<HealthWatch, "look">;
+    metrics: Readonly<{ restarted: (cause: string) => void }>;
+    /** Asks node_cli. */
+    observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
+    finishes: ServiceContext["finishes"];
+    /** Asks for another pass. */
+    wake: () => void;
+    signal: AbortSignal;
+  }>;
+
+/** What a restart leaves for the passes. */
+export type RestartSeen = Readonly<{ restarts: ObservedRestarts; process: ObservedProcess }>;
+
+/** Begins a restart that ends in a proof, or in a roll-back. */
+export function beginRestart(
+  due: DueRestart,
+  { desired, driver }: Readonly<{ desired: HeldState; driver: NodeDriver }>,
+  { restarts, process }: RestartSeen,
+  dependencies: BeginRestartDependencies,
+): void {
+  const { settings, health, place, metrics, observer, finishes, wake, signal, log } = dependencies;
+  const { answersWithinMs, healthyWithinMs, metricsWithinMs, timeoutMs } = settings.restart;
+  const incident = {
+    reason: due.reason,
+    firstReason: due.firstReason ?? due.reason,
+    isMade: due.cause === "unverified",
+    isFinishing: due.cause === "interrupted",
+    desired,
+    configPath: place.layout().configPath,
+    configLimitBytes: settings.upkeep.configLimitBytes,
+    answersWithinMs,
+    healthyWithinMs,
+    metricsWithinMs,
+    signal,
+  };
+  metrics.restarted(due.cause);
+  const running = restartOrGoBack(incident, {
+    ...dependencies,
+    lock: place.lock(),
+    patience: place.patience,
+    driver,
+    look: health.look,
+    beforeRestart: () => beforeRestart(driver),
+    waitsFor: (stage) => {
+      restarts.note({ stage });
+      wake();
+    },
+    rememberHealthy: (bytes) => rememberProved(bytes, restarts, dependencies),
+  })
+    .catch((error: unknown) => log.error({ err: error }, "the restart of the node failed"))
+    .finally(() => {
+      process.note({ unwellSinceMs: undefined, silence: undefined });
+      restarts.note({ running: undefined, stage: undefined });
+      wake();
+    });
+  restarts.note({ running });
+  // A stop in the middle would leave the node down: its commands, a stop and a start, have their own time limits.
+  finishes({ what: "the restart of the node", done: running, withinMs: 2 * timeoutMs });
+  // What node_cli tells is old after a restart, and the next regular look may be far.
+  running
+    .then(() => observer.look(signal))
+    .catch((error: unknown) => log.error({ err: error }, "asking node_cli after a restart failed"));
+}
+
+/** Remembers what a restart was proved with. */
+async function rememberProved(
+  bytes: Uint8Array,
+  restarts: ObservedRestarts,
+  dependencies: Pick<BeginRestartDependencies, "versions" | "state" | "clock" | "log" | "events">,
+): Promise<void> {
+  const isKept = await saveHealthyConfig(bytes, "advanced", dependencies);
+  restarts.note({ kept: undefined });
+  if (isKept) return;
+  const message =
+    "The healthy configuration could not be kept: a roll-back would restore an earlier one. Make upkeep.stateDirectory writable.";
+  dependencies.events.add("restart", message);
+}
+
+async function restartOrGoBack(incident: RestartIncident, dependencies: RestartIncidentDependencies): Promise<void> {
+  const { failure } = await runRestart(incident, dependencies);
+  if (failure !== undefined) await rollBack(incident, failure, dependencies);
+}

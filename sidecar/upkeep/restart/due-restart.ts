@@ -1,0 +1,100 @@
+import type { HealthWatch } from "#health/health-watch.ts";
+import type { EventLog } from "#status/event-log.ts";
+import { instanceIdOf, type NodeDriver } from "../drivers/driver.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
+import { isBack } from "./hold.ts";
+import { hung } from "./hung.ts";
+import type { ObservedProcess } from "./process-observation.ts";
+import type { DueRestart } from "./restart-decision.ts";
+import type { StartingDependencies } from "./starting.ts";
+import { unwell } from "./unwell.ts";
+
+/** When a node counts as one that a restart may mend. */
+export type DueRestartOptions = Readonly<{
+  /** Whether a restart runs: then none is owed. */
+  isRestarting: boolean;
+  /** `lag.restart` and `lag.restartAfterMs`. */
+  unwell: Readonly<{ isRestarted: boolean; restartAfterMs: number }>;
+  answersWithinMs: number;
+  hungAfterMs: number;
+}>;
+
+export type DueRestartDependencies = StartingDependencies &
+  Readonly<{
+    state: Pick<UpkeepState, "atomically" | "restartInFlight" | "retry">;
+    health: Pick<HealthWatch, "current" | "facts" | "ranMs">;
+    driver: NodeDriver | undefined;
+    events: EventLog;
+  }>;
+
+/** Finds why the node is to be restarted: to end a restart that was interrupted, to try again what failed, for its health, or for node.conf. */
+export async function dueRestart(
+  planned: Plan,
+  process: ObservedProcess,
+  options: DueRestartOptions,
+  dependencies: DueRestartDependencies,
+): Promise<DueRestart | undefined> {
+  const { state } = dependencies;
+  const { isRestarting, answersWithinMs } = options;
+  const interrupted = state.restartInFlight.get();
+  if (interrupted !== undefined && !isRestarting) {
+    const { phase, isFinishing } = interrupted;
+    const cause = phase === "verifying" ? "unverified" : "interrupted";
+    const reason = isFinishing ? interrupted.reason : `a restart was interrupted: ${interrupted.reason}`;
+    // The budget was charged when it began. A sidecar that is killed at each attempt does not get one for nothing each time.
+    return { cause, reason, urgent: true, isCharged: !isFinishing };
+  }
+  const retry = isRestarting ? undefined : retryOf(dependencies);
+  if (retry !== undefined) {
+    const reason = `${retry.why}, so what failed is tried again: ${retry.reason}`;
+    // A person's word is no storm that the budget has to end. A version that is told now so, now so, would be one.
+    const isCharged = retry.isAsked === true;
+    return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
+  }
+  const sick =
+    (await unwell(process, { ...options.unwell, answersWithinMs }, dependencies)) ??
+    (await hung(process, options, dependencies));
+  if (sick !== undefined) return { cause: "unwell", reason: sick, urgent: true };
+  const restart = planned.actions.find((action) => action.kind === "restart");
+  // A file that is still to be corrected is no file to start the node with.
+  const uncorrected = planned.actions.some((action) => action.kind === "write-config");
+  if (restart === undefined || uncorrected) return undefined;
+  return { cause: "configuration", reason: restart.reason, urgent: false };
+}
+
+/** What is to be tried again, unless somebody has started the node meanwhile. */
+function retryOf({
+  state,
+  events,
+  health,
+}: Pick<DueRestartDependencies, "state" | "events" | "health">): ReturnType<UpkeepState["retry"]["get"]> {
+  const retry = state.retry.get();
+  if (retry === undefined || !isBack(retry, health.current())) return retry;
+  state.atomically(() => {
+    state.retry.set(undefined);
+    events.add("restart", `The node has come back meanwhile, so this is not tried again: ${retry.reason}.`);
+  });
+  return undefined;
+}
+
+/**
+ * A restart that was asked for before this sidecar began, and has come about since, only lacks its proof. A sidecar in the pod that it
+ * deletes always ends before it can see that: asked for anew each time, the restart would never end.
+ */
+export async function recognizeMade({
+  state,
+  driver,
+  signal,
+}: Readonly<{
+  state: Pick<UpkeepState, "restartInFlight">;
+  driver: NodeDriver | undefined;
+  signal: AbortSignal;
+}>): Promise<void> {
+  const interrupted = state.restartInFlight.get();
+  if (driver === undefined || interrupted?.phase !== "commanded") return;
+  if (interrupted.incarnation === undefined) return;
+  const now = await instanceIdOf(driver, signal);
+  if (now === undefined || now === interrupted.incarnation) return;
+  state.restartInFlight.set({ ...interrupted, phase: "verifying" });
+}

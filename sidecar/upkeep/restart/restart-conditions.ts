@@ -1,0 +1,83 @@
+import { join } from "node:path";
+import type { ConditionReport } from "#status/condition.ts";
+import type { CommandWords } from "../command-words.ts";
+import type { RestartObservation, RollBackFinding } from "./restart-observation.ts";
+
+/** What the words depend on. */
+export type RestartWords = Readonly<{ command: CommandWords; /** `restart.driver`. */ driver: string }>;
+
+/** Says how restarts are: whether one is due, a hold in force, and a node.conf kept to go back to. Pure. */
+export function restartConditions(
+  { settled, hold, rollBack }: RestartObservation,
+  words: RestartWords,
+): readonly ConditionReport[] {
+  return [
+    ...(hold === undefined ? [] : [unheld(hold, words)]),
+    ...(rollBack === undefined ? [] : [rollBackReady(rollBack)]),
+    ...(settled === undefined ? [] : [restartSettled(settled, words)]),
+  ];
+}
+
+function unheld(hold: NonNullable<RestartObservation["hold"]>, { command }: RestartWords): ConditionReport {
+  const type = "Unheld";
+  if (hold === "none") return { type, status: "True", reason: "NoHold", message: "No hold is in force." };
+  const message = `${hold.message} Change the desired state, or run \`${command("resume")}\` when the cause is mended.`;
+  return { type, status: "False", reason: "Held", message };
+}
+
+function restartSettled(
+  settled: NonNullable<RestartObservation["settled"]>,
+  { driver }: RestartWords,
+): ConditionReport<"RestartSettled"> {
+  const type = "RestartSettled";
+  if ("refusedEdit" in settled) {
+    const byHand = driver === "ops" ? "`ops stop --force`, then `ops start`" : "by its own tool";
+    const message =
+      `node.conf was changed, and the node would not start with it: ${settled.refusedEdit}. The node runs on with what it has read. ` +
+      `Correct node.conf; if you know better, restart the node by hand (${byHand}).`;
+    return { type, status: "False", reason: "EditRefused", message };
+  }
+  if (settled.go) {
+    return { type, status: "False", reason: "Running", message: `Restarting the node: ${settled.due.reason}.` };
+  }
+  const { reason, message } = settled;
+  if (reason === "Idle") return { type, status: "True", reason, message };
+  return { type, status: "False", reason, message };
+}
+
+function rollBackReady(found: RollBackFinding): ConditionReport<"RollBackReady"> {
+  const type = "RollBackReady";
+  if (found.kind === "noRestarts") {
+    const message = "The sidecar does not restart the node (restart.driver, upkeep.mode), so it never has to go back.";
+    return { type, status: "Unknown", reason: "NoRestarts", message };
+  }
+  if (found.kind === "nothing") return nothingKept(found.because);
+  const { kind, directory } = found;
+  const path = join(directory, "healthy.conf");
+  if (kind === "notKept") {
+    const message = `What the node runs with can't be kept in ${path}: a restart that fails could not be rolled back to it. Make ${directory} writable, and free some space there.`;
+    return { type, status: "False", reason: "NotKept", message };
+  }
+  if (kind === "advanced") {
+    const message = `A restart that fails is rolled back to what the node advanced with, ${path}.`;
+    return { type, status: "True", reason: "Kept", message };
+  }
+  const message = `A restart that fails is rolled back to ${path}, which stood there while the node answered. Whether the node had started with it can't be told: it changed after the node's start, or nothing tells when that was.`;
+  return { type, status: "Unknown", reason: "Assumed", message };
+}
+
+function nothingKept(
+  because: Extract<RollBackFinding, { kind: "nothing" }>["because"],
+): ConditionReport<"RollBackReady"> {
+  const type = "RollBackReady";
+  if (because === "notYet") {
+    const message = "Nothing is kept to go back to yet: the node has not answered since the sidecar knows it.";
+    return { type, status: "Unknown", reason: "NotYet", message };
+  }
+  const why =
+    because === "unread"
+      ? "node.conf was changed long after the node had started and read it, and nobody knows what stood there then"
+      : "No node.conf is known with which this node runs";
+  const message = `${why}: a restart that fails can't be rolled back. Restart the node by hand with one that works: it is kept as soon as the node answers.`;
+  return { type, status: "False", reason: "NothingKept", message };
+}

@@ -1,0 +1,71 @@
+import { stat } from "node:fs/promises";
+import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
+import { createObservation, type Observation } from "#health/observation.ts";
+import type { ConditionReport } from "#status/condition.ts";
+import type { StoreFailure } from "./state-store.ts";
+import type { UpkeepState } from "./upkeep-state.ts";
+
+/** Whether all that the sidecar remembers was on the disk when that was last looked at. */
+export type StateObservation = Readonly<{
+  directory: string;
+  isLookedAt: boolean;
+  failure: StoreFailure | undefined;
+  /** Why a copy of node.conf could not be kept there, and what to do. */
+  copyNotKept: string | undefined;
+}>;
+
+export type ObservedState = Observation<StateObservation>;
+
+/** Nothing is known yet of the state in a directory. */
+export function observeState(directory: string, onChange?: () => void): ObservedState {
+  return createObservation<StateObservation>(
+    { directory, isLookedAt: false, failure: undefined, copyNotKept: undefined },
+    onChange,
+  );
+}
+
+/**
+ * Writes what the sidecar remembers and is not on the disk yet, and notes whether all of it is. The file system is asked first without waiting
+ * for it, because the database is written in the process's one thread.
+ */
+export async function lookAtState(
+  copyNotKept: string | undefined,
+  seen: ObservedState,
+  {
+    state: { store, directory },
+    stateDeadline,
+  }: Readonly<{ state: Pick<UpkeepState, "store" | "directory">; stateDeadline: FileDeadline }>,
+): Promise<void> {
+  store.suspend(await hangingState(directory, stateDeadline));
+  store.flush();
+  seen.note({ isLookedAt: true, failure: store.failure(), copyNotKept });
+}
+
+async function hangingState(directory: string, patience: FileDeadline): Promise<StoreFailure | undefined> {
+  try {
+    await patience.call(`looking at the state directory ${directory}`, () => stat(directory).catch(() => undefined));
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof HangingFileSystem)) throw error;
+    return { reason: "Hanging", message: `The state can't be written: ${error.message}.` };
+  }
+}
+
+/** Says whether all of the state is on the disk. Pure. */
+export function stateConditions({
+  directory,
+  isLookedAt,
+  failure,
+  copyNotKept,
+}: StateObservation): readonly ConditionReport[] {
+  const type = "StateKept";
+  if (!isLookedAt) return [];
+  if (failure !== undefined) {
+    const message =
+      `${failure.message} Until then what the sidecar knows lasts as long as its process, and it neither changes node.conf nor restarts the ` +
+      "node: it would forget that it did.";
+    return [{ type, status: "False", reason: failure.reason, message }];
+  }
+  if (copyNotKept !== undefined) return [{ type, status: "False", reason: "NotWritten", message: copyNotKept }];
+  return [{ type, status: "True", reason: "Kept", message: `The sidecar's state is in ${directory}.` }];
+}

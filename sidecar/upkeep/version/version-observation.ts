@@ -1,0 +1,61 @@
+import { createObservation, type Observation } from "#health/observation.ts";
+import type { ConditionReport } from "#status/condition.ts";
+import type { EventLog } from "#status/event-log.ts";
+import type { VersionResolution } from "./version-resolution.ts";
+
+/** Which version the node has, as the last pass saw it. */
+export type VersionObservation = Readonly<{
+  /** Absent before the first pass. */
+  resolution: VersionResolution | undefined;
+  /** Why the node's place does not fit the version. */
+  doubtOfPlace: string | undefined;
+  /** The version that was last told. */
+  text: string | undefined;
+}>;
+
+export type ObservedVersion = Observation<VersionObservation>;
+
+/** Nothing is known of the version yet. */
+export function observeVersion(onChange?: () => void): ObservedVersion {
+  return createObservation<VersionObservation>(
+    { resolution: undefined, doubtOfPlace: undefined, text: undefined },
+    onChange,
+  );
+}
+
+/** Notes which version the node has, and makes it an event when it became another one. */
+export function noteVersion(
+  resolution: VersionResolution,
+  doubtOfPlace: string | undefined,
+  seen: ObservedVersion,
+  { events }: Readonly<{ events: EventLog }>,
+): void {
+  const before = seen.now().text;
+  const text = resolution.version?.text ?? before;
+  if (before !== undefined && text !== before) {
+    events.add("version", `The node's version is ${text} now, was ${before}.`, `${resolution.source} says so`);
+  }
+  seen.note({ resolution, doubtOfPlace, text });
+}
+
+/** Says which version the node has, and whether all that tell it agree, the node's place included. Pure. */
+export function versionConditions({ resolution, doubtOfPlace }: VersionObservation): readonly ConditionReport[] {
+  const type = "VersionAgreed";
+  if (resolution === undefined) return [];
+  const { version, source, disagreements } = resolution;
+  if (version === undefined) {
+    return [{ type, status: "False", reason: "VersionUnknown", message: unknownVersion(resolution) }];
+  }
+  const base = `The node's version is ${version.text} (${source}).`;
+  if (doubtOfPlace !== undefined) {
+    return [{ type, status: "False", reason: "Disagreement", message: `${base} But ${doubtOfPlace}.` }];
+  }
+  if (disagreements.length === 0) return [{ type, status: "True", reason: "Agreed", message: base }];
+  const message = `${base} But ${disagreements.join(", and ")}; correct node.version or finish the upgrade.`;
+  return [{ type, status: "False", reason: "Disagreement", message }];
+}
+
+function unknownVersion({ heard }: VersionResolution): string {
+  const but = heard.length === 0 ? "nothing tells it" : `${heard.join(", ")}, which names no version of this node`;
+  return `The node's version is not known (${but}). Set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to that of the node's release, e.g. 0.16.2.`;
+}
