@@ -77,7 +77,7 @@ class NothingSeen extends Error {
  *
  * @throws {NothingSeen} when node.conf's file system hangs.
  */
-export async function pass(
+export async function runPass(
   progress: PassProgress,
   seen: PassObservations,
   dependencies: PassDependencies,

@@ -36,7 +36,7 @@ import { findNode } from "./config/node-place.ts";
 import { observeNode } from "./version/node-observer.ts";
 import { createPassMetrics } from "./pass-metrics.ts";
 import { watchPasses } from "./pass-watch.ts";
-import { pass, type PassDependencies, type PassObservations, type PassProgress } from "./pass.ts";
+import { runPass, type PassDependencies, type PassObservations, type PassProgress } from "./pass.ts";
 import { startReconcileLoop, type ReconcileLoop } from "./reconcile-loop.ts";
 import { createRestartBudget } from "./restart/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
@@ -178,7 +178,7 @@ function startPasses(
   const { rereadIntervalMs: maxIdleMs, passDeadlineMs: deadlineMs } = settings.upkeep;
   const watch = watchPasses({ deadlineMs }, { board, clock, metrics: createPassMetrics(metrics) });
   const waitsFor = () => progress.step;
-  return startReconcileLoop({ maxIdleMs, deadlineMs, signal }, () => pass(progress, seen, means, watch), {
+  return startReconcileLoop({ maxIdleMs, deadlineMs, signal }, () => runPass(progress, seen, means, watch), {
     log,
     watch,
     waitsFor,

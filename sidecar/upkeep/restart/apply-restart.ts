@@ -51,7 +51,7 @@ export async function applyRestart(
   if (restarts.now().running === undefined) await recognizeMade(dependencies);
   const isRestarting = restarts.now().running !== undefined;
   const lag = { isRestarted: settings.lag.restart, restartAfterMs: settings.lag.restartAfterMs };
-  const limits = { isRestarting, unwell: lag, answersWithinMs, hungAfterMs };
+  const limits = { isRestarting, unhealthy: lag, answersWithinMs, hungAfterMs };
   const due = await dueRestart(planned, process, limits, dependencies);
   const found = { config: config.now(), process, version };
   if (due?.cause === "configuration" && (await hasReadAlready(reading, found, dependencies))) return { wakeInMs: 1 };

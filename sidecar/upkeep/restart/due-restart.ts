@@ -4,23 +4,21 @@ import { instanceIdOf, type NodeDriver } from "../drivers/driver.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { isBack } from "./hold.ts";
-import { hung } from "./hung.ts";
 import type { ObservedProcess } from "./process-observation.ts";
 import type { DueRestart } from "./restart-decision.ts";
-import type { StartingDependencies } from "./starting.ts";
-import { unwell } from "./unwell.ts";
+import { whyHung, whyUnhealthy, type HealthDependencies } from "./unhealthy.ts";
 
 /** When a node counts as one that a restart may mend. */
 export type DueRestartOptions = Readonly<{
   /** Whether a restart runs: then none is owed. */
   isRestarting: boolean;
   /** `lag.restart` and `lag.restartAfterMs`. */
-  unwell: Readonly<{ isRestarted: boolean; restartAfterMs: number }>;
+  unhealthy: Readonly<{ isRestarted: boolean; restartAfterMs: number }>;
   answersWithinMs: number;
   hungAfterMs: number;
 }>;
 
-export type DueRestartDependencies = StartingDependencies &
+export type DueRestartDependencies = HealthDependencies &
   Readonly<{
     state: Pick<UpkeepState, "atomically" | "restartInFlight" | "retry">;
     health: Pick<HealthWatch, "current" | "facts" | "ranMs">;
@@ -53,8 +51,8 @@ export async function dueRestart(
     return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
   }
   const sick =
-    (await unwell(process, { ...options.unwell, answersWithinMs }, dependencies)) ??
-    (await hung(process, options, dependencies));
+    (await whyUnhealthy(process, { ...options.unhealthy, answersWithinMs }, dependencies)) ??
+    (await whyHung(process, options, dependencies));
   if (sick !== undefined) return { cause: "unwell", reason: sick, urgent: true };
   const restart = planned.actions.find((action) => action.kind === "restart");
   // A file that is still to be corrected is no file to start the node with.

@@ -1,0 +1,125 @@
+import type { Clock } from "#daemon/clock.ts";
+import type { HealthWatch } from "#health/health-watch.ts";
+import { faultsOf } from "#health/node-facts.ts";
+import { startPrecisionMs, type NodeDriver } from "../drivers/driver.ts";
+import { nodeStart } from "./node-start.ts";
+import type { ObservedProcess, Silence } from "./process-observation.ts";
+
+/** How the node and its process are seen. */
+export type HealthDependencies = Readonly<{
+  health: Pick<HealthWatch, "current" | "facts" | "ranMs">;
+  driver: NodeDriver | undefined;
+  clock: Clock;
+  signal: AbortSignal;
+}>;
+
+/** Why the node is to be restarted for its health, if that is allowed and it has been unwell for long enough. */
+export async function whyUnhealthy(
+  process: ObservedProcess,
+  {
+    isRestarted,
+    restartAfterMs,
+    answersWithinMs,
+  }: Readonly<{ /** `lag.restart`. */ isRestarted: boolean; restartAfterMs: number; answersWithinMs: number }>,
+  dependencies: HealthDependencies,
+): Promise<string | undefined> {
+  const { health } = dependencies;
+  const wasStarting = process.now().startingUntilMs !== undefined;
+  const startingUntilMs = await startupDeadline(process, { answersWithinMs, seesProcess: isRestarted }, dependencies);
+  process.note({ startingUntilMs });
+  // It has not been well or unwell before it answers.
+  if (wasStarting && process.now().silence === undefined) process.note({ unwellSinceMs: undefined });
+  const [first] = faultsOf(health.facts());
+  if (first === undefined) {
+    process.note({ unwellSinceMs: undefined });
+    return undefined;
+  }
+  const { unwellSinceMs = health.ranMs() } = process.now();
+  process.note({ unwellSinceMs });
+  const unwellForMs = health.ranMs() - unwellSinceMs;
+  if (!isRestarted || unwellForMs < restartAfterMs) return undefined;
+  if (startingUntilMs !== undefined) return undefined;
+  return `the node has been unwell for ${Math.round(unwellForMs / 1_000)} s: ${first.reason}, ${first.message.replace(/\.$/, "")}`;
+}
+
+/**
+ * Why the node is to be restarted because it hangs: since its start it answered `eth_blockNumber` (specification, "Node command line"), and it
+ * has not for `restart.hungAfterMs`. One that replays its log has not answered since its start, and is left to it, however long that
+ * takes; so is one whose driver can't tell when it started.
+ */
+export async function whyHung(
+  process: ObservedProcess,
+  { hungAfterMs }: Readonly<{ hungAfterMs: number }>,
+  dependencies: HealthDependencies,
+): Promise<string | undefined> {
+  const { health } = dependencies;
+  const silence = recordSilence(process, health);
+  if (silence === undefined) return undefined;
+  const silentForMs = health.ranMs() - silence.sinceMs;
+  const { answeredAtMs } = health.current();
+  if (hungAfterMs === 0 || silentForMs < hungAfterMs || answeredAtMs === undefined) return undefined;
+  const startedAt = await nodeStart(process, dependencies);
+  if (typeof startedAt !== "number" || startedAt > answeredAtMs) return undefined;
+  return `the node hangs: it runs since ${new Date(startedAt).toISOString()} and has not answered for ${Math.round(silentForMs / 1_000)} s`;
+}
+
+/**
+ * Until when (wall clock) a silent node may still be starting: it has not answered since it started, and `restart.answersWithinMs` is not
+ * over. A node whose process is gone is not starting. Where the driver can't tell when that was, it counts from the first look without an answer, for a node that was never seen to
+ * answer or whose port was closed meanwhile. Undefined when the node answers, does not run, or hangs.
+ */
+async function startupDeadline(
+  process: ObservedProcess,
+  {
+    answersWithinMs,
+    seesProcess,
+  }: Readonly<{
+    answersWithinMs: number;
+    /** Whether it matters that the process can be seen. */
+    seesProcess: boolean;
+  }>,
+  dependencies: HealthDependencies,
+): Promise<number | undefined> {
+  const { clock, health, driver } = dependencies;
+  const silence = recordSilence(process, health);
+  const runs = seesProcess && ((await driver?.processes?.()) ?? []).length > 0;
+  const { answeredAtMs } = health.current();
+  if (silence === undefined) {
+    noteProcess(process, runs, { answeredAtMs, wallMs: clock.wallMs() });
+    return undefined;
+  }
+  if (process.now().wasSeen && !runs) return undefined;
+  const startedAtMs = await nodeStart(process, dependencies);
+  if (startedAtMs === "not-running") return undefined;
+  const silentSinceMs = clock.wallMs() - (health.ranMs() - silence.sinceMs);
+  const untilMs = (startedAtMs === "unknown" ? silentSinceMs : startedAtMs) + answersWithinMs;
+  const hasAnswered =
+    answeredAtMs !== undefined &&
+    (startedAtMs === "unknown" ? !silence.portWasClosed : startedAtMs + startPrecisionMs <= answeredAtMs);
+  return hasAnswered || clock.wallMs() >= untilMs ? undefined : untilMs;
+}
+
+/**
+ * Notes whether the process of a node that answers can be seen. One that has just ended answered a moment ago: only an answer after it was
+ * missed tells that what was seen before was not the node.
+ */
+function noteProcess(
+  process: ObservedProcess,
+  runs: boolean,
+  { answeredAtMs, wallMs }: Readonly<{ answeredAtMs: number | undefined; wallMs: number }>,
+): void {
+  if (runs) return process.note({ wasSeen: true, missedAtMs: undefined });
+  const { missedAtMs = wallMs } = process.now();
+  process.note({ missedAtMs });
+  if (answeredAtMs !== undefined && answeredAtMs > missedAtMs) process.note({ wasSeen: false });
+}
+
+/** Notes whether the node is silent, and since when. */
+function recordSilence(process: ObservedProcess, health: Pick<HealthWatch, "facts" | "ranMs">): Silence | undefined {
+  const fault = health.facts().rpc?.fault;
+  const { sinceMs = health.ranMs(), portWasClosed = false } = process.now().silence ?? {};
+  const silence =
+    fault === undefined ? undefined : { sinceMs, portWasClosed: portWasClosed || fault.reason === "Refused" };
+  process.note({ silence });
+  return silence;
+}
