@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 /**
@@ -13,7 +14,7 @@ const upkeepTests = [
 const sizedTests = [
   "gateway/json-rpc/known-messages.test.ts",
   "test/gateway/listener/fast-path.integration.test.ts",
-  "test/sidecar/{faults,few-descriptors,killed-at-each-step}.integration.test.ts",
+  "test/sidecar/{faults,few-descriptors,killed-at-each-step,page}.integration.test.ts",
 ];
 
 /** Tests that send as many generated messages as they are told. */
@@ -22,8 +23,17 @@ const fuzzTests = [
   "test/gateway/listener/generated-requests.integration.test.ts",
 ];
 
+const costlyTests = ["**/*.{integration,e2e,docker,long}.test.ts"];
+
+/** Unit tests that need a process each: Hono's server puts its own `Response` in place of Node's, and their subject makes such. */
+const unsharedTests = ["{client,facilitator,resource-server,x402,test/x402,test/bench}/**/*.test.ts"];
+
+/** One cache of compiled code for the nodes of all tests, where each would fill one of its own; see `devnet/workspace/launcher.ts`. */
+const compiled = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/tests") };
+
 const strict = { GATEHOUSE_DEVNET_PROFILE: "strict" };
 const long = {
+  ...compiled,
   GATEHOUSE_TEST_LONG: "yes",
   GATEHOUSE_TEST_KILL_STRIDE: "1",
   GATEHOUSE_TEST_DESCRIPTORS_SECONDS: "120",
@@ -50,8 +60,18 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["**/*.test.ts"],
-          exclude: [...elsewhere, "**/*.{integration,e2e,docker,long}.test.ts"],
-          testTimeout: 10_000,
+          exclude: [...elsewhere, ...costlyTests, ...unsharedTests],
+          testTimeout: 60_000,
+          // Loading each file's modules takes longer than its tests: a unit test leaves its process as it was.
+          isolate: false,
+        },
+      },
+      {
+        test: {
+          name: "unit-isolated",
+          include: unsharedTests,
+          exclude: [...elsewhere, ...costlyTests],
+          testTimeout: 60_000,
         },
       },
       {
@@ -59,6 +79,7 @@ export default defineConfig({
           name: "integration",
           include: ["**/*.integration.test.ts"],
           exclude: elsewhere,
+          env: compiled,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -67,7 +88,7 @@ export default defineConfig({
         test: {
           name: "integration-strict",
           include: ["test/sidecar/{upkeep/upkeep,upkeep-of-devnet}.integration.test.ts"],
-          env: strict,
+          env: { ...compiled, ...strict },
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -77,9 +98,9 @@ export default defineConfig({
           name: "e2e",
           include: ["**/*.e2e.test.ts"],
           exclude: elsewhere,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          fileParallelism: false,
+          env: compiled,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
       {

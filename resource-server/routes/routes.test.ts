@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import "#daemon/settings/describe-issue.ts";
 import { readRoutes } from "./routes.ts";
 
 const folders: string[] = [];
@@ -63,7 +64,7 @@ describe("readRoutes", () => {
   it.each([
     ["{", /routes\.json5: line 1, column 2: .*expected JSON5/],
     ["{}", /routes\.json5: the whole file: it sells nothing; add a route/],
-    ["[]", /routes\.json5: the whole file: .*expected record/],
+    ["[]", /routes\.json5: the whole file: .*expected an object \{ … \}, not a list/],
     [`{ "GET": ${"{}"} }`, /routes\.json5: GET: expected "<METHOD> <path>", e\.g\. "GET \/data"/],
     [`{ "HEAD /data": {} }`, /HEAD \/data: method "HEAD" is not one of GET, POST, PUT, PATCH, DELETE/],
     [`{ "GET /a//b": {} }`, /GET \/a\/\/b: path "\/a\/\/b" must begin with \//],

@@ -71,7 +71,7 @@ export async function runUpkeep(
   const upkeep = startUpkeep(settings, { ...dependencies, finishes: () => undefined });
   const storage = watchNodeStorage(settings, { ...dependencies, upkeep });
   const control = await listenControl(stateDirectory, upkeep.control, { log, mask: createMask() });
-  const reason = async (type: ConditionType, wanted: string, withinMs = 10_000) => {
+  const reason = async (type: ConditionType, wanted: string, withinMs = 40_000) => {
     const deadline = performance.now() + withinMs;
     for (;;) {
       const condition = board.get(type);

@@ -2,7 +2,7 @@
 export async function until<T>(
   read: () => Promise<T> | T,
   isRight: (value: T) => boolean,
-  withinMs = 15_000,
+  withinMs = 40_000,
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {

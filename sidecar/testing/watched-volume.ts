@@ -8,7 +8,7 @@ import { volumeClaim } from "../volume/volume-claim.ts";
 import { watchVolume } from "../volume/volume-watch.ts";
 
 const intervalMs = 5;
-const deadlineMs = 5_000;
+const deadlineMs = 40_000;
 
 /** A watch over a claim, whose disk and time are the test's. Disposing of it ends the watch. */
 export function watchedVolume(

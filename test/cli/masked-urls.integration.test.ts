@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runToEnd, startService } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 const password = "correct-horse-8c41";
 const pathKey = "4f9d2c7ab1e84b6f9a0c3d5e77aa10b2";
@@ -99,7 +99,7 @@ describe.each([
     });
     const { operations = "", gateway: rpc = "", "gateway-private": privateRpc = "" } = gateway.urls;
     const said = [await call(rpc), await call(privateRpc, { Authorization: foreignToken })];
-    await until("what fails is told", 20_000, () => /reference|lag/i.test(gateway.output()));
+    await until("what fails is told", generousMs, () => /reference|lag/i.test(gateway.output()));
     said.push(await answersOf(operatorsPaths.map((path) => `${operations}${path}`)), JSON.stringify(gateway.urls));
     await gateway.end("SIGTERM");
     expect(shownIn(said.join("\n"))).toEqual([]);
@@ -121,7 +121,7 @@ describe.each([
     });
     const status = Object.entries(sidecar.urls).find(([name]) => !name.startsWith("gateway"))?.[1] ?? "";
     const told = async () => (await fetch(`${status}/status`)).text();
-    await until("the Pushgateway's failure is told", 20_000, async () => /Pushgateway|push/i.test(await told()));
+    await until("the Pushgateway's failure is told", generousMs, async () => /Pushgateway|push/i.test(await told()));
     const said = await answersOf(operatorsPaths.map((path) => `${status}${path}`));
     await sidecar.end("SIGTERM");
     expect(shownIn(said)).toEqual([]);

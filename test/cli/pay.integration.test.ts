@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { openMarket, payee, payer, temporaryFolder, urlOf, type Market } from "../resource-server/shop.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 
@@ -108,7 +108,7 @@ it("says what a payment may yet cost when it is stopped after it has signed", as
   const child = spawn(process.execPath, [program, ...args], { env: { PATH: "" }, stdio: ["ignore", "ignore", "pipe"] });
   let stderr = "";
   child.stderr.on("data", (chunk: Buffer) => (stderr += String(chunk)));
-  await until("the payment is on its way", 20_000, () => market.upstream.hits() === 1);
+  await until("the payment is on its way", generousMs, () => market.upstream.hits() === 1);
   child.kill("SIGINT");
   expect(await once(child, "close")).toEqual([5, null]);
   expect(stderr).toMatch(

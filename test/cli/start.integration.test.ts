@@ -7,7 +7,7 @@ import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { runGatehouse } from "../support/run-command.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const engines = (
@@ -122,13 +122,13 @@ test("SIGTERM while a sidecar's files are compiled for the first time ends both 
     stdio: "ignore",
   });
   const compilers = () => readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim();
-  await until("the compiler runs", 20_000, () => compilers() !== "");
+  await until("the compiler runs", generousMs, () => compilers() !== "");
   const compiler = Number(compilers());
   const askedAt = performance.now();
   child.kill("SIGTERM");
   expect(await once(child, "exit")).toEqual([143, null]);
   expect(performance.now() - askedAt).toBeLessThan(3_000);
-  await until("the compiler has ended", 5_000, () => !existsSync(`/proc/${compiler}`));
+  await until("the compiler has ended", generousMs, () => !existsSync(`/proc/${compiler}`));
 });
 
 test("a state directory that can't be made, and one that holds no database, are one line with what to do", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { dockerDriver } from "#sidecar/upkeep/drivers/docker-driver.ts";
 import { dockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { startContainer, uniqueName } from "../support/engine/container.ts";
 import { docker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
@@ -22,7 +22,7 @@ async function startNode(program: string) {
     options: ["--network", "none"],
     command: ["node", "-e", program],
   });
-  await until("the process is up", 20_000, async () => (await container.logs()).includes("up"));
+  await until("the process is up", generousMs, async () => (await container.logs()).includes("up"));
   return container;
 }
 

@@ -7,7 +7,7 @@ import { dockerNodeCli } from "#sidecar/upkeep/drivers/docker-node-cli.ts";
 import { startContainer, uniqueName, type TestContainer } from "../support/engine/container.ts";
 import { docker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 const found = await findEngine();
 const engine = found.ok ? found : { url: "", nodeImage: "" };
@@ -88,7 +88,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
     );
     expect((await docker("top", container.name)).match(/sleep 900/g)).toHaveLength(1);
     await docker("exec", container.name, "sh", "-c", "kill -9 $(cat /tmp/hangs.pid)");
-    await until("the tool is run again", 20_000, async () => (await words()) === givenUp);
+    await until("the tool is run again", generousMs, async () => (await words()) === givenUp);
   });
 
   test("one that prints 1 GB is read no further than the limit", async () => {
@@ -98,7 +98,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
       message:
         "./endless in container node printed more than 1000 bytes and was no longer read; is it the right program?",
     });
-    await until("it ends", 20_000, async () => !(await docker("top", container.name)).includes("/dev/zero"));
+    await until("it ends", generousMs, async () => !(await docker("top", container.name)).includes("/dev/zero"));
   });
 
   test("one that prints no text is passed on as it can be read", async () => {
@@ -136,7 +136,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
       message: `the Docker engine refused to run node_cli: 404: No such container: ${gone}`,
     });
     await using stopped = await startContainer({ image: engine.nodeImage, command: ["true"] });
-    await until("it has ended", 20_000, async () => (await stopped.inspect("{{.State.Running}}")) === "false");
+    await until("it has ended", generousMs, async () => (await stopped.inspect("{{.State.Running}}")) === "false");
     expect(await nodeCliIn(stopped.name)).toMatchObject({
       message: expect.stringContaining("is not running") as string,
     });

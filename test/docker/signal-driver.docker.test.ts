@@ -3,7 +3,7 @@ import { root } from "../style/rooms.ts";
 import { startContainer, type TestContainer } from "../support/engine/container.ts";
 import { docker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 const found = await findEngine();
 const engine = found.ok ? found : { url: "", nodeImage: "" };
@@ -21,7 +21,7 @@ async function startPod() {
     options: [...shared, "--restart", "always"],
     command: ["node", "-e", node],
   });
-  await until("the node is up", 20_000, async () => (await container.logs()).includes("up"));
+  await until("the node is up", generousMs, async () => (await container.logs()).includes("up"));
   const dispose = async () => {
     await container[Symbol.asyncDispose]();
     await pause[Symbol.asyncDispose]();
@@ -60,7 +60,7 @@ describe.skipIf(!found.ok)(`the signal driver in a shared process namespace${ski
     const before = await started(pod.container);
     expect(await restartFrom(pod.shared, "node")).toBe("restarted\nthe other one is alive");
     expect(Date.parse(await started(pod.container))).toBeGreaterThan(Date.parse(before));
-    await until("the new process is up", 20_000, async () =>
+    await until("the new process is up", generousMs, async () =>
       (await pod.container.logs()).startsWith("up\nstopping\nup"),
     );
   });

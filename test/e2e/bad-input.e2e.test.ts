@@ -4,7 +4,7 @@ import type { PaymentRequired } from "@x402/core/types";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startStack, type RunningStack } from "../support/running-stack.ts";
 import { paymentHeader } from "../support/signed-payment.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 let stack: RunningStack;
 beforeAll(async () => {
@@ -120,12 +120,12 @@ describe("the sidecar", () => {
     const whole = await readFile(path, "utf8");
     const half = whole.slice(0, Math.floor(whole.length / 2));
     await writeFile(path, half);
-    await until("a condition that names line and column", 20_000, async () => {
+    await until("a condition that names line and column", generousMs, async () => {
       const found = await condition("ConfigValid");
       return found?.status === "False" && /node\.conf:\d+:\d+ is not complete JSON/.test(found.message);
     });
     expect(await readFile(path, "utf8")).toBe(half);
     await writeFile(path, whole);
-    await until("the file is valid again", 20_000, async () => (await condition("ConfigValid"))?.status === "True");
+    await until("the file is valid again", generousMs, async () => (await condition("ConfigValid"))?.status === "True");
   });
 });

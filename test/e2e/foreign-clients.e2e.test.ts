@@ -5,7 +5,7 @@ import { createPublicClient, createWalletClient, defineChain, http, parseEther, 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { client, payee } from "../support/paying.ts";
 import { startStack, type RunningStack } from "../support/running-stack.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 let stack: RunningStack;
 let gatewayUrl: string;
@@ -39,7 +39,7 @@ describe("viem", () => {
     const reader = createPublicClient({ chain: chain(), transport: webSocket() });
     const numbers: bigint[] = [];
     const unwatch = reader.watchBlockNumber({ onBlockNumber: (number) => numbers.push(number) });
-    await until("two new heads", 20_000, () => numbers.length >= 2);
+    await until("two new heads", generousMs, () => numbers.length >= 2);
     unwatch();
     expect(numbers[1]).toBeGreaterThan(numbers[0]!);
     await reader.transport.getRpcClient().then((rpc) => rpc.close());
@@ -67,7 +67,7 @@ describe("ethers", () => {
     const provider = new WebSocketProvider(gatewayUrl.replace("http", "ws"));
     const numbers: number[] = [];
     await provider.on("block", (number: number) => numbers.push(number));
-    await until("a new block", 20_000, () => numbers.length >= 1);
+    await until("a new block", generousMs, () => numbers.length >= 1);
     await provider.destroy();
     expect(numbers[0]).toBeGreaterThan(0);
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { balanceOf, client, clientFetch, payee } from "../support/paying.ts";
 import { startStack, type RunningStack } from "../support/running-stack.ts";
 import { stackProcesses } from "../support/stack-processes.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 let stack: RunningStack;
 beforeAll(async () => {
@@ -32,7 +32,7 @@ describe("kill -9", () => {
       const pid = stackProcesses(stack).get(name);
       expect(pid).toBeDefined();
       process.kill(pid!, "SIGKILL");
-      await until(`${name} is ready again`, 30_000, () => stack.output().includes(`${name} is ready again`));
+      await until(`${name} is ready again`, generousMs, () => stack.output().includes(`${name} is ready again`));
       await payOnce();
     },
   );

@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stackProcesses } from "../support/stack-processes.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 describe("gatehouse stack --once", () => {
   it("brings everything up, pays for one request, shows each step and leaves nothing behind", async () => {
@@ -53,7 +53,7 @@ describe("gatehouse stack", () => {
 
   it("stops at once when Ctrl-C comes while it starts", async () => {
     await using stack = await spawnStack();
-    await until("the start is under way", 20_000, () => existsSync(`${stack.stateDirectory}/routes.json5`));
+    await until("the start is under way", generousMs, () => existsSync(`${stack.stateDirectory}/routes.json5`));
     expect(await stack.stop()).toBe(130);
     expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
   });
@@ -63,7 +63,7 @@ describe("gatehouse stack", () => {
     const pids = stackProcesses(killed);
     killed.process.kill("SIGKILL");
     await killed.exited;
-    await until("every process has ended", 15_000, () =>
+    await until("every process has ended", generousMs, () =>
       [...pids.values()].every((pid) => !existsSync(`/proc/${pid}`)),
     );
     expect(await Promise.all(Object.values(killed.ports).map(isListening))).not.toContain(true);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { spawnStack, stackPorts } from "../support/running-stack.ts";
 import { stackProcesses } from "../support/stack-processes.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 const root = join(import.meta.dirname, "../..");
 const isUp = "Ctrl-C stops everything.";
@@ -58,7 +58,7 @@ test.each(["SIGTERM", "SIGKILL"] as const)(
     const { npm, processes } = await npmStart();
     expect(processes.length).toBeGreaterThan(8);
     npm.kill(signal);
-    await until("every process has ended", 20_000, () => !processes.some(runs));
+    await until("every process has ended", generousMs, () => !processes.some(runs));
   },
 );
 
@@ -78,5 +78,5 @@ test("Ctrl-C while the node does not stop in time: the node is killed, and a lin
   expect(errors.trim()).toMatch(
     /^\.\/ops stop --force in \S+ did not end within 3000 ms: .*; the node \(process \d+\) was killed\.$/,
   );
-  await until("every process has ended", 10_000, () => !processes.some(runs));
+  await until("every process has ended", generousMs, () => !processes.some(runs));
 });

@@ -6,7 +6,7 @@ import { waitForReason } from "../support/owned-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startStack } from "../support/running-stack.ts";
 import { startService } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 test("the README read in order, in one folder: the second node is looked at, and nothing of the first one reaches it", async () => {
   await using production = await startDevnetWorkspace("0.16.2");
@@ -14,7 +14,7 @@ test("the README read in order, in one folder: the second node is looked at, and
   await using stack = await startStack();
   // Where the old default had it, the stack's sidecar keeps its state in the folder that both are started in.
   const state = join(stack.stateDirectory, "sidecar");
-  await until("the stack's node.conf is remembered", 20_000, () =>
+  await until("the stack's node.conf is remembered", generousMs, () =>
     readFile(join(state, "last-good.conf"), "utf8").then(Boolean, () => false),
   );
   const environment = {

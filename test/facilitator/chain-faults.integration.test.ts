@@ -1,7 +1,7 @@
 import { createWalletClient, encodeFunctionData, erc20Abi, http, parseGwei, type Hex } from "viem";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { startRpcTap, type RpcTap, type TapRule } from "./rpc-tap.ts";
 import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount, signPayment } from "./signed-payment.ts";
@@ -48,7 +48,7 @@ async function pooled(): Promise<readonly { hash: Hex; maxFeePerGas: Hex }[]> {
 async function mineUntil<T>(work: Promise<T>): Promise<T> {
   let isDone = false;
   void work.finally(() => (isDone = true)).catch(() => undefined);
-  await until("the work is done", 20_000, async () => {
+  await until("the work is done", generousMs, async () => {
     await chain.anvil.mine();
     return isDone;
   });
@@ -99,8 +99,8 @@ test("a transaction that no block takes is replaced by one that pays more", asyn
   const payment = await signPayment(chain.token);
   const before = await chain.balanceOf(payee);
   const settling = facilitator.settle(payment);
-  const first = await until("the first is in the pool", 5_000, async () => (await pooled())[0]);
-  const second = await until("another took its place", 10_000, async () =>
+  const first = await until("the first is in the pool", generousMs, async () => (await pooled())[0]);
+  const second = await until("another took its place", generousMs, async () =>
     (await pooled()).find(({ hash }) => hash !== first.hash),
   );
 
@@ -122,7 +122,7 @@ test("a chain that went back with settlements under way gets them again", async 
   expect((await mineUntil(facilitator.settle(await signPayment(chain.token)))).body.success).toBe(true);
   const payments = await Promise.all([1, 2, 3].map(() => signPayment(chain.token)));
   const settling = payments.map(facilitator.settle);
-  await until("they are in the pool", 5_000, async () => (await pooled()).length === 3);
+  await until("they are in the pool", generousMs, async () => (await pooled()).length === 3);
   await chain.anvil.request("anvil_dropAllTransactions");
   await chain.anvil.request("evm_revert", [snapshot]);
   const before = await chain.balanceOf(payee);
@@ -137,9 +137,9 @@ test("a transaction that somebody else sent with the signer's key does not stop 
   const payments = await Promise.all([1, 2].map(() => signPayment(chain.token)));
   const before = await chain.balanceOf(payee);
   const first = facilitator.settle(payments[0]);
-  await until("the first is in the pool", 5_000, async () => (await pooled()).length === 1);
+  await until("the first is in the pool", generousMs, async () => (await pooled()).length === 1);
   await sendForeign(0, payee);
-  await until("the foreign one follows", 5_000, async () => (await pooled()).length === 2);
+  await until("the foreign one follows", generousMs, async () => (await pooled()).length === 2);
 
   const answers = await mineUntil(Promise.all([first, facilitator.settle(payments[1])]));
 
@@ -152,7 +152,7 @@ test("a payer who empties the account before the block comes is not charged, and
   const everything = await chain.balanceOf(poor.address);
   const payment = await signPayment(chain.token, { payer: poor });
   const settling = facilitator.settle(payment);
-  await until("it is in the pool", 5_000, async () => (await pooled()).length === 1);
+  await until("it is in the pool", generousMs, async () => (await pooled()).length === 1);
   const away = encodeFunctionData({
     abi: erc20Abi,
     functionName: "transfer",
@@ -175,7 +175,7 @@ test("an authorization that somebody else submitted first is a settled payment, 
   const payment = await signPayment(chain.token);
   const before = await chain.balanceOf(payee);
   const settling = facilitator.settle(payment);
-  const [ours] = await until("it is in the pool", 5_000, async () => {
+  const [ours] = await until("it is in the pool", generousMs, async () => {
     const transactions = await pooled();
     return transactions.length === 1 && transactions;
   });

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { startRpcTap } from "./rpc-tap.ts";
 import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount, signPayment } from "./signed-payment.ts";
@@ -33,7 +33,7 @@ async function poolSize(): Promise<number> {
 async function mineUntil<T>(work: Promise<T>): Promise<T> {
   let isDone = false;
   void work.finally(() => (isDone = true)).catch(() => undefined);
-  await until("the work is done", 20_000, async () => {
+  await until("the work is done", generousMs, async () => {
     await chain.anvil.mine();
     return isDone;
   });
@@ -53,14 +53,14 @@ test("killed after the journal and before the node got it: the next process send
   {
     const first = await start("before-send", tap.url);
     const cut = cutOff(first.as(sale).settle(payment));
-    await until("it is about to be sent", 5_000, () => tap.counts.get("eth_sendRawTransaction") === 1);
+    await until("it is about to be sent", generousMs, () => tap.counts.get("eth_sendRawTransaction") === 1);
     await first.process.end("SIGKILL");
     await cut;
   }
   expect(await poolSize()).toBe(0);
 
   await using second = await start("before-send");
-  await until("the next process sends it unasked", 5_000, async () => (await poolSize()) === 1);
+  await until("the next process sends it unasked", generousMs, async () => (await poolSize()) === 1);
   expect((await second.verify(payment)).body).toMatchObject({ isValid: false, invalidReason: "duplicate_settlement" });
   const asked = [second.settle(payment), second.as("another-sale").settle(payment), second.as(sale).settle(payment)];
   const [unnamed, other, answer] = await mineUntil(Promise.all(asked));
@@ -82,7 +82,7 @@ test.each([
   {
     const first = await start(`after-send-${when}`);
     const cut = cutOff(first.as(sale).settle(payment));
-    await until("the node has it", 5_000, async () => (await poolSize()) === 1);
+    await until("the node has it", generousMs, async () => (await poolSize()) === 1);
     await first.process.end("SIGKILL");
     await cut;
   }
@@ -102,7 +102,7 @@ test("killed, and the node forgot the transaction: the same bytes are sent again
   {
     const first = await start("forgotten");
     const cut = cutOff(first.as(sale).settle(payment));
-    await until("the node has it", 5_000, async () => (await poolSize()) === 1);
+    await until("the node has it", generousMs, async () => (await poolSize()) === 1);
     await first.process.end("SIGKILL");
     await cut;
   }
@@ -121,7 +121,7 @@ test("stopped while a receipt is out: the caller is told settlement_pending, and
   const before = await chain.balanceOf(payee);
   const first = await start("stopped", chain.url, { GATEHOUSE_FACILITATOR_SETTLEMENT_DRAIN_MS: "200" });
   const waiting = first.as(sale).settle(payment);
-  await until("the node has it", 5_000, async () => (await poolSize()) === 1);
+  await until("the node has it", generousMs, async () => (await poolSize()) === 1);
 
   expect(await first.process.end("SIGTERM")).toBe(0);
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, type PaymentChain } from "../support/payment-chain.ts";
 import { idleConnections } from "../support/idle-connections.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { ledgerFolder, startFacilitator } from "./running-facilitator.ts";
 import { signPayment } from "./signed-payment.ts";
 
@@ -22,7 +22,7 @@ function start(name: string, env: Readonly<Record<string, string>>) {
 }
 
 async function poolHas(transactions: number): Promise<void> {
-  await until("the node has it", 5_000, async () => {
+  await until("the node has it", generousMs, async () => {
     const { pending } = await chain.anvil.request<{ pending: string }>("txpool_status");
     return Number(pending) === transactions;
   });
@@ -88,7 +88,7 @@ test("connections that ask nothing give way to those that do", async () => {
   await using facilitator = await start("idle", { GATEHOUSE_FACILITATOR_LISTEN_CONNECTIONS: "4" });
   await using _ = await idleConnections(facilitator.url, 12);
   // They have a second to ask something.
-  await until("one gives way", 5_000, async () => (await fetch(`${facilitator.url}/health`)).status === 200);
+  await until("one gives way", generousMs, async () => (await fetch(`${facilitator.url}/health`)).status === 200);
   expect((await facilitator.verify(await signPayment(chain.token))).body).toMatchObject({ isValid: true });
   const metrics = await (await fetch(`${facilitator.operationsUrl}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_connections_shed_total\{listener="facilitator"\} [1-9]/m);

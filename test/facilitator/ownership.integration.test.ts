@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { PaymentPayload } from "@x402/core/types";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount, signPayment, type PaymentBody } from "./signed-payment.ts";
 
@@ -68,7 +68,7 @@ test("a payment is invalid for everybody else from the moment when its settlemen
   await using other = await startFacilitator(place);
   const payment = await signPayment(slow.token);
   const settling = other.as("a-sale").settle(payment);
-  await until("it is sent", 5_000, async () => {
+  await until("it is sent", generousMs, async () => {
     const { pending } = await slow.anvil.request<{ pending: string }>("txpool_status");
     return Number(pending) === 1;
   });

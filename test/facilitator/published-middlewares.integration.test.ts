@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payment-chain.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { deliveries, startPublishedSeller, type PublishedSeller } from "./published-seller.ts";
 import { ledgerFolder, startFacilitator, type RunningFacilitator } from "./running-facilitator.ts";
 import { amount } from "./signed-payment.ts";
@@ -85,7 +85,7 @@ test("a payment whose receipt is late is delivered by the middleware's own retry
   await using late = await startFacilitator(place);
   await using shop = await startPublishedSeller({ framework: "hono", facilitatorUrl: late.url, token: slow.token });
   const buying = deliveries(await shop.signPayment("/quick"), [shop.urlOf("/quick")], 1);
-  await until("the middleware was told settlement_pending", 15_000, async () => {
+  await until("the middleware was told settlement_pending", generousMs, async () => {
     const metrics = await (await fetch(`${late.operationsUrl}/metrics`)).text();
     return /settle_duration_seconds_count\{outcome="settlement_pending"\} 1/.test(metrics);
   });

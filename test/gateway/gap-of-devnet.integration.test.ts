@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import { createSubject } from "#devnet/testing/rpc-subject.ts";
 import { startTestNode } from "#devnet/testing/rpc-fixture.ts";
 import { startTestGateway } from "#gateway/testing/test-gateway.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 /** A TCP way to a port that can be cut and kept shut. */
 async function startWay(target: string) {
@@ -72,7 +72,7 @@ async function follow(url: string, address: string) {
   await once(socket, "open");
   for (const [id, params] of [["newHeads"], ["logs", { address }]].entries()) {
     socket.send(JSON.stringify({ jsonrpc: "2.0", id, method: "eth_subscribe", params }));
-    await until("the subscription is there", 10_000, async () => ids[id] !== undefined);
+    await until("the subscription is there", generousMs, async () => ids[id] !== undefined);
   }
   return {
     heads: () => told.get(ids[0]!) ?? [],
@@ -89,7 +89,7 @@ it("a client of the gateway is told the same by a node whose connection was cut 
     { httpUrl: node.rpc.httpUrl, webSocketUrl: way.url },
     { webSocket: { reconnectMs: 50 } },
   );
-  await until("the gateway follows the node", 10_000, async () =>
+  await until("the gateway follows the node", generousMs, async () =>
     (await gateway.metrics.metrics()).includes("gatehouse_gateway_upstream_subscriptions 1"),
   );
   using direct = await follow(node.rpc.webSocketUrl, contract);
@@ -100,15 +100,15 @@ it("a client of the gateway is told the same by a node whose connection was cut 
     await node.anvil.mine();
   };
   await mine();
-  await until("the first block is told", 10_000, async () => through.heads().length === 1);
+  await until("the first block is told", generousMs, async () => through.heads().length === 1);
   way.shut();
   for (let blocks = 0; blocks < 3; blocks += 1) await mine();
   expect(through.heads()).toHaveLength(1);
   way.open();
-  await until("the gap is bridged", 10_000, async () => through.heads().length === 4);
+  await until("the gap is bridged", generousMs, async () => through.heads().length === 4);
   await mine();
-  await until("all is told", 10_000, async () => through.heads().length === 5 && direct.heads().length === 5);
-  await until("all logs are told", 10_000, async () => through.logs().length === direct.logs().length);
+  await until("all is told", generousMs, async () => through.heads().length === 5 && direct.heads().length === 5);
+  await until("all logs are told", generousMs, async () => through.logs().length === direct.logs().length);
   expect(direct.logs()).toHaveLength(5);
   expect(through.heads()).toEqual(direct.heads());
   expect(through.logs()).toEqual(direct.logs());

@@ -13,10 +13,10 @@ import { call, post } from "#gateway/testing/test-gateway.ts";
 import { startBareAnvil, type BareAnvil } from "../support/bare-anvil.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { runToEnd, startService, type ServiceProcess } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 const chainId = 31_337;
-const waitMs = 20_000;
+const waitMs = generousMs;
 /** A block counts as missing after so long. */
 const staleAfterMs = 1_000;
 const batch = JSON.stringify([1, 2, 3].map((id) => ({ jsonrpc: "2.0", id, method: "eth_gasPrice", params: [] })));

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { goodAnswers, risingHeight } from "#sidecar/testing/watched-node.ts";
 import { startService } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 /** Longest that another caller may wait while the attack goes on. One of these messages alone took more than a second of the thread. */
 const waitMs = 600;
@@ -58,7 +58,7 @@ test("one connection that sends 5 MiB of JSON again and again holds up nobody, a
     const answer = await fetch(`${operations}${path}`);
     return { status: answer.status, text: await answer.text() };
   };
-  await until("it is ready", 10_000, async () => (await read("/readyz")).status === 200);
+  await until("it is ready", generousMs, async () => (await read("/readyz")).status === 200);
   const attack = { isOver: false };
   const waits: number[] = [];
   const ready: number[] = [];

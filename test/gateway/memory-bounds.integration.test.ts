@@ -5,7 +5,7 @@ import { WebSocket } from "ws";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mostResidentMiB } from "../support/resident-memory.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { connectDeaf, headFrom, requestFrom } from "./deaf-client.ts";
 import { startLargeAnswerNode, type LargeAnswerNode } from "./large-answer-node.ts";
 
@@ -13,7 +13,7 @@ import { startLargeAnswerNode, type LargeAnswerNode } from "./large-answer-node.
 const heapMiB = 128;
 /** What the process stays under, whatever is done to it: the memory of a container of 512 MiB, less what is not its own. */
 const mostMiB = 450;
-const waitMs = 30_000;
+const waitMs = generousMs;
 /** Longest time for which another client's short call may wait: milliseconds on a machine of its own, seconds on one that many builds share. */
 const shortCallMs = 10_000;
 

@@ -9,7 +9,7 @@ import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call } from "#gateway/testing/test-gateway.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { startService } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 const overHttp = 100;
 const overWebSocket = 3;
@@ -66,9 +66,9 @@ it("a sidecar that is told to stop by SIGTERM answers every call under way, clos
     ask(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getBalance", params: balanceOf(1_000 + at) })),
   );
   const called = Array.from({ length: overHttp }, (_, at) => call(url, "eth_getBalance", balanceOf(at)));
-  await until("all are at the node", 20_000, () => finish.length === overHttp + overWebSocket);
+  await until("all are at the node", generousMs, () => finish.length === overHttp + overWebSocket);
   const ended = sidecar.end("SIGTERM");
-  await until("it is stopping", 10_000, async () => !(await takesWebSockets(url)));
+  await until("it is stopping", generousMs, async () => !(await takesWebSockets(url)));
   for (const answer of finish) answer();
   for (const { result } of await Promise.all(called)) expect(result).toBe("late");
   for (const text of await Promise.all(asked)) expect(text).toContain('"result":"late"');

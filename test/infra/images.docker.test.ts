@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, inject, test } from "vitest";
 import { docker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { startContainer, uniqueName } from "../support/engine/container.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { buildTestImages, testImages, testNodeUser } from "./test-images.ts";
 
 const run = promisify(execFile);
@@ -127,7 +127,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     expect(await docker("run", "--rm", ...confined, gatehouse, "--version")).toMatch(/^\d+\.\d+\.\d+$/);
     await using service = await startContainer({ image: gatehouse, options: confined, command: ["upstream"] });
     const ask = ["node", "/app/infra/images/health-check.mjs", "http", "http://127.0.0.1:4022/livez"];
-    await until("the service is well", 30_000, async () => (await docker("exec", service.name, ...ask)) === "");
+    await until("the service is well", generousMs, async () => (await docker("exec", service.name, ...ask)) === "");
     const shell = await docker("exec", service.name, "sh", "-c", "true").catch((error: unknown) =>
       JSON.stringify(error),
     );

@@ -5,7 +5,7 @@ import { uniqueName } from "../support/engine/container.ts";
 import { docker } from "../support/engine/docker.ts";
 import { runOnEngine, type EngineStack } from "../support/engine/engine-stack.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { deployedResources } from "./deployed-resources.ts";
 import { buildGatehouseImage, buildNodeImage, testNodeUser } from "./test-images.ts";
 
@@ -58,7 +58,9 @@ async function upgradeTo(version: string): Promise<void> {
 const run = (...command: readonly string[]) => stack.api.run(node, command);
 const starts = async () => (await run("cat", "/data/data/starts")).trim().split("\n");
 const started = (version: string) =>
-  until(`the node of version ${version} has started`, 30_000, async () => (await starts()).at(-1)?.startsWith(version));
+  until(`the node of version ${version} has started`, generousMs, async () =>
+    (await starts()).at(-1)?.startsWith(version),
+  );
 
 describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, () => {
   beforeAll(async () => {

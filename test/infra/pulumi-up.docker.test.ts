@@ -10,7 +10,7 @@ import { testAccount } from "../support/payment-chain.ts";
 import { findPulumi } from "../support/pulumi/find-pulumi.ts";
 import { pulumiStack, type PulumiResult, type PulumiStack } from "../support/pulumi/pulumi-stack.ts";
 import { removeStack } from "../support/pulumi/remove-stack.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { freeHostPorts } from "./host-ports.ts";
 import { buildPushgatewayImage } from "./test-images.ts";
 
@@ -192,7 +192,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
       return now !== "" && now !== since;
     });
     process.kill(-(child.pid ?? 0), "SIGKILL");
-    await until("the command is gone", 10_000, () => child.exitCode !== null || child.signalCode !== null);
+    await until("the command is gone", generousMs, () => child.exitCode !== null || child.signalCode !== null);
     const refused = await step("up after kill -9", stack.run("up", "--yes", "--skip-preview"), "fails");
     expect(refused).toMatch(/pulumi cancel|lock/);
     await step("cancel", stack.run("cancel", "--yes"));

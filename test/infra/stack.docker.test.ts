@@ -7,7 +7,7 @@ import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { callRpc } from "../support/call-rpc.ts";
 import { balanceOf, clientFetch, payee } from "../support/paying.ts";
 import { pushProtobuf } from "../support/pushed-protobuf.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { forbiddenCalls, type ForbiddenCall } from "./forbidden-engine-calls.ts";
 import { buildTestImages, type TestImages } from "./test-images.ts";
 import { startTestStack, type TestStack } from "./test-stack.ts";
@@ -105,7 +105,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     const sample = 'chain_height{instance="",job="real-node"} 42';
     expect(await scrape()).toContain(sample);
     await docker("restart", gateway);
-    await until("what was pushed is there again", 30_000, async () => (await scrape()).includes(sample));
+    await until("what was pushed is there again", generousMs, async () => (await scrape()).includes(sample));
     await until("it is healthy", 60_000, async () => {
       return (await stack.inspect(gateway)).State.Health?.Status === "healthy";
     });
@@ -121,7 +121,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     const wide = await rpc("eth_getLogs", [{ fromBlock: "0x0", toBlock: "0x65" }]);
     expect(wide.error?.message).toContain("limited to 100 blocks");
     // A busy machine may be told to try again.
-    await until("a narrow range is answered", 30_000, async () => {
+    await until("a narrow range is answered", generousMs, async () => {
       return Array.isArray((await rpc("eth_getLogs", [{ fromBlock: "0x0", toBlock: "0x1" }])).result);
     });
   });
@@ -152,7 +152,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     // The edit that is nobody's business but the node's stays, and is why the node has to start again.
     const { chain } = JSON.parse(before) as { chain: object };
     expect(JSON.parse(await readConf())).toEqual({ ...JSON.parse(before), chain: { ...chain, edited_by: "hand" } });
-    await until("the gateway answers", 30_000, async () => (await rpc("eth_blockNumber", [])).result !== undefined);
+    await until("the gateway answers", generousMs, async () => (await rpc("eth_blockNumber", [])).result !== undefined);
   });
 
   test("lets inspect, node_cli and restart through the engine proxy", async () => {

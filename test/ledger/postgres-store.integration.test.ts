@@ -6,7 +6,7 @@ import type { Migrations } from "#daemon/sql/sqlite.ts";
 import { StoreError } from "#daemon/sql/store-error.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { postgresMissing, startPostgres, type PostgresServer } from "../support/postgres.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 const missing = postgresMissing();
 const log = createLog({ service: "test", level: "silent" });
@@ -123,7 +123,7 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
     await expect(broken).rejects.toBeInstanceOf(StoreError);
     await expect(store.rows("SELECT 1")).rejects.toBeInstanceOf(StoreError);
     await server.start();
-    await until("the store works again", 5_000, async () => (await store.rows("SELECT 1 AS one")).length === 1);
+    await until("the store works again", generousMs, async () => (await store.rows("SELECT 1 AS one")).length === 1);
     expect(await store.rows("SELECT * FROM counter")).toEqual([]);
   });
 });

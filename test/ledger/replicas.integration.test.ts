@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { deliveries, startPublishedSeller } from "../facilitator/published-seller.ts";
 import { testAccount } from "../support/payment-chain.ts";
 import { postgresMissing } from "../support/postgres.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { buyUntilKnown, openReplicatedMarket, price, type ReplicatedMarket } from "./replicated-market.ts";
 
 const missing = postgresMissing();
@@ -30,7 +30,7 @@ describe.skipIf(missing !== undefined)(
       const amount = BigInt(count) * price;
       expect((await market.chain.balanceOf(payee)) - before.payee).toBe(amount);
       expect(before.payer - (await market.chain.balanceOf(payer))).toBe(amount);
-      await until("all deliveries are noted", 30_000, async () => {
+      await until("all deliveries are noted", generousMs, async () => {
         const open = await rows("SELECT nonce FROM gatehouse_resource_server.claims WHERE state <> 'delivered'");
         return open.length === 0;
       });

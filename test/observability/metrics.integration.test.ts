@@ -12,7 +12,7 @@ import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { openMarket, operationsUrlOf, temporaryFolder, urlOf } from "../resource-server/shop.ts";
 import { ledgerFolder, startFacilitator } from "../facilitator/running-facilitator.ts";
 import { startService } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { hasPromtool, runPromtool, withoutPromtool } from "./promtool.ts";
 
 /** Metrics that a sidecar has for a claim on Kubernetes alone. */
@@ -70,7 +70,7 @@ beforeAll(async () => {
       GATEHOUSE_SIDECAR_LAG_REFERENCES: JSON.stringify([node.httpUrl]),
     }),
   );
-  await until("the sidecar has made a pass", 20_000, async () => {
+  await until("the sidecar has made a pass", generousMs, async () => {
     const text = await scrape(sidecar.urls["sidecar"] ?? "");
     scrapes.set("sidecar", text);
     return /^gatehouse_upkeep_passes_total [1-9]/m.test(text);

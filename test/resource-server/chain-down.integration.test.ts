@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startRpcTap, type RpcTap, type TapRule } from "../facilitator/rpc-tap.ts";
 import { testAccount } from "../support/payment-chain.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { openMarket, operationsUrlOf, payee, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
 
 let market: Market;
@@ -69,7 +69,7 @@ describe("a resource server that settles by itself, while its node is down", () 
 
   it("is told, and stays in the load balancer, which has no better server", async () => {
     tap.rule(() => "hang");
-    await until("it is degraded", 15_000, async () => {
+    await until("it is degraded", generousMs, async () => {
       const answer = await fetch(`${operationsUrlOf(shop)}/readyz`);
       expect(answer.status).toBe(200);
       return ((await answer.json()) as { status: string }).status === "degraded";
@@ -86,7 +86,7 @@ describe("a resource server that settles by itself, while its node is down", () 
     const settlement = decodePaymentResponseHeader(first.headers.get("PAYMENT-RESPONSE") ?? "");
     expect(settlement).toMatchObject({ success: false, errorReason: "settlement_pending" });
     tap.rule(() => "forward");
-    await until("it is delivered", 15_000, async () => (await buy(header)).status === 200);
+    await until("it is delivered", generousMs, async () => (await buy(header)).status === 200);
     expect((await market.chain.balanceOf(payee.address)) - before).toBe(10_000n);
     expect(market.upstream.hits()).toBe(1);
   });

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { payingFetch } from "#client/paying-fetch.ts";
 import { freePorts } from "../support/free-ports.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { openMarket, operationsUrlOf, payee, payer, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
 import { largeBytes } from "./test-upstream.ts";
 
@@ -47,7 +47,9 @@ describe("kill -9 of the resource server", () => {
     reader.on("error", () => undefined);
     await once(reader, "connect");
     reader.write(`GET /data HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nPAYMENT-SIGNATURE: ${header}\r\n\r\n`);
-    await until("the payment is settled", 10_000, () => metric(shop, 'gatehouse_payment_claims{state="settled"} 1'));
+    await until("the payment is settled", generousMs, () =>
+      metric(shop, 'gatehouse_payment_claims{state="settled"} 1'),
+    );
     expect(await shop.end("SIGKILL")).toBeNull();
     reader.destroy();
 
@@ -56,7 +58,9 @@ describe("kill -9 of the resource server", () => {
     expect([response.status, (await response.text()).length]).toEqual([200, largeBytes + 2]);
     expect(settlementOf(response)).toMatchObject({ success: true, network: "eip155:1672" });
     expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
-    await until("it is delivered", 5_000, () => metric(restarted, 'gatehouse_payment_claims{state="delivered"} 1'));
+    await until("it is delivered", generousMs, () =>
+      metric(restarted, 'gatehouse_payment_claims{state="delivered"} 1'),
+    );
     expect((await buy(url, header)).status).toBe(402);
     expect(await gain()).toBe(10_000n);
   });
@@ -70,13 +74,13 @@ describe("kill -9 of the resource server", () => {
       (response) => response.status,
       () => "cut off",
     );
-    await until("the facilitator has settled", 10_000, () => market.facilitator.settled() > settledBefore);
+    await until("the facilitator has settled", generousMs, () => market.facilitator.settled() > settledBefore);
     await shop.end("SIGKILL");
     expect(["cut off", 202]).toContain(await cut);
     market.facilitator.fault(undefined);
 
     await using restarted = await market.openShop(folder.path);
-    await until("the settlement is taken up", 10_000, () =>
+    await until("the settlement is taken up", generousMs, () =>
       metric(restarted, 'gatehouse_payment_claims{state="settled"} 1'),
     );
     const response = await buy(`${urlOf(restarted)}/data`, header);
@@ -89,7 +93,7 @@ describe("kill -9 of the resource server", () => {
     const header = await paymentFor(`${urlOf(shop)}/data`);
     market.upstream.behave("hang");
     const cut = buy(`${urlOf(shop)}/data`, header).catch(() => "cut off");
-    await until("the upstream works", 5_000, () => market.upstream.hits() === 1);
+    await until("the upstream works", generousMs, () => market.upstream.hits() === 1);
     await shop.end("SIGKILL");
     expect(await cut).toBe("cut off");
     market.upstream.behave("data");
@@ -114,10 +118,12 @@ describe("a client that does not read its response", () => {
     reader.on("error", () => undefined);
     await once(reader, "connect");
     reader.write(`GET /data HTTP/1.1\r\nHost: ${host}\r\nPAYMENT-SIGNATURE: ${header}\r\n\r\n`);
-    await until("the payment is settled", 10_000, () => metric(shop, 'gatehouse_payment_claims{state="settled"} 1'));
+    await until("the payment is settled", generousMs, () =>
+      metric(shop, 'gatehouse_payment_claims{state="settled"} 1'),
+    );
     expect((await buy(url, header)).status).toBe(409);
     let response: Response | undefined;
-    await until("the delivery is given up", 10_000, async () => {
+    await until("the delivery is given up", generousMs, async () => {
       response = await buy(url, header);
       return response.status !== 409;
     });
@@ -145,7 +151,7 @@ describe("a client of this project", () => {
     const settledBefore = market.facilitator.settled();
     market.facilitator.fault({ on: "settle", loseAnswer: true });
     const purchase = fetchPaid(`${urlOf(shop)}/data`);
-    await until("the facilitator has settled", 10_000, () => market.facilitator.settled() > settledBefore);
+    await until("the facilitator has settled", generousMs, () => market.facilitator.settled() > settledBefore);
     await shop.end("SIGKILL");
     market.facilitator.fault(undefined);
     await using restarted = await market.openShop(folder.path, fixedPort);
@@ -170,7 +176,11 @@ describe("a facilitator that is not what it should be", () => {
     ]);
     expect(market.upstream.hits()).toBe(0);
     // It has never been fit: a rollout with a wrong URL is not to go on.
-    await until("it is unready", 5_000, async () => (await fetch(`${operationsUrlOf(shop)}/readyz`)).status === 503);
+    await until(
+      "it is unready",
+      generousMs,
+      async () => (await fetch(`${operationsUrlOf(shop)}/readyz`)).status === 503,
+    );
   });
 
   it.each([
@@ -218,7 +228,7 @@ describe("a facilitator that is not what it should be", () => {
     const pending = await buy(url, header);
     expect([pending.status, pending.headers.get("Retry-After")]).toEqual([202, "1"]);
     market.facilitator.fault(undefined);
-    await until("it is settled", 10_000, () => metric(shop, 'gatehouse_payment_claims{state="settled"} 1'));
+    await until("it is settled", generousMs, () => metric(shop, 'gatehouse_payment_claims{state="settled"} 1'));
     expect((await buy(url, header)).status).toBe(200);
     expect(await gain()).toBe(10_000n);
   });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { idleConnections } from "../support/idle-connections.ts";
 import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { startFacilitatorProxy } from "./facilitator-proxy.ts";
 import { openMarket, operationsUrlOf, paymentFor, temporaryFolder, urlOf, type Market } from "./shop.ts";
 
@@ -33,7 +33,7 @@ it.each(["/metrics", "/readyz", "/livez"])("the port that sells does not serve %
 
 it("the operations port says how the server is, and counts what was asked of the port that sells", async () => {
   await fetch(`${urlOf(shop)}/data`);
-  await until("it is ready", 5_000, async () => (await fetch(`${operationsUrlOf(shop)}/readyz`)).status === 200);
+  await until("it is ready", generousMs, async () => (await fetch(`${operationsUrlOf(shop)}/readyz`)).status === 200);
   expect(await (await fetch(`${operationsUrlOf(shop)}/readyz`)).json()).toMatchObject({
     status: "ok",
     checks: { facilitator: { ok: true }, ledger: { ok: true }, sales: { ok: true, message: "open" } },
@@ -88,7 +88,7 @@ it("connections that ask nothing give way to those that do, and the operations p
   await using _ = await idleConnections(urlOf(own), 12);
   expect((await fetch(`${urlOf(own)}/health`)).status).toBe(429);
   // They have a second to ask something.
-  await until("one gives way", 5_000, async () => (await fetch(`${urlOf(own)}/health`)).status === 200);
+  await until("one gives way", generousMs, async () => (await fetch(`${urlOf(own)}/health`)).status === 200);
   expect((await fetch(`${operationsUrlOf(own)}/livez`)).status).toBe(200);
   const metrics = await (await fetch(`${operationsUrlOf(own)}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_connections_shed_total\{listener="resource-server"\} [1-9]/m);
@@ -103,10 +103,10 @@ it("without its facilitator it stays in the load balancer, tells so, names price
     const answer = await fetch(`${operationsUrlOf(own)}/readyz`);
     return [answer.status, ((await answer.json()) as { status: string }).status];
   };
-  await until("it is ready", 5_000, async () => (await readyz())[0] === 200);
+  await until("it is ready", generousMs, async () => (await readyz())[0] === 200);
   const payment = await paymentFor(`${urlOf(own)}/data`);
   await passing[Symbol.asyncDispose]();
-  await until("it is degraded", 15_000, async () => {
+  await until("it is degraded", generousMs, async () => {
     const [status, word] = await readyz();
     expect(status).toBe(200);
     return word === "degraded";

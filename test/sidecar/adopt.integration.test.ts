@@ -8,7 +8,7 @@ import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/f
 import { environmentOf, ownedNode, settled, waitForReason } from "../support/owned-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startService } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 const run = promisify(execFile);
 
@@ -43,7 +43,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   await using first = await startService("sidecar", firstContact(node));
   const url = first.urls["sidecar"];
   const waiting = await waitForReason(url, "Adopted", "WaitingForAdopt");
-  await until("the plan holds the pruning", 20_000, async () => {
+  await until("the plan holds the pruning", generousMs, async () => {
     const plan = (await statusOf(url)).plan?.steps ?? [];
     return plan.some((step) => step.startsWith("auto-pruning is switched on (")) && plan;
   });
@@ -54,7 +54,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   expect(await (await fetch(`${url}/metrics`)).text()).toContain(
     `gatehouse_command_info{verb="adopt",command="${command}"} 1`,
   );
-  await until("the first look is over", 20_000, async () => (await fetch(`${url}/startupz`)).status === 200);
+  await until("the first look is over", generousMs, async () => (await fetch(`${url}/startupz`)).status === 200);
   const { verdict, plan } = await statusOf(url);
   expect(verdict.level).toBe("waiting");
   expect(plan?.steps).toEqual([
@@ -104,7 +104,7 @@ test("what is adopted is what was seen: a plan that became another one is shown 
       .replace("127.0.0.1", "127.0.0.2")
       .replace('"pamir_cetina_push_interval": 5,', ""),
   );
-  await until("the plan is another", 20_000, async () => {
+  await until("the plan is another", generousMs, async () => {
     const now = (await (await ask("")).json()) as { plan: { digest: string } };
     return now.plan.digest !== plan.digest;
   });
@@ -122,7 +122,7 @@ test("a sidecar that acted before there was an adopt goes on acting after its up
     await using sidecar = await startService("sidecar", environmentOf(node));
     await settled(sidecar.urls["sidecar"]);
     await writeFile(node.configPath, (await node.config()).replace("storage_cetina_job_name", "pamir_cetina_job_name"));
-    await until("it was corrected", 20_000, async () => (await node.config()).includes("storage_cetina_job_name"));
+    await until("it was corrected", generousMs, async () => (await node.config()).includes("storage_cetina_job_name"));
     await settled(sidecar.urls["sidecar"]);
   }
   const forget =

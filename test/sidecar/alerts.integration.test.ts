@@ -5,7 +5,7 @@ import { ruleGroups } from "#infra/observability/rules/all.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { hasPromtool, runPromtool, withoutPromtool } from "../observability/promtool.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 const runbookBaseUrl = "https://runbooks.example";
 const rules = ruleFiles(ruleGroups, { runbookBaseUrl })["prometheus-rules.yaml"] ?? "";
@@ -34,7 +34,7 @@ test.skipIf(!hasPromtool)(
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
       GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
     });
-    const scrape = await until("the node is told to be down, and was looked at", 20_000, async () => {
+    const scrape = await until("the node is told to be down, and was looked at", generousMs, async () => {
       const text = await (await fetch(`${running.urls["sidecar"]}/metrics`)).text();
       const isTold =
         text.includes('gatehouse_verdict{level="down"} 1') && /^gatehouse_upkeep_passes_total [1-9]/m.test(text);

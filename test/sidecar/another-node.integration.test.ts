@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { configOf, environmentOf, ownedNode, settled, waitForReason } from "../support/owned-node.ts";
 import { runToEnd, startService } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 const run = promisify(execFile);
 
@@ -113,7 +113,7 @@ test("another node's copies are never restored, even where they lie in this node
     await writeFile(production.configPath, configOf(production.workspace, "crash"));
     const held = await waitForReason(url, "Unheld", "Held");
     expect(held.message).toContain("did not come back after a restart");
-    await until("the roll-back ended", 30_000, async () => {
+    await until("the roll-back ended", generousMs, async () => {
       const { message } = await waitForReason(url, "Unheld", "Held");
       return message.includes("One more restart did not help") && message;
     });

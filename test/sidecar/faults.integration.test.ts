@@ -9,7 +9,7 @@ import type { Condition } from "#status/condition.ts";
 import type { Verdict } from "#status/verdict.ts";
 import { configOf } from "../support/owned-node.ts";
 import { seed, slice } from "../support/run-size.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { beginsAs, type Fault, type StruckNode } from "./faults/fault.ts";
 import { fileFaults } from "./faults/file-faults.ts";
 import { nodeFaults } from "./faults/node-faults.ts";
@@ -19,7 +19,7 @@ import { refusals } from "./faults/refusals.ts";
 import { restartFaults } from "./faults/restart-faults.ts";
 import { upkeepFaults } from "./faults/upkeep-faults.ts";
 
-const withinMs = 25_000;
+const withinMs = generousMs;
 const isPossible = await mayMount();
 
 /** Looks so quick that a test need not wait for them. */

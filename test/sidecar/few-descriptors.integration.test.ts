@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../support/devnet-workspace.ts";
 import { waitForReason } from "../support/owned-node.ts";
 import { startService } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 /** Descriptors that the sidecar may have, and connections that nobody asks anything on. */
 const descriptors = 160;
@@ -87,9 +87,9 @@ test.skipIf(!existsSync("/proc/self/fd"))(
     await using node = await startDevnetWorkspace("0.16.2");
     await using sidecar = await startService("sidecar", environmentOf(node), { descriptors });
     const { gateway = "", sidecar: operations = "" } = sidecar.urls;
-    await until("the sidecar is ready", 30_000, async () => (await ask(`${operations}/readyz`)).status === 200);
+    await until("the sidecar is ready", generousMs, async () => (await ask(`${operations}/readyz`)).status === 200);
     const isRight = async () => (await readFile(node.configPath, "utf8")).includes(right);
-    await until("node.conf is right", 20_000, isRight);
+    await until("node.conf is right", generousMs, isRight);
 
     const served: string[] = [];
     const ready: number[] = [];
@@ -103,7 +103,7 @@ test.skipIf(!existsSync("/proc/self/fd"))(
         if (round % 10 === 0) {
           // An edit that the file's watch has to see, and the upkeep to put right.
           await writeFile(node.configPath, (await readFile(node.configPath, "utf8")).replace(right, wrong));
-          await until("the edit is put right", 20_000, isRight);
+          await until("the edit is put right", generousMs, isRight);
           corrected += 1;
         }
         if (round === 5) {

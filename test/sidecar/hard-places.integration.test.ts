@@ -6,9 +6,9 @@ import { expect, test } from "vitest";
 import type { Condition } from "#status/condition.ts";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { startService } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
-const withinMs = 40_000;
+const withinMs = generousMs;
 const fillerBytes = 1_024;
 
 /** A small file system of its own, as long as the caller has it; undefined where this user may not mount one. */

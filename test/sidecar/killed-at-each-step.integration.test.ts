@@ -2,7 +2,7 @@ import { readdir, rename, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { seed } from "../support/run-size.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { startUpkeepProcess } from "../support/upkeep-process.ts";
 
 /** A correction's steps, and a restart's, which are many more and take longer: 1 is every step, 3 every third one. */
@@ -37,7 +37,7 @@ async function killedAtEachStep(
     expect((await readdir(node.binDirectory)).filter((name) => name.endsWith(".tmp"))).toEqual([]);
     const before = await upkeep.ask({ killAt });
     await drift(node);
-    const isOver = await until("the correction is over, or killed", 30_000, async () => {
+    const isOver = await until("the correction is over, or killed", generousMs, async () => {
       if (upkeep.hasEnded()) return "killed";
       const now = await upkeep.ask();
       const isCorrected = now !== undefined && before !== undefined && now.corrections > before.corrections;

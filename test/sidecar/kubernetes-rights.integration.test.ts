@@ -11,14 +11,14 @@ import { apiServerMissing, preparationMs, startApiServer, type ApiServer } from 
 import { applyStack, podsOf } from "../support/kubernetes/apply-stack.ts";
 import type { ClusterObject } from "../support/kubernetes/cluster-client.ts";
 import { define, volumeSnapshots } from "../support/kubernetes/stand-in-definitions.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { forbiddenToNode, forbiddenToSnapshots, notRefused } from "./forbidden-cluster-calls.ts";
 
 const missing = apiServerMissing();
 const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
 const { signal } = new AbortController();
 const image = `registry.example/image@sha256:${"a".repeat(64)}`;
-const deadlineMs = 20_000;
+const deadlineMs = generousMs;
 const stacks = { "delete-pod": "deleting", signal: "signalling" } as const;
 type Strategy = keyof typeof stacks;
 

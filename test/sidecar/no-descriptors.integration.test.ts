@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { startDevnetWorkspace } from "../support/devnet-workspace.ts";
 import { startService } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 const run = promisify(execFile);
 const isPossible = spawnSync("prlimit", ["--version"]).status === 0;
@@ -45,8 +45,8 @@ test.skipIf(!isPossible)(
         asked.on("error", reject).end();
       });
     const isRight = async () => (await readFile(node.configPath, "utf8")).includes(right);
-    await until("node.conf is right", 30_000, isRight);
-    await until("the sidecar is ready", 30_000, async () => (await statusOf("/readyz")) === 200);
+    await until("node.conf is right", generousMs, isRight);
+    await until("the sidecar is ready", generousMs, async () => (await statusOf("/readyz")) === 200);
 
     const { stdout: before } = await run("prlimit", [
       "--pid",
@@ -67,8 +67,8 @@ test.skipIf(!isPossible)(
     }
     expect(await isRight()).toBe(false);
     await run("prlimit", ["--pid", String(sidecar.pid), `--nofile=${before.trim()}:`]);
-    await until("the edit is put right", 30_000, isRight);
-    await until("the sidecar is ready", 30_000, async () => (await statusOf("/readyz")) === 200);
+    await until("the edit is put right", generousMs, isRight);
+    await until("the sidecar is ready", generousMs, async () => (await statusOf("/readyz")) === 200);
     agent.destroy();
     expect(await sidecar.end("SIGTERM")).toBe(0);
     expect(sidecar.output()).toContain("EMFILE");

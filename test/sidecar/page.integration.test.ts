@@ -8,7 +8,7 @@ import { freePorts } from "../support/free-ports.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { expectWellMade, openStatusPage, waitForLevel } from "../support/status-page.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 const executablePath = findChromium();
 const looking = test.skipIf(executablePath === undefined);
@@ -55,7 +55,7 @@ looking(`a node that is right: one look says so, and the page updates itself${sk
   const height = page.locator("#height-chart strong");
   const shown = async () => Number((await height.innerText()).replaceAll(",", ""));
   const before = await shown();
-  await until("the height goes on", 20_000, async () => (await shown()) > before + 3);
+  await until("the height goes on", generousMs, async () => (await shown()) > before + 3);
   expect(await page.evaluate("window.notReloaded")).toBe(true);
   const chart = page.getByRole("img", { name: /^Block height: .* a minute over \d+ s\.$/ });
   expect(await chart.locator("path").count()).toBe(1);

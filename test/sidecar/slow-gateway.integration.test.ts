@@ -4,7 +4,7 @@ import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { goodAnswers, risingHeight } from "#sidecar/testing/watched-node.ts";
 import { environmentOf, ownedNode, settled } from "../support/owned-node.ts";
 import { startService } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 
 /** Longer than any question to the node may take here, and than a node may be silent before it is restarted. */
 const stoppedMs = 4_000;
@@ -42,14 +42,18 @@ test("a sidecar that stands still says that it was slow; it neither blames the n
   };
   const status = async () => JSON.parse((await read("/status")).text) as Status;
   const responsive = async () => (await status()).conditions.find(({ type }) => type === "GatewayResponsive");
-  await until("it is ready", 10_000, async () => (await read("/readyz")).status === 200);
+  await until("it is ready", generousMs, async () => (await read("/readyz")).status === 200);
   const eventsBefore = (await status()).events.length;
   const starts = await node.starts();
   for (let round = 0; round < 3; round += 1) {
     process.kill(service.pid, "SIGSTOP");
     await sleep(stoppedMs);
     process.kill(service.pid, "SIGCONT");
-    await until("it says that it was slow", 5_000, async () => (await responsive())?.reason === "EventLoopDelayed");
+    await until(
+      "it says that it was slow",
+      generousMs,
+      async () => (await responsive())?.reason === "EventLoopDelayed",
+    );
     await sleep(700);
   }
   const { conditions, events } = await status();
@@ -62,5 +66,5 @@ test("a sidecar that stands still says that it was slow; it neither blames the n
   expect(await node.starts()).toBe(starts);
   const late = /^gatehouse_event_loop_late_seconds_total (\S+)/m.exec((await read("/metrics")).text)?.[1];
   expect(Number(late)).toBeGreaterThan((3 * stoppedMs) / 1_000 - 2);
-  await until("it is on time again", 20_000, async () => (await responsive())?.reason === "Responsive");
+  await until("it is on time again", generousMs, async () => (await responsive())?.reason === "Responsive");
 });

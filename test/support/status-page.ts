@@ -3,6 +3,7 @@ import { join } from "node:path";
 import axe, { type AxeResults } from "axe-core";
 import { expect } from "vitest";
 import type { Browser, Page } from "playwright-core";
+import { isLong } from "./run-size.ts";
 
 /** A status page in a browser, with what a person could not see: what the browser complains about. */
 export type StatusPage = AsyncDisposable & Readonly<{ page: Page; complaints: () => readonly string[] }>;
@@ -14,6 +15,9 @@ const looks = [
   { name: "phone-light", width: 360, colorScheme: "light" },
   { name: "phone-dark", width: 360, colorScheme: "dark" },
 ] as const;
+
+/** Both widths and both schemes; all four pairs in a long run. */
+const looked = isLong ? looks : [looks[0], looks[3]];
 
 /** Smallest text that counts as readable on a phone. */
 const readablePx = 11;
@@ -46,7 +50,7 @@ export async function waitForLevel(page: Page, level: string, withinMs = 30_000)
  */
 export async function expectWellMade(page: Page, state: string): Promise<void> {
   const folder = process.env["GATEHOUSE_TEST_SCREENSHOTS"];
-  for (const { name, width, colorScheme } of looks) {
+  for (const { name, width, colorScheme } of looked) {
     await page.setViewportSize({ width, height: width === 360 ? 740 : 900 });
     await page.emulateMedia({ colorScheme });
     const where = `${state}, ${name}`;

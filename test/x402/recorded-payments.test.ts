@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
 import { observeInProcess, observePayment, type ObservedPayment } from "./observed-payment.ts";
 
 type RecordedPayment = Readonly<{
@@ -17,6 +18,11 @@ const recorded = readFileSync(new URL("recorded-payments.jsonl", import.meta.url
   .trimEnd()
   .split("\n")
   .map((line) => JSON.parse(line) as RecordedPayment);
+
+// They were recorded in a process that reads no settings, where the schema library's own words stand in a refusal.
+const { localeError } = z.config();
+beforeAll(() => void z.config(z.locales.en()));
+afterAll(() => void z.config({ localeError }));
 
 test.each(recorded)("$name", async ({ paymentPayload, paymentRequirements, observed }) => {
   const seen = await observePayment(paymentPayload, paymentRequirements);

@@ -27,7 +27,7 @@ import { createPaymentMetrics } from "#resource-server/sale/payment-metrics.ts";
 import { sell } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
 import { exact } from "#x402/exact.ts";
-import { until } from "../support/until.ts";
+import { generousMs, until } from "../support/until.ts";
 import { createTabScheme, payByTab, sellByTab, settleTab } from "./tab-scheme.ts";
 
 const network = "eip155:1672";
@@ -136,7 +136,7 @@ test.each(["over HTTP", "in process"] as const)(
       { scheme: "tab", amount: "20000", extra: { tab: "open" } },
     ]);
     expect(operations.supported().kinds).toEqual([{ x402Version: 2, scheme: "tab", network }]);
-    await until("the facilitator is known to settle it", 5_000, async () => remote.readiness().ok);
+    await until("the facilitator is known to settle it", generousMs, async () => remote.readiness().ok);
 
     const headers: string[] = [];
     const bought = await buyer(payByTab(word), (header) => headers.push(header))(url);
@@ -145,7 +145,7 @@ test.each(["over HTTP", "in process"] as const)(
     expect(reads()).toBe(where === "over HTTP" ? 3 : 1);
 
     const key = { network, asset: asset.address.toLowerCase(), payer: "alice", nonce: "line-1" };
-    await until("it is delivered", 5_000, async () => (await ledger.find(key))?.state === "delivered");
+    await until("it is delivered", generousMs, async () => (await ledger.find(key))?.state === "delivered");
     const again = await fetch(url, { headers: { "PAYMENT-SIGNATURE": headers[0] ?? "" } });
     expect(again.status).toBe(402);
     expect([settling.written, served()]).toEqual([["alice line-1 20000"], 1]);
