@@ -107,6 +107,22 @@ describe("the stacks of examples/gitops", () => {
     expect(environment).toEqual([`gatehouse/${basename(path).split(".")[1]}`]);
   });
 
+  it("differ between staging and production only in what docs/gitops.md says", () => {
+    const [production = {}, staging = {}] = ["production", "staging"].map((name) => {
+      const text = readFileSync(join(template, `stacks/Pulumi.${name}.yaml`), "utf8");
+      return (parse(text) as { config: Readonly<Record<string, unknown>> }).config;
+    });
+    expect(Object.keys(staging)).toEqual(Object.keys(production));
+    const different = Object.keys(production).filter(
+      (key) => JSON.stringify(production[key]) !== JSON.stringify(staging[key]),
+    );
+    const page = readFileSync(join(template, "../../docs/gitops.md"), "utf8");
+    const named = /differ only in what belongs to the place: (.*?)\. Everything/s.exec(page)?.[1] ?? "";
+    expect(different.map((key) => key.replace("gatehouse:", ""))).toEqual(
+      [...named.matchAll(/`(\w+)`/g)].map(([, key]) => key),
+    );
+  });
+
   it("hold no secret", () => {
     for (const path of stacks) expect(readFileSync(join(template, path), "utf8")).not.toMatch(/secure:|PrivateKey: /);
   });

@@ -1,0 +1,85 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse, parseAllDocuments } from "yaml";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { parseConfig } from "#infra/stack-config.ts";
+import { template } from "./workflow.ts";
+
+const objectSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string() }),
+  spec: z.record(z.string(), z.unknown()).default({}),
+});
+const files = globSync("operator/*.yaml", { cwd: template }).toSorted();
+const objects = files.flatMap((file) =>
+  parseAllDocuments(readFileSync(join(template, file), "utf8")).map((document) => objectSchema.parse(document.toJS())),
+);
+const page = readFileSync(join(import.meta.dirname, "../../docs/gitops-clusters.md"), "utf8");
+
+const stackNamed = (name: string) => {
+  const found = objects.find(({ kind, metadata }) => kind === "Stack" && metadata.name === name);
+  if (found === undefined) throw new Error(`no Stack ${name}`);
+  return found.spec;
+};
+
+describe("the manifests for Pulumi's Kubernetes operator", () => {
+  it("are of the kinds of operator 2", () => {
+    expect(objects.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`).toSorted()).toEqual([
+      "auto.pulumi.com/v1alpha1 Workspace",
+      "pulumi.com/v1 Stack",
+      "pulumi.com/v1 Stack",
+      "rbac.authorization.k8s.io/v1 ClusterRoleBinding",
+      "v1 ServiceAccount",
+    ]);
+  });
+
+  it.each(["gatehouse-production", "gatehouse-production-preview"])(
+    "%s has a configuration that the program deploys, at a commit, and deletes nothing with the object",
+    (name) => {
+      const spec = stackNamed(name);
+      const texts = Object.entries(spec["config"] as Readonly<Record<string, unknown>>).map(([key, value]) => [
+        key.replace("gatehouse:", ""),
+        typeof value === "string" ? value : JSON.stringify(value),
+      ]);
+      const signerPrivateKey = `0x${"11".repeat(32)}`;
+      expect(parseConfig({ ...Object.fromEntries(texts), signerPrivateKey }).namespace).toBe("gatehouse");
+      expect(spec["commit"]).toMatch(/^[0-9a-f]{40}$/);
+      expect(spec["branch"]).toBeUndefined();
+      expect(spec["destroyOnFinalize"]).toBe(false);
+    },
+  );
+
+  it("changes nothing in preview mode, of the same stack", () => {
+    const preview = stackNamed("gatehouse-production-preview");
+    expect([preview["preview"], preview["stack"]]).toEqual([true, stackNamed("gatehouse-production")["stack"]]);
+    expect(stackNamed("gatehouse-production")["preview"]).toBeUndefined();
+  });
+
+  it("hold no secret, and name images by digest", () => {
+    const text = files.map((file) => readFileSync(join(template, file), "utf8")).join("\n");
+    expect(text).not.toMatch(/PrivateKey: |pul-[0-9a-f]{8}/);
+    const images = [...text.matchAll(/[iI]mage: (\S+)/g)].map(([, image = ""]) => image);
+    expect(images.filter((image) => !/@sha256:[0-9a-f]{64}$/.test(image))).toEqual([]);
+  });
+});
+
+describe("docs/gitops-clusters.md", () => {
+  const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = ""]) => parse(text) as unknown);
+
+  it("has an Application that leaves a volume's size alone, and a Kustomization that prunes no claim", () => {
+    const application = blocks.find((block) => objectSchema.safeParse(block).data?.kind === "Application");
+    expect(application).toMatchObject({
+      spec: {
+        ignoreDifferences: [{ name: "node-workspace", jsonPointers: ["/spec/resources/requests/storage"] }],
+        syncPolicy: { syncOptions: expect.arrayContaining(["ServerSideApply=true"]) as unknown },
+      },
+    });
+    const kustomization = blocks.find((block) => objectSchema.safeParse(block).data?.kind === "Kustomization");
+    const { patches } = (kustomization as { spec: { patches: readonly { patch: string }[] } }).spec;
+    expect(parse(patches[0]?.patch ?? "")).toMatchObject([
+      { value: { "kustomize.toolkit.fluxcd.io/prune": "disabled", "kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent" } },
+    ]);
+  });
+});

@@ -1,0 +1,118 @@
+import { globSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { parse, stringify } from "yaml";
+import { describe, expect, it } from "vitest";
+import { deployedStack, manifestsOf, type Manifest } from "#infra/testing/deployed-stack.ts";
+import { template } from "./workflow.ts";
+
+/**
+ * What `renderTo` writes is the provider's work, which needs Pulumi's command line (rendered.integration.test.ts). Here stands what it
+ * is made from: the objects that the program registers.
+ */
+const stacks = globSync("stacks/Pulumi.*.yaml", { cwd: template }).toSorted();
+
+function configOf(path: string): Readonly<Record<string, string>> {
+  const { config } = parse(readFileSync(join(template, path), "utf8")) as { config: Record<string, unknown> };
+  const entries = Object.entries(config).map(([key, value]) => [key.replace("gatehouse:", ""), value] as const);
+  const { kubernetesContext: _context, ...rest } = Object.fromEntries(entries);
+  const signer = "devAccounts" in rest ? {} : { signerPrivateKey: `0x${"17".repeat(32)}` };
+  const all = { renderTo: "rendered", ...signer, ...rest };
+  return Object.fromEntries(
+    Object.entries(all).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
+  );
+}
+
+/** The first run loads the SDK of Kubernetes, which takes a busy machine long. */
+const timeout = 60_000;
+
+/** Runs the program anew; an observer keeps the run from being shared with another test. */
+async function rendered(path: string): Promise<readonly Manifest[]> {
+  return manifestsOf(await deployedStack(configOf(path), { preview: false, watch: () => undefined }));
+}
+
+describe.each(stacks)("the objects that %s renders", { timeout }, (path) => {
+  it("are the same bytes every time", async () => {
+    const texts = [await rendered(path), await rendered(path)].map((manifests) => manifests.map((m) => stringify(m)));
+    expect(texts[0]).toHaveLength(new Set(texts[0]).size);
+    expect(texts[1]).toEqual(texts[0]);
+  });
+
+  it("have a name each that no other has, whatever the file system makes of letters, and a namespace", async () => {
+    const manifests = await rendered(path);
+    expect(manifests.length).toBeGreaterThan(25);
+    const places = manifests.map(({ apiVersion, kind, metadata }) =>
+      [apiVersion, kind, metadata.namespace ?? "", metadata.name].join("-").toLowerCase(),
+    );
+    expect(places).toHaveLength(new Set(places).size);
+    const placeless = manifests.filter(
+      ({ kind, metadata }) => kind !== "Namespace" && metadata.namespace === undefined,
+    );
+    expect(placeless.map(({ kind }) => kind)).toEqual([]);
+  });
+
+  it("can be applied by a server: no field of the cluster's own, no key twice in a list", async () => {
+    for (const manifest of await rendered(path)) {
+      expect(Object.keys(manifest)).not.toContain("status");
+      const own = new Set([
+        "resourceVersion",
+        "uid",
+        "creationTimestamp",
+        "generation",
+        "managedFields",
+        "generateName",
+      ]);
+      expect(Object.keys(manifest.metadata).filter((key) => own.has(key))).toEqual([]);
+      expect([manifest.kind, manifest.metadata.name, twice(manifest)]).toEqual([
+        manifest.kind,
+        manifest.metadata.name,
+        [],
+      ]);
+    }
+  });
+});
+
+/** How the API merges the lists that it merges by key (x-kubernetes-list-map-keys of its published schema). */
+const listKeys: Readonly<Record<string, readonly string[]>> = {
+  containers: ["name"],
+  initContainers: ["name"],
+  env: ["name"],
+  volumes: ["name"],
+  volumeMounts: ["mountPath"],
+  imagePullSecrets: ["name"],
+};
+
+/** Entries of such lists that share a key with one before them. */
+function twice(value: unknown, name = ""): readonly string[] {
+  if (Array.isArray(value)) {
+    const found = value.flatMap((entry) => twice(entry));
+    const portKeys = value.some((entry) => hasKey(entry, "containerPort")) ? ["containerPort", "protocol"] : undefined;
+    const keys = name === "ports" ? (portKeys ?? ["port", "protocol"]) : listKeys[name];
+    if (keys === undefined) return found;
+    const ids = value.map((entry: Readonly<Record<string, unknown>>) =>
+      keys.map((key) => String(entry[key])).join("/"),
+    );
+    return [...found, ...ids.filter((id, at) => ids.indexOf(id) !== at).map((id) => `${name}: ${id}`)];
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => twice(inner, key));
+}
+
+function hasKey(entry: unknown, key: string): boolean {
+  return typeof entry === "object" && entry !== null && Object.hasOwn(entry, key);
+}
+
+describe("the check of lists", () => {
+  it("finds a key that stands twice", () => {
+    const spec = { containers: [{ name: "a", ports: [{ containerPort: 1 }, { containerPort: 1 }] }, { name: "a" }] };
+    expect(twice({ spec })).toEqual(["ports: 1/undefined", "containers: a"]);
+    expect(
+      twice({
+        ports: [
+          { port: 1, protocol: "TCP" },
+          { port: 1, protocol: "UDP" },
+        ],
+      }),
+    ).toEqual([]);
+    expect(basename(stacks[0] ?? "")).toBe("Pulumi.dev.yaml");
+  });
+});
