@@ -90,3 +90,17 @@ test("a node that is not there is a fault of the chain, and its URL is told to n
     message: "the node can't be reached (ECONNREFUSED)",
   });
 });
+
+test.each([
+  ["a page", "<html>maintenance</html>", "the node answered something else than JSON"],
+  ["other JSON", '{"status":"ok"}', "the node answered something else than a JSON-RPC response"],
+  [
+    "a refusal",
+    '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"limit"}}',
+    "the node refused: limit (code -32005)",
+  ],
+])("%s in place of an answer is said as what it is", async (_, body, message) => {
+  await using node = await startNode(() => body);
+  await using rpc = client(node.url, 20_000);
+  await expect(rpc.call("a", [])).rejects.toMatchObject({ name: "ChainError", message });
+});

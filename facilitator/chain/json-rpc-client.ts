@@ -1,4 +1,4 @@
-import { readAnswers, writeCalls, type JsonRpcAnswer, type JsonRpcCall } from "#daemon/json-rpc.ts";
+import { parseJson, readAnswers, writeCalls, type JsonRpcAnswer, type JsonRpcCall } from "#daemon/json-rpc.ts";
 import { ChainError, type ChainFault } from "./chain-error.ts";
 import { createHttpTransport } from "./http-transport.ts";
 
@@ -89,7 +89,8 @@ export function createJsonRpcClient(
 function answersIn(text: string): ReadonlyMap<number, JsonRpcAnswer> {
   const read = readAnswers(text);
   if (read?.ok === true) return read.byPlace;
-  throw read === undefined
-    ? new ChainError("bad_answer", "the node answered something else than a JSON-RPC response")
-    : new ChainError("refused", `the node refused: ${read.error.message} (code ${read.error.code})`);
+  if (read?.ok === false)
+    throw new ChainError("refused", `the node refused: ${read.error.message} (code ${read.error.code})`);
+  const expected = parseJson(text) === undefined ? "JSON" : "a JSON-RPC response";
+  throw new ChainError("bad_answer", `the node answered something else than ${expected}`);
 }
