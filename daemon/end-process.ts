@@ -27,5 +27,7 @@ function hasThreadCalls(): boolean {
 
 /** Resolves when all that was written is read, or can't be any more. */
 async function printed(stream: Writable): Promise<void> {
+  // Without a listener, a reader that is gone would be one more uncaught error, which prints, ends the process by this function, and so on for ever.
+  stream.on("error", () => undefined);
   await new Promise<void>((resolve) => void stream.write("", () => resolve()));
 }
