@@ -1,6 +1,7 @@
 // Relative, not by `#sidecar`: Pulumi wants a package.json of the pack's own, and Node looks such names up in the nearest one.
 import { lintConfig } from "../node/lint/lint-config.ts";
 import { imageVersion, nodeReleases, parseNodeVersion, type NodeReleases, type NodeVersion } from "../node/versions.ts";
+import { parseConfig } from "../node/conf/document.ts";
 import { monitorFields, namingOf } from "../node/conf/monitor-keys.ts";
 import { fields } from "./values.ts";
 
@@ -52,12 +53,8 @@ function silentMetrics(text: string, version: NodeVersion, releases: NodeRelease
   ];
 }
 
-/** `chain.monitor_config` of a text that is strict JSON, as deployments render it; of any other the lint tells enough. */
+/** `chain.monitor_config` of a text; of one that can't be read the lint tells enough. */
 function monitorOf(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    return fields(fields(fields(JSON.parse(text))["chain"])["monitor_config"]);
-  } catch {
-    // The lint says where it stops being JSON.
-    return undefined;
-  }
+  const parsed = parseConfig(Buffer.from(text));
+  return parsed.ok ? fields(parsed.document.chain["monitor_config"]) : undefined;
 }

@@ -1,9 +1,9 @@
 import { parse, type DocumentNode, type MemberNode, type ValueNode } from "@humanwhocodes/momoa";
 
 /** Parses JSON, JSON with comments or JSON5 with the place of each value. Undefined for what is none, and for the rarest forms of JSON5. */
-export function json5Tree(text: string): DocumentNode | undefined {
+function json5Tree(text: string): DocumentNode | undefined {
   try {
-    return parse(text, { mode: "json5", ranges: true, tokens: true });
+    return parse(text, { mode: "json5" });
   } catch {
     // Whoever reads the text for its values says what is wrong with it.
     return undefined;

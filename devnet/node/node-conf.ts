@@ -2,8 +2,9 @@ import "#daemon/settings/describe-issue.ts";
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
-import { readJson5File } from "#daemon/files/json5-file.ts";
+import { readRegularText, unreadableReason } from "#daemon/files/regular-file.ts";
 import { StartupError } from "#daemon/startup-error.ts";
+import { parseText } from "#node/conf/parsed-text.ts";
 
 const portText = z
   .string()
@@ -32,6 +33,9 @@ const schema = z.object({
   }),
 });
 
+/** Larger files are no node.conf. */
+const limitBytes = 16_777_216;
+
 /** What the node takes from `node.conf`. */
 export type NodeConf = Readonly<{
   httpPort: number;
@@ -48,9 +52,7 @@ export type NodeConf = Readonly<{
  * @throws {StartupError} when the file can't be read, is no JSON, misses something, or names a key file that is not there.
  */
 export function readNodeConf(file: string): NodeConf {
-  const result = readJson5File(file);
-  if (!result.ok) throw new StartupError(`${file}: ${result.message}`);
-  const parsed = schema.safeParse(result.value);
+  const parsed = schema.safeParse(readValue(file));
   if (!parsed.success) {
     const lines = parsed.error.issues.map((issue) => `${file}: ${issue.path.join(".") || "(root)"}: ${issue.message}`);
     throw new StartupError(lines.join("\n"));
@@ -70,4 +72,17 @@ export function readNodeConf(file: string): NodeConf {
     dataDirectory: at(storage.mygrid_env.storage_data_path),
     monitorConfig: chain.monitor_config,
   };
+}
+
+function readValue(file: string): unknown {
+  let text: string;
+  try {
+    text = readRegularText(file, limitBytes);
+  } catch (cause) {
+    throw new StartupError(`${file}: can't be read (${unreadableReason(cause)}); name a readable node.conf.`);
+  }
+  const read = parseText(text.replace(/^\uFEFF/, ""));
+  if (read.ok) return read.parsed.value;
+  const { line, column, words } = read.problem;
+  throw new StartupError(`${file}: line ${line}, column ${column}: ${words}; expected JSON5.`);
 }

@@ -1,4 +1,5 @@
-import { getNodeValue, parseTree, type Node } from "jsonc-parser";
+import { parse } from "@humanwhocodes/momoa";
+import { json5NodeAt } from "#daemon/files/json5-tree.ts";
 
 /** A request's id as JSON text, which goes into the response as it came. */
 export type RequestId = string;
@@ -16,9 +17,13 @@ export const noId: RequestId = "null";
 export function readIds(text: string, requests: readonly unknown[]): readonly (RequestId | undefined)[] {
   const plain = requests.map(plainId);
   if (!requests.some(hasRoundedId)) return plain;
-  const root = parseTree(text);
-  const nodes = root?.type === "array" ? (root.children ?? []) : [root];
-  return plain.map((id, index) => (hasRoundedId(requests[index]) ? (sourceOf(text, nodes[index]) ?? id) : id));
+  const { body } = parse(text, { mode: "json" });
+  return plain.map((id, index) => {
+    if (!hasRoundedId(requests[index])) return id;
+    // Of several ids the last, as JSON.parse has it.
+    const node = json5NodeAt(body, body.type === "Array" ? [`${index}`, "id"] : ["id"]);
+    return node === undefined ? id : text.slice(node.loc.start.offset, node.loc.end.offset);
+  });
 }
 
 function plainId(request: unknown): RequestId | undefined {
@@ -33,15 +38,4 @@ function hasRoundedId(request: unknown): boolean {
 
 function idOf(request: unknown): unknown {
   return typeof request === "object" && request !== null ? (request as { id?: unknown }).id : undefined;
-}
-
-/** The text of a request's `id`; of several, the last, as `JSON.parse` has it. */
-function sourceOf(text: string, request: Node | undefined): string | undefined {
-  const ids = (request?.children ?? []).filter(({ children }) => isIdKey(children?.[0]));
-  const value = ids.at(-1)?.children?.[1];
-  return value === undefined ? undefined : text.slice(value.offset, value.offset + value.length);
-}
-
-function isIdKey(key: Node | undefined): boolean {
-  return key !== undefined && getNodeValue(key) === "id";
 }

@@ -1,7 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
-import { applyEdits, modify, parse, type ParseError } from "jsonc-parser";
+import { setValue } from "#node/conf/editor.ts";
+import { parseText } from "#node/conf/parsed-text.ts";
 import { strayPlaces } from "./named-places.ts";
 import { copyPrograms, linkTo } from "./node-programs.ts";
 
@@ -18,10 +19,11 @@ import { copyPrograms, linkTo } from "./node-programs.ts";
 const hostIpPath = ["chain", "startup_config", "init_config", "host_ip"];
 
 function withHostIp(text: string, address: string): string | undefined {
-  const errors: ParseError[] = [];
-  parse(text, errors, { allowTrailingComma: true });
-  if (errors.length > 0) return undefined;
-  return applyEdits(text, modify(text, hostIpPath, address, { formattingOptions: { insertSpaces: true, tabSize: 2 } }));
+  const byteOrderMark = text.startsWith("\uFEFF") ? "\uFEFF" : "";
+  const read = parseText(text.slice(byteOrderMark.length));
+  if (!read.ok || read.parsed.format === "json5") return undefined;
+  const edited = setValue(read.parsed, hostIpPath, address);
+  return edited === undefined ? undefined : byteOrderMark + edited;
 }
 
 /** Whoever reads meanwhile, or after a kill, finds the old file or the new one. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { findNodeAtLocation, parseTree, type Node } from "jsonc-parser";
+import type { ObjectNode, ValueNode } from "@humanwhocodes/momoa";
+import { json5Key } from "#daemon/files/json5-tree.ts";
 import type { ConfigDocument } from "./document.ts";
 import { nodeReleases, releaseOf, type MonitorKeys, type NodeReleases, type NodeVersion } from "../versions.ts";
 import { keySets, type KeySet } from "./monitor-keys.ts";
@@ -67,14 +68,15 @@ function readMeaning(text: string): ReadonlyMap<string, string> | undefined {
   );
 }
 
-function partsOf({ format: written, text }: ConfigDocument, sets: readonly KeySet[]): ReadonlyMap<string, string> {
-  // JSON5 has no tree here that keeps its numbers as they are written.
-  const root = written === "json5" ? undefined : parseTree(text, [], { allowTrailingComma: true });
+function partsOf(document: ConfigDocument, sets: readonly KeySet[]): ReadonlyMap<string, string> {
+  const { text } = document;
+  // The meaning of JSON5 is its text: that is what was kept of it from the first format on.
+  const root = document.format === "json5" ? undefined : document.root;
   const names = [...sets.map(({ name }) => name), restPart];
   if (root === undefined) return new Map(names.map((name) => [name, hashOf(text)]));
-  const monitor = findNodeAtLocation(root, ["chain", "monitor_config"]);
+  const monitor = firstValue(firstValue(root, "chain"), "monitor_config");
   const parts = sets.map(({ name, keys }) => {
-    const own = monitor?.type === "object" ? canonicalObject(text, monitor, (key) => isOf(keys, key)) : "";
+    const own = monitor?.type === "Object" ? canonicalObject(text, monitor, (key) => isOf(keys, key)) : "";
     return [name, hashOf(own)] as const;
   });
   const rest = canonical(text, root, (node, key) => node !== monitor || !sets.some(({ keys }) => isOf(keys, key)));
@@ -89,25 +91,30 @@ function isOf(keys: MonitorKeys, name: string): boolean {
   return Object.values(keys).includes(name);
 }
 
-type Keep = (object: Node, name: string) => boolean;
+/** Of several equal keys the first one, as meanings were always kept; editing refuses such a file. */
+function firstValue(node: ValueNode | undefined, key: string): ValueNode | undefined {
+  return node?.type === "Object" ? node.members.find((member) => json5Key(member) === key)?.value : undefined;
+}
 
-function canonical(text: string, node: Node, keep: Keep): string {
-  if (node.type === "object") return canonicalObject(text, node, (name) => keep(node, name), keep);
-  if (node.type === "array") return `[${(node.children ?? []).map((child) => canonical(text, child, keep)).join()}]`;
-  if (node.type === "string") return JSON.stringify(node.value);
-  return text.slice(node.offset, node.offset + node.length);
+type Keep = (object: ObjectNode, name: string) => boolean;
+
+function canonical(text: string, node: ValueNode, keep: Keep): string {
+  if (node.type === "Object") return canonicalObject(text, node, (name) => keep(node, name), keep);
+  if (node.type === "Array") return `[${node.elements.map(({ value }) => canonical(text, value, keep)).join()}]`;
+  if (node.type === "String") return JSON.stringify(node.value);
+  return text.slice(node.loc.start.offset, node.loc.end.offset);
 }
 
 /** Properties by name; those of the same name stay in their order, because readers differ in which one counts. */
 function canonicalObject(
   text: string,
-  { children = [] }: Node,
+  { members }: ObjectNode,
   keepHere: (name: string) => boolean,
   keep: Keep = () => true,
 ) {
-  const properties = children.flatMap(({ children: [key, value] = [] }) => {
-    const name = String(key?.value);
-    return value === undefined || !keepHere(name) ? [] : [{ name, value: canonical(text, value, keep) }];
+  const properties = members.flatMap((member) => {
+    const name = json5Key(member);
+    return keepHere(name) ? [{ name, value: canonical(text, member.value, keep) }] : [];
   });
   const sorted = properties.toSorted((a, b) => (a.name === b.name ? 0 : a.name < b.name ? -1 : 1));
   return `{${sorted.map(({ name, value }) => `${JSON.stringify(name)}:${value}`).join()}}`;

@@ -26,6 +26,9 @@ export function isUselessToNode(reason: ConfigProblemReason): boolean {
   return uselessToNode.has(reason);
 }
 
+/** A place in a text as editors count: both from 1. */
+export type TextPosition = Readonly<{ line: number; column: number }>;
+
 /** What is wrong with a node.conf, where, and what to do; `message` stands alone. */
 export type ConfigProblem = Readonly<{
   reason: ConfigProblemReason;

@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { isJsonObject, type ConfigDocument } from "./document.ts";
+import { valueAt, type ConfigDocument, type JsonObject } from "./document.ts";
 
 /**
  * What ties a node.conf to one node: its data, its keys and its ports, by their place in the file (specification, "Node operations
@@ -58,7 +58,7 @@ function firstDifference(
     : `${name} is ${copy[name] ?? "not set"} there, the node has ${node[name] ?? "none"}`;
 }
 
-function textAt(value: unknown, [key, ...rest]: readonly string[]): string | undefined {
-  if (key === undefined) return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
-  return isJsonObject(value) ? textAt(value[key], rest) : undefined;
+function textAt(value: JsonObject, path: readonly string[]): string | undefined {
+  const found = valueAt(value, path);
+  return typeof found === "string" || typeof found === "number" ? String(found) : undefined;
 }

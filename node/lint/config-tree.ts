@@ -1,6 +1,7 @@
 import type { ValueNode } from "@humanwhocodes/momoa";
-import { json5Key, json5NodeAt, json5Tree } from "#daemon/files/json5-tree.ts";
-import type { TextPosition } from "../conf/text-position.ts";
+import { json5Key, json5NodeAt } from "#daemon/files/json5-tree.ts";
+import { commentsOf, parseText, type ParsedText } from "../conf/parsed-text.ts";
+import type { TextPosition } from "../conf/problem.ts";
 
 /** A parsed text in which values can be found by path, with their place. */
 export type ConfigTree = Readonly<{
@@ -23,16 +24,22 @@ export type FoundProperty = FoundValue & Readonly<{ path: readonly string[]; key
 export type FoundComment = Readonly<{ written: string; position: TextPosition }>;
 
 /**
- * Parses JSON, JSON with comments or JSON5, of which the former two are parts. Undefined for what is none, and for the rarest forms of
- * JSON5, such as `+.5` or `true` as a key.
+ * Makes a parsed text searchable. Of the rare forms of JSON5 whose places can't be told, the values are found, and all of them in line 1,
+ * column 1.
  */
-export function configTree(text: string): ConfigTree | undefined {
-  const parsed = json5Tree(text);
-  if (parsed === undefined) return undefined;
-  const { body, tokens = [] } = parsed;
-  const written = (node: Readonly<{ loc: ValueNode["loc"] }>) => text.slice(node.loc.start.offset, node.loc.end.offset);
+export function configTree(parsed: ParsedText): ConfigTree {
+  if (parsed.root !== undefined) return treeOf(parsed, parsed.root, placeOf);
+  const read = parseText(JSON.stringify(parsed.value));
+  if (!read.ok || read.parsed.root === undefined) throw new Error("JSON that JSON.stringify wrote can't be parsed");
+  return treeOf(read.parsed, read.parsed.root, () => ({ line: 1, column: 1 }));
+}
+
+type Located = Readonly<{ loc: ValueNode["loc"] }>;
+
+function treeOf(parsed: ParsedText, root: ValueNode, placed: (node: Located) => TextPosition): ConfigTree {
+  const written = ({ loc }: Located) => parsed.text.slice(loc.start.offset, loc.end.offset);
   const found = (node: ValueNode): FoundValue => {
-    return { value: valueOf(node), written: written(node), position: placeOf(node) };
+    return { value: valueOf(node), written: written(node), position: placed(node) };
   };
   const collect = (node: ValueNode, path: readonly string[]): FoundProperty[] => {
     if (node.type === "Array")
@@ -41,29 +48,26 @@ export function configTree(text: string): ConfigTree | undefined {
     return node.members.flatMap((member) => {
       const key = json5Key(member);
       const here = [...path, key];
-      const property = { ...found(member.value), path: here, key, keyPosition: placeOf(member.name) };
+      const property = { ...found(member.value), path: here, key, keyPosition: placed(member.name) };
       return [property, ...collect(member.value, here)];
     });
   };
   const place = (path: readonly string[]): TextPosition => {
-    const node = json5NodeAt(body, path);
-    return node === undefined ? place(path.slice(0, -1)) : placeOf(node);
+    const node = json5NodeAt(root, path);
+    return node === undefined ? place(path.slice(0, -1)) : placed(node);
   };
   return {
     place,
     find: (path) => {
-      const node = json5NodeAt(body, path);
+      const node = json5NodeAt(root, path);
       return node === undefined ? undefined : found(node);
     },
-    properties: () => collect(body, []),
-    comments: () =>
-      tokens
-        .filter(({ type }) => type === "LineComment" || type === "BlockComment")
-        .map((token) => ({ written: written(token), position: placeOf(token) })),
+    properties: () => collect(root, []),
+    comments: () => commentsOf(parsed).map((token) => ({ written: written(token), position: placed(token) })),
   };
 }
 
-function placeOf({ loc }: Readonly<{ loc: ValueNode["loc"] }>): TextPosition {
+function placeOf({ loc }: Located): TextPosition {
   return { line: loc.start.line, column: loc.start.column };
 }
 

@@ -1,4 +1,4 @@
-import { parseConfig, type JsonObject } from "../conf/document.ts";
+import { parseConfig } from "../conf/document.ts";
 import { nodeReleases, type NodeReleases, type NodeVersion } from "../versions.ts";
 import { configTree, type ConfigTree } from "./config-tree.ts";
 import type { LintFinding } from "./finding.ts";
@@ -20,24 +20,12 @@ export function lintConfig(
     const { message, line = 1, column = 1 } = parsed.problem;
     return [{ rule: "unreadable", path: "", line, column, message, fix: "write the file as JSON; comments may stay." }];
   }
-  const { text, format, value } = parsed.document;
-  const tree = configTree(text);
-  const judge = (found: ConfigTree) => findingsOf(found, version, releases);
-  const findings = tree === undefined ? placeless(value, judge) : judge(tree);
-  if (format !== "json5") return findings;
+  const { document } = parsed;
+  const findings = findingsOf(configTree(document), version, releases);
+  if (document.format !== "json5") return findings;
   const fix = "write it as JSON; comments may stay.";
   const message = "is JSON5, which can't be corrected in place.";
   return [{ rule: "json5", path: "", line: 1, column: 1, message, fix }, ...findings];
-}
-
-/** Judges what a text means whose places can't be told. */
-function placeless(value: JsonObject, judge: (tree: ConfigTree) => readonly LintFinding[]): readonly LintFinding[] {
-  const tree = configTree(JSON.stringify(value));
-  return tree === undefined ? [] : judge(tree).map(withoutPlace);
-}
-
-function withoutPlace(finding: LintFinding): LintFinding {
-  return { ...finding, line: 1, column: 1 };
 }
 
 function findingsOf(

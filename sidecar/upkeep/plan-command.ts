@@ -142,8 +142,7 @@ function diffOf(configPath: string, reading: ReadConfig, planned: Plan): string 
 
 /** A pipeline's log is read by many: secrets of the lines around a change, comments included, are not printed. */
 function withoutSecrets(patch: string, { document }: ReadConfig): string {
-  const tree = configTree(document.text) ?? configTree(JSON.stringify(document.value));
-  const secrets = tree === undefined ? [] : writtenSecrets(tree);
+  const secrets = writtenSecrets(configTree(document));
   return withoutSecretShapes(secrets.reduce((before, secret) => before.replaceAll(secret, '"[secret]"'), patch));
 }
 

@@ -52,12 +52,12 @@ export const roomTable: Readonly<Record<string, Room>> = {
   },
   devnet: {
     what: "A node to develop against, a stand-in for the Pushgateway, and a sample upstream",
-    // What changes with the node's version stands once.
-    mayImport: ["daemon/**", "node/{versions,version-setting}.ts"],
+    // What changes with the node's version stands once, and so does the parser of node.conf.
+    mayImport: ["daemon/**", "node/{versions,version-setting}.ts", "node/conf/parsed-text.ts"],
   },
   policies: {
     what: "A Pulumi policy pack: what a deployment may not do",
-    mayImport: ["node/versions.ts", "node/lint/lint-config.ts", "node/conf/monitor-keys.ts"],
+    mayImport: ["node/versions.ts", "node/lint/lint-config.ts", "node/conf/{document,monitor-keys}.ts"],
   },
   infra: {
     what: "The Pulumi program for Docker and Kubernetes, images, alerts",
@@ -74,6 +74,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "gateway/observe/meter.ts",
       // What changes with the node's version, and how a version is read, stand once.
       "node/{versions,version-setting}.ts",
+      // images: what reads and edits node.conf in the node's own init container does it as the sidecar does.
+      "node/conf/{document,editor,parsed-text}.ts",
     ],
   },
   cli: {

@@ -1,5 +1,5 @@
+import { tokenize } from "@humanwhocodes/momoa";
 import * as fc from "fast-check";
-import { createScanner } from "jsonc-parser";
 import { describe, expect, test } from "vitest";
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { nodeReleases, parseNodeVersion } from "#node/versions.ts";
@@ -80,12 +80,9 @@ function render(entries: readonly (readonly [string, unknown])[], s: Style): str
 }
 
 function commentsOf(text: string): readonly string[] {
-  const scanner = createScanner(text, false);
-  const found: string[] = [];
-  for (let kind = scanner.scan(); kind !== 17; kind = scanner.scan()) {
-    if (kind === 12 || kind === 13) found.push(scanner.getTokenValue());
-  }
-  return found;
+  return tokenize(text, { mode: "jsonc" })
+    .filter(({ type }) => type === "LineComment" || type === "BlockComment")
+    .map(({ loc }) => text.slice(loc.start.offset, loc.end.offset));
 }
 
 const configuration = fc

@@ -1,0 +1,133 @@
+import type { MemberNode, ObjectNode, ValueNode } from "@humanwhocodes/momoa";
+import { json5Key, json5NodeAt } from "#daemon/files/json5-tree.ts";
+import type { ParsedText } from "./parsed-text.ts";
+
+/*
+ * Edits of a text of JSON or JSON with comments. Each returns the whole text, of which only what is named has changed: comments, blanks, line
+ * ends and numbers beyond 2^53 stay as they are written. Undefined where the path does not lead there.
+ */
+
+/**
+ * Sets the value at a path. A key that is not there is put behind the last one of its object, or as its first one, on a line of its own where
+ * the others have one or where the text has lines; objects that are missing on the way are made.
+ */
+export function setValue(parsed: ParsedText, path: readonly string[], value: unknown): string | undefined {
+  const { text, root } = parsed;
+  const found = json5NodeAt(root, path);
+  if (found !== undefined) {
+    return replace(text, found, renderValue(text, value, indentAt(text, found.loc.start.offset)));
+  }
+  const [key, ...rest] = path.slice(pathThatIsThere(root, path).length);
+  const object = json5NodeAt(root, pathThatIsThere(root, path));
+  if (key === undefined || object?.type !== "Object") return undefined;
+  const inner = rest.reduceRight((nested: unknown, name) => ({ [name]: nested }), value);
+  return insert(text, object, key, inner);
+}
+
+/** Gives the key at a path another name. */
+export function renameKey({ text, root }: ParsedText, path: readonly string[], to: string): string | undefined {
+  const { member } = memberAt(root, path);
+  return member === undefined ? undefined : replace(text, member.name, JSON.stringify(to));
+}
+
+/** Takes out the property at a path and one comma, and the line if nothing else stands on it; comments around it stay. */
+export function removeProperty({ text, bare, root }: ParsedText, path: readonly string[]): string | undefined {
+  const { member, previous } = memberAt(root, path);
+  if (member === undefined) return undefined;
+  let start = member.loc.start.offset;
+  let end = member.loc.end.offset;
+  let rest = text;
+  const after = commaAfter(bare, end);
+  const before = after === undefined && previous !== undefined ? commaAfter(bare, previous.loc.end.offset) : undefined;
+  if (after !== undefined) rest = withoutCharacter(text, after);
+  if (before !== undefined) {
+    rest = withoutCharacter(text, before);
+    start -= 1;
+    end -= 1;
+  }
+  const lineStart = rest.lastIndexOf("\n", start - 1) + 1;
+  const newline = rest.indexOf("\n", end);
+  const alone = newline !== -1 && rest.slice(lineStart, start).trim() === "" && rest.slice(end, newline).trim() === "";
+  return alone ? rest.slice(0, lineStart) + rest.slice(newline + 1) : rest.slice(0, start) + rest.slice(end);
+}
+
+type Found = Readonly<{ member?: MemberNode | undefined; previous?: MemberNode | undefined }>;
+
+function memberAt(root: ValueNode | undefined, path: readonly string[]): Found {
+  const object = json5NodeAt(root, path.slice(0, -1));
+  if (object?.type !== "Object") return {};
+  const index = object.members.findIndex((member) => json5Key(member) === path.at(-1));
+  return { member: object.members[index], previous: object.members[index - 1] };
+}
+
+function pathThatIsThere(root: ValueNode | undefined, path: readonly string[]): readonly string[] {
+  const missing = path.findIndex((_, index) => json5NodeAt(root, path.slice(0, index + 1)) === undefined);
+  return missing === -1 ? path : path.slice(0, missing);
+}
+
+function replace(text: string, { loc }: Pick<ValueNode, "loc">, replacement: string): string {
+  return text.slice(0, loc.start.offset) + replacement + text.slice(loc.end.offset);
+}
+
+function withoutCharacter(text: string, offset: number): string {
+  return text.slice(0, offset) + text.slice(offset + 1);
+}
+
+function commaAfter(bare: string, offset: number): number | undefined {
+  const blanks = /^\s*/.exec(bare.slice(offset))?.[0].length ?? 0;
+  return bare[offset + blanks] === "," ? offset + blanks : undefined;
+}
+
+function insert(text: string, object: ObjectNode, key: string, value: unknown): string {
+  const last = object.members.at(-1);
+  return last === undefined ? insertFirst(text, object, key, value) : insertBehind(text, object, last, key, value);
+}
+
+function insertBehind(text: string, object: ObjectNode, last: MemberNode, key: string, value: unknown): string {
+  // Right behind the last value, so that comments and a trailing comma after it stay where they are.
+  const end = last.loc.end.offset;
+  const start = last.loc.start.offset;
+  const before = text.slice(text.lastIndexOf("\n", start) + 1, start);
+  const hasOwnLine = /^\s*$/.test(before) && text.slice(object.loc.start.offset, start).includes("\n");
+  const gap = hasOwnLine ? `${eolOf(text)}${before}` : " ";
+  const colon = / *: */.exec(text.slice(last.name.loc.end.offset))?.[0] ?? ": ";
+  const rendered = hasOwnLine ? renderValue(text, value, before) : JSON.stringify(value);
+  return `${text.slice(0, end)},${gap}${JSON.stringify(key)}${colon}${rendered}${text.slice(end)}`;
+}
+
+function insertFirst(text: string, { loc }: ObjectNode, key: string, value: unknown): string {
+  const start = loc.start.offset + 1;
+  const end = loc.end.offset - 1;
+  const inside = text.slice(start, end);
+  if (inside.trim() !== "" || !text.includes("\n")) {
+    const blank = inside === "" || /^\s/.test(inside) ? "" : " ";
+    return `${text.slice(0, start)}${JSON.stringify(key)}: ${JSON.stringify(value)}${blank}${text.slice(start)}`;
+  }
+  const outer = indentAt(text, loc.start.offset);
+  const indent = `${outer}${unitOf(text)}`;
+  const eol = eolOf(text);
+  const property = `${JSON.stringify(key)}: ${renderValue(text, value, indent)}`;
+  return `${text.slice(0, start)}${eol}${indent}${property}${eol}${outer}${text.slice(end)}`;
+}
+
+/** Writes a value in the style of the text, to stand on a line with the given indentation. */
+function renderValue(text: string, value: unknown, indent: string): string {
+  if (!text.includes("\n")) return JSON.stringify(value);
+  return JSON.stringify(value, null, unitOf(text)).replaceAll("\n", `${eolOf(text)}${indent}`);
+}
+
+/** The blanks at the beginning of the line on which an offset stands. */
+function indentAt(text: string, offset: number): string {
+  const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset);
+  return /^[ \t]*/.exec(line)?.[0] ?? "";
+}
+
+/** One level of indentation, as the text's first indented line has it. */
+function unitOf(text: string): string {
+  const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? "  ";
+  return indent.startsWith("\t") ? "\t" : indent;
+}
+
+function eolOf(text: string): string {
+  return text.includes("\r\n") ? "\r\n" : "\n";
+}

@@ -1,0 +1,144 @@
+import { isDeepStrictEqual } from "node:util";
+import { evaluate, parse, tokenize, type Token, type ValueNode } from "@humanwhocodes/momoa";
+import JSON5 from "json5";
+import type { TextPosition } from "./problem.ts";
+
+/** A text of JSON, JSON with comments or JSON5, with the place of each value. */
+export type ParsedText = Readonly<{
+  /** The strictest format that the text is of. JSON and JSON with comments are edited in place; JSON5 is not. */
+  format: "json" | "jsonc" | "json5";
+  text: string;
+  /** The text with blanks in place of its comments, so that what stands between two values can be searched. */
+  bare: string;
+  value: unknown;
+  /** Undefined for the few forms of JSON5 whose places can't be told, such as `+.5` or `true` as a key. */
+  root: ValueNode | undefined;
+}>;
+
+/** A parsed text, or what is wrong. */
+export type ParseTextResult = Readonly<{ ok: true; parsed: ParsedText } | { ok: false; problem: TextProblem }>;
+
+/** What is wrong with a text; `words` name what was found there. */
+export type TextProblem = Readonly<{ reason: "TooDeep" | "HalfWritten"; words: string }> & TextPosition;
+
+/** Levels of objects and arrays; a node.conf has five. Whatever walks a tree may call itself this often. */
+const levelsMax = 100;
+
+/**
+ * Parses a text (without byte order mark) as JSON, else as JSON with comments and trailing commas, else as JSON5. What counts as JSON and as
+ * JSON5 is decided by `JSON.parse` and by json5; the places come from momoa, which is laxer than either.
+ */
+export function parseText(text: string): ParseTextResult {
+  return parseJson(text) ?? parseJsonWithComments(text) ?? parseJson5(text);
+}
+
+/** The comments of a text, with their places. */
+export function commentsOf({ format, text }: Pick<ParsedText, "format" | "text">): readonly Token[] {
+  if (format === "json") return [];
+  return (attempt(() => tokenize(text, { mode: format })) ?? []).filter(isComment);
+}
+
+function parseJson(text: string): ParseTextResult | undefined {
+  const value = attempt(() => JSON.parse(text) as unknown);
+  if (value === undefined) return undefined;
+  if (levelsOf(text) > levelsMax) return tooDeep(deepPlace(tokenize(text)));
+  const root = attempt(() => parse(text, { mode: "json" }).body);
+  return { ok: true, parsed: { format: "json", text, bare: text, value, root } };
+}
+
+function parseJsonWithComments(text: string): ParseTextResult | undefined {
+  const tokens = attempt(() => tokenize(text, { mode: "jsonc" }));
+  if (tokens === undefined) return undefined;
+  const deep = deepPlace(tokens);
+  if (deep !== undefined) return tooDeep(deep);
+  // momoa takes line breaks and other control characters in a string; JSON does not (RFC 8259, 7), and they mark a half-written file.
+  if (tokens.some((token) => token.type === "String" && /[^ -\uFFFF]/.test(written(text, token)))) return undefined;
+  const bare = withoutComments(text, tokens);
+  const root = attempt(() => parse(bare, { mode: "json", allowTrailingCommas: true }).body);
+  return root === undefined
+    ? undefined
+    : { ok: true, parsed: { format: "jsonc", text, bare, value: evaluate(root), root } };
+}
+
+function parseJson5(text: string): ParseTextResult {
+  let value: unknown;
+  try {
+    value = JSON5.parse(text);
+  } catch (cause) {
+    const { lineNumber: line = 1, columnNumber: column = 1 } = cause as { lineNumber?: number; columnNumber?: number };
+    const words = (cause as Error).message.replace(/^JSON5: /, "").replace(/ at \d+:\d+$/, "");
+    return { ok: false, problem: { reason: "HalfWritten", words, line, column: Math.max(1, column) } };
+  }
+  const tokens = attempt(() => tokenize(text, { mode: "json5" }));
+  const deep = tokens === undefined ? undefined : deepPlace(tokens);
+  if (deep !== undefined || isDeeper(value, levelsMax)) return tooDeep(deep);
+  const bare = tokens === undefined ? text : withoutComments(text, tokens);
+  const root = attempt(() => parse(bare, { mode: "json5" }).body);
+  // The two differ in where a comment ends that holds U+2028.
+  const agrees = root !== undefined && isDeepStrictEqual(evaluate(root), value);
+  return { ok: true, parsed: { format: "json5", text, bare, value, root: agrees ? root : undefined } };
+}
+
+/** What a parser makes of a text; undefined where it throws. Another parser, or its words, then tell what is wrong. */
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+/** momoa calls itself for each of successive comments, so it gets none to see. Offsets, lines and columns stay as they are. */
+function withoutComments(text: string, tokens: readonly Token[]): string {
+  let end = 0;
+  const parts = tokens.filter(isComment).map((token) => {
+    const between = text.slice(end, token.loc.start.offset);
+    end = token.loc.end.offset;
+    return between + written(text, token).replace(/[^\r\n]/g, " ");
+  });
+  return parts.join("") + text.slice(end);
+}
+
+function isComment({ type }: Token): boolean {
+  return type === "LineComment" || type === "BlockComment";
+}
+
+function written(text: string, { loc }: Token): string {
+  return text.slice(loc.start.offset, loc.end.offset);
+}
+
+/** Levels of a text that is JSON, without tokens, which of a text of brackets take 200 times its memory. */
+function levelsOf(json: string): number {
+  let level = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const sign = json[at];
+    if (sign === "\\") at += 1;
+    else if (sign === '"') inString = !inString;
+    else if (!inString && (sign === "{" || sign === "[")) level += 1;
+    else if (!inString && (sign === "}" || sign === "]")) level -= 1;
+    deepest = Math.max(deepest, level);
+  }
+  return deepest;
+}
+
+/** Where the first object or array stands that is nested too deep. */
+function deepPlace(tokens: readonly Token[]): TextPosition | undefined {
+  let levels = 0;
+  for (const { type, loc } of tokens) {
+    if (type === "LBrace" || type === "LBracket") levels += 1;
+    else if (type === "RBrace" || type === "RBracket") levels -= 1;
+    if (levels > levelsMax) return { line: loc.start.line, column: loc.start.column };
+  }
+  return undefined;
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((child) => isDeeper(child, levels - 1));
+}
+
+function tooDeep(place: TextPosition = { line: 1, column: 1 }): ParseTextResult {
+  return { ok: false, problem: { reason: "TooDeep", words: `nested more than ${levelsMax} levels deep`, ...place } };
+}
