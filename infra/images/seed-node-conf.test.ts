@@ -51,6 +51,18 @@ it("leaves one that is there as it is, but for the address", () => {
   expect(readFileSync(to, "utf8")).toBe(kept.replace("10.0.0.7", "10.0.0.8"));
 });
 
+it("changes the address behind a byte order mark, and adds it where there is none", () => {
+  seed();
+  writeFileSync(to, `\uFEFF${conf("10.0.0.7")}`);
+  expect(seed("10.0.0.8").said).toBe(`${to} is there; host_ip is now 10.0.0.8`);
+  expect(readFileSync(to, "utf8")).toBe(`\uFEFF${conf("10.0.0.8")}`);
+  writeFileSync(to, '{\n  "chain": { "startup_config": {} } // mine\n}\n');
+  seed("10.0.0.8");
+  expect(readFileSync(to, "utf8")).toBe(
+    '{\n  "chain": { "startup_config": {\n    "init_config": {\n      "host_ip": "10.0.0.8"\n    }\n  } } // mine\n}\n',
+  );
+});
+
 it("leaves one that is no JSON to the sidecar", () => {
   seed();
   writeFileSync(to, "{");
@@ -140,6 +152,8 @@ describe("beside a real node, whose programs are its image's", () => {
     expect(stderr).toContain(
       "chain.secret_config.domain_key_path is /data/secret.key; this deployment mounts /data/keys",
     );
+    writeFileSync(kept, named("../elsewhere").replace('"chain"', "chain"));
+    expect(place(), "JSON5, which is not edited").toMatchObject({ status: 1 });
     writeFileSync(kept, named(join(volume, "data/chain")));
     expect(place()).toMatchObject({ status: 0, stderr: "" });
   });

@@ -110,4 +110,9 @@ describe("gatehouse lint", () => {
       "12:3 secret  a comment holds what looks like a secret. remove it from the comment, and replace the secret that was shown.",
     ]);
   });
+
+  test("places behind comments by the thousand", () => {
+    const found = lintConfig(Buffer.from("//\n".repeat(20_000) + right.replace('"20000"', '"18100"')), undefined);
+    expect(found.map(({ line, column, rule }) => `${line}:${column} ${rule}`)).toEqual(["20008:43 port-clash"]);
+  });
 });

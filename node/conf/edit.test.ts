@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { parseConfig, type ConfigDocument } from "./document.ts";
+import { editConfig } from "./edit.ts";
+import type { ConfigChange } from "./monitor-change.ts";
+
+function documentOf(text: string): ConfigDocument {
+  const parsed = parseConfig(Buffer.from(text));
+  if (!parsed.ok) throw new Error(parsed.problem.message);
+  return parsed.document;
+}
+
+const reason = "desired";
+const create: ConfigChange = { kind: "create", value: { a: 1 }, reason };
+
+test("a monitor_config that is a list gives way to an object", () => {
+  const text = '{"chain": {"monitor_config": [1, 2], "b":  3}} // c\n';
+  expect(editConfig(documentOf(text), [create])).toEqual({
+    ok: true,
+    text: '{"chain": {"monitor_config": {\n  "a": 1\n}, "b":  3}} // c\n',
+  });
+});
+
+test("changes are made one after the other, each in the text of the one before", () => {
+  const text = '{"chain": {"monitor_config": {"x": 1, "y": 12345678901234567890}}}';
+  const changes: readonly ConfigChange[] = [
+    { kind: "rename", key: "x", to: "z", reason },
+    { kind: "set", key: "z", value: 2, from: 1, reason },
+    { kind: "insert", key: "w", value: "v", reason },
+    { kind: "remove", key: "y", reason },
+  ];
+  expect(editConfig(documentOf(text), changes)).toEqual({
+    ok: true,
+    text: '{"chain": {"monitor_config": {"z": 2,  "w": "v"}}}',
+  });
+});
+
+test.each([
+  ['{"chain": {}, "chain": {"monitor_config": {}}}', "chain twice (line 1, column 15)"],
+  ['{"chain": {"monitor_config": {},\r\n "monitor_config": 1}}', "chain.monitor_config twice (line 2, column 2)"],
+  ['{"chain": {"monitor_config": {"a": 1, "\\u0061": 2}}}', "chain.monitor_config.a twice (line 1, column 39)"],
+])("%s is refused with the place of the second key", (text, words) => {
+  expect(editConfig(documentOf(text), [create])).toEqual({
+    ok: false,
+    message: `has the key ${words}; remove one of the two.`,
+  });
+});
+
+test("a change of a key that is not there is refused", () => {
+  const remove: ConfigChange = { kind: "remove", key: "a", reason };
+  expect(editConfig(documentOf('{"chain": {"monitor_config": {}}}'), [remove])).toMatchObject({ ok: false });
+});
