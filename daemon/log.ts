@@ -29,10 +29,11 @@ export function createLog(
     destination ??
     boundedOutput(process.stdout, {
       dropped: (lines) => log.warn({ lines }, "lines of this log were dropped: nothing read standard output"),
-      failed: ({ message }) =>
-        void process.stderr.write(
-          `${service}: the log can't be written (${message}); the service goes on without it.\n`,
-        ),
+      failed: ({ message }) => {
+        // Its reader is gone as well, as a rule.
+        process.stderr.on("error", () => undefined);
+        process.stderr.write(`${service}: the log can't be written (${message}); the service goes on without it.\n`);
+      },
     });
   const log = pino(settings, mask === undefined ? output : { write: (line) => output.write(mask.text(line)) });
   return log;

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 
 type Talking = ChildProcessByStdio<null, Readable, Readable>;
@@ -31,9 +32,15 @@ test("a process logs to its last line when its reader takes everything", async (
   expect(lines.at(-1)).toContain("the last line");
 });
 
-test("a process whose reader is gone runs on, and ends", async () => {
+test.each([
+  ["standard output is gone", ["stdout"]],
+  ["standard output and standard error are gone", ["stdout", "stderr"]],
+] as const)("a process whose reader of %s runs on, and ends as it is told to", async (_what, streams) => {
   const { process: child } = await talking(1);
-  child.stdout.destroy();
+  for (const stream of streams) child[stream].destroy();
+  child.kill("SIGUSR2");
+  await setTimeout(500);
+  expect(child.exitCode).toBeNull();
   expect(await statusAfter(child, "SIGTERM")).toBe(3);
 });
 
