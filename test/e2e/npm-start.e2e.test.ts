@@ -39,7 +39,7 @@ async function npmStart() {
   });
   let output = "";
   for (const stream of [npm.stdout, npm.stderr]) stream.on("data", (chunk: Buffer) => (output += String(chunk)));
-  await until("npm start is up", 60_000, () => {
+  await until("npm start is up", 120_000, () => {
     if (npm.exitCode !== null) throw new Error(`npm start ended: ${output}`);
     return output.includes(isUp);
   });
@@ -66,7 +66,7 @@ test("Ctrl-C while the node does not stop in time: the node is killed, and a lin
   await using stack = await spawnStack();
   let errors = "";
   stack.process.stderr?.on("data", (chunk: Buffer) => (errors += String(chunk)));
-  await until("the stack is up", 60_000, () => stack.output().includes(isUp));
+  await until("the stack is up", 120_000, () => stack.output().includes(isUp));
   const [ops] = [join(stack.stateDirectory, "node/bin/ops")];
   rmSync(ops);
   writeFileSync(ops, "#!/bin/sh\nexec sleep 60\n");
