@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ruleGroups } from "#infra/observability/rules/all.ts";
+import type { FakeNode } from "#sidecar/testing/fake-node.ts";
+import { freePorts } from "../../support/free-ports.ts";
+import { environmentOf, ownedNode, settled } from "../../support/owned-node.ts";
+import { startService, type ServiceProcess } from "../../support/service-process.ts";
+import { temporaryFolder } from "../../resource-server/shop.ts";
+import { compressRules } from "./compressed-rules.ts";
+import { firingAlerts, seeFault, type LiveFault } from "./live-fault.ts";
+import { hasPrometheus, startPrometheus, withoutPrometheus, type RunningPrometheus } from "./prometheus.ts";
+
+const scale = 60;
+
+/** A sidecar in a process of its own beside a node, scraped by a Prometheus. */
+type WatchedSidecar = Readonly<{
+  node: FakeNode;
+  prometheus: RunningPrometheus;
+  sidecar: () => ServiceProcess;
+  startSidecar: () => Promise<void>;
+}>;
+
+const faults: readonly LiveFault<WatchedSidecar>[] = [
+  {
+    alert: "GatehouseNodeDown",
+    what: "the node is stopped",
+    besides: ["GatehouseNotRight"],
+    strike: async ({ node }) => {
+      await node.stop();
+      return { [Symbol.asyncDispose]: () => node.start() };
+    },
+  },
+  {
+    alert: "GatehouseSidecarDown",
+    what: "the sidecar is killed",
+    strike: async ({ sidecar, startSidecar }) => {
+      await sidecar().end("SIGKILL");
+      return { [Symbol.asyncDispose]: startSidecar };
+    },
+  },
+];
+
+describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
+  const resources = new AsyncDisposableStack();
+  let watched: WatchedSidecar;
+
+  beforeAll(async () => {
+    const node = resources.use(await ownedNode("node-7"));
+    const state = resources.use(await temporaryFolder());
+    const [port = 0, gatewayPort = 0] = await freePorts(2);
+    const env = environmentOf(node, {
+      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: state.path,
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+      GATEHOUSE_SIDECAR_LISTEN_PORT: String(port),
+      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: String(gatewayPort),
+    });
+    let running = await startService("sidecar", env);
+    resources.defer(async () => void (await running.end("SIGTERM")));
+    const prometheus = resources.use(
+      await startPrometheus({ rules: compressRules(ruleGroups, scale), intervalMs: 1_000, lookbackMs: 5_000 }),
+    );
+    await prometheus.scrape({ sidecar: [`127.0.0.1:${port}`] });
+    await settled(running.urls["sidecar"]);
+    watched = {
+      node,
+      prometheus,
+      sidecar: () => running,
+      startSidecar: async () => {
+        running = await startService("sidecar", env);
+      },
+    };
+  });
+  afterAll(() => resources.disposeAsync());
+
+  it.each(faults.map((fault) => [fault.what, fault.alert, fault] as const))(
+    "%s: it shows %s firing, and resolved when that is mended",
+    async (_, alert, fault) => {
+      expect(await seeFault(fault, watched)).toMatchObject({ alert });
+      expect(await firingAlerts(watched.prometheus)).toEqual(new Set());
+    },
+  );
+});

@@ -1,0 +1,99 @@
+import { startService } from "../../support/service-process.ts";
+import type { LiveFault } from "./live-fault.ts";
+import { startLoad, type Load } from "./load.ts";
+import type { NodeTrouble } from "./fault-proxies.ts";
+import type { WatchedStack } from "./watched-stack.ts";
+import { hang } from "./upkeep-faults.ts";
+
+/** A node in trouble, and callers that go on calling after it is mended, so that the share of bad calls falls. */
+function troubled(trouble: NodeTrouble, callsPerSecond: number) {
+  return (struck: WatchedStack): Promise<AsyncDisposable> => {
+    const load = startLoad({ url: struck.internalUrl, callsPerSecond });
+    const made = struck.rpc.trouble(trouble);
+    return Promise.resolve({
+      [Symbol.asyncDispose]: async () => {
+        made[Symbol.dispose]();
+        await load[Symbol.asyncDispose]();
+      },
+    });
+  };
+}
+
+const loaded = (load: (struck: WatchedStack) => Load) => (struck: WatchedStack) =>
+  Promise.resolve(startLoad(load(struck)));
+
+/** Faults of the gateway's calls, of its links, and of whole services. Slow burns come first: a fast one is in the long windows for a while. */
+export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
+  {
+    alert: "GatehouseGatewayErrorsSlow",
+    what: "the node answers every hundredth read by status 500; 30 calls/s",
+    strike: troubled({ failEvery: 100 }, 30),
+  },
+  {
+    alert: "GatehouseGatewayLatencySlow",
+    what: "the node takes 0.8 s for every tenth read; 20 calls/s",
+    strike: troubled({ delayMs: 800, delayEvery: 10 }, 20),
+  },
+  {
+    alert: "GatehouseGatewayErrorsFast",
+    what: "the node answers every second read by status 500; 10 calls/s",
+    besides: ["GatehouseGatewayErrorsSlow"],
+    strike: troubled({ failEvery: 2 }, 10),
+  },
+  {
+    alert: "GatehouseGatewayLatencyFast",
+    what: "the node takes 0.8 s for every read; 5 calls/s",
+    besides: ["GatehouseGatewayLatencySlow"],
+    strike: troubled({ delayMs: 800 }, 5),
+  },
+  {
+    alert: "GatehouseOverloadShed",
+    what: "200 calls/s while the node takes 0.3 s for each and the gateway may have 32 under way",
+    besides: [
+      "GatehouseGatewayErrorsFast",
+      "GatehouseGatewayErrorsSlow",
+      "GatehouseGatewayLatencyFast",
+      "GatehouseGatewayLatencySlow",
+    ],
+    strike: troubled({ delayMs: 300 }, 200),
+  },
+  {
+    alert: "GatehouseLimiterSaturated",
+    what: "one public caller sends 600 calls/s; its tier has 300",
+    strike: loaded(({ gatewayUrl }) => ({ url: gatewayUrl, callsPerSecond: 600, method: "eth_chainId" })),
+  },
+  {
+    alert: "GatehouseGatewayLinkLost",
+    what: "the way to the node's WebSocket port cut, HTTP left alone",
+    besides: ["GatehouseNotRight"],
+    strike: ({ webSocket }) => webSocket.cut(),
+  },
+  {
+    alert: "GatehouseSidecarDown",
+    what: "the sidecar's process stopped (SIGSTOP)",
+    strike: hang("sidecar"),
+  },
+  {
+    alert: "GatehouseClockDrift",
+    what: "a gateway whose clock is two minutes ahead",
+    // Another target of the sidecar's job: a job that loses its only one would be told as gone.
+    strike: async ({ nodeUrl, nodeWebSocketUrl, alsoScrape }) => {
+      const ahead = "const now = Date.now; Date.now = () => now() + 120_000;";
+      const service = await startService("gateway", {
+        GATEHOUSE_GATEWAY_NODE_HTTP_URL: nodeUrl,
+        GATEHOUSE_GATEWAY_NODE_WEB_SOCKET_URL: nodeWebSocketUrl,
+        GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1672",
+        GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
+        GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
+        NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(ahead)}`,
+      });
+      const scraped = await alsoScrape("sidecar", new URL(service.urls["operations"] ?? "").host);
+      return {
+        [Symbol.asyncDispose]: async () => {
+          await scraped[Symbol.asyncDispose]();
+          await service[Symbol.asyncDispose]();
+        },
+      };
+    },
+  },
+];

@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../support/until.ts";
+import type { RunningPrometheus } from "./prometheus.ts";
+
+/** A fault that is really made, and the alert that tells of it. `T` is what it strikes. */
+export type LiveFault<T> = Readonly<{
+  alert: `Gatehouse${string}`;
+  /** What is done, as a person would say it. */
+  what: string;
+  /** Alerts that the same fault gives rise to, and has to: whoever stops a node has callers that fail. */
+  besides?: readonly `Gatehouse${string}`[];
+  /** How long it may take until the alert fires, beside the wait of its rule. */
+  firesWithinMs?: number;
+  /** How long until all is silent again. */
+  resolvesWithinMs?: number;
+  /** What has to have happened before; not timed. */
+  prepare?: (struck: T) => Promise<unknown>;
+  /** Makes the fault; disposing of what it returns mends it. */
+  strike: (struck: T) => Promise<AsyncDisposable>;
+}>;
+
+/** What was seen of a fault. */
+export type SeenFault = Readonly<{
+  alert: string;
+  what: string;
+  firedAfterSeconds: number;
+  resolvedAfterSeconds: number;
+  /** Other alerts that fired with it. */
+  besides: readonly string[];
+}>;
+
+const quietWithinMs = 120_000;
+/** How long an alert that fires is watched: it may not flap while the fault is there. */
+const steadyMs = 4_000;
+const lookEveryMs = 250;
+
+/**
+ * Makes a fault, waits until its alert fires, sees that it goes on firing, mends the fault, and waits until nothing fires.
+ *
+ * @throws {Error} when the alert does not fire or end in time, flaps, or one fires that should not.
+ */
+export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheus }>>(
+  fault: LiveFault<T>,
+  struck: T,
+): Promise<SeenFault> {
+  const { alert, what, besides = [] } = fault;
+  const seen = new Set<string>();
+  const firing = async () => {
+    const names = await firingAlerts(struck.prometheus);
+    for (const name of names) seen.add(name);
+    return names;
+  };
+  await until(`nothing fires before: ${what}`, quietWithinMs, async () => (await firing()).size === 0);
+  await fault.prepare?.(struck);
+  seen.clear();
+  const struckAt = performance.now();
+  let mendedAt = 0;
+  let firedAfterMs = 0;
+  {
+    await using _ = await fault.strike(struck);
+    await until(`${alert} fires`, fault.firesWithinMs ?? 90_000, async () => (await firing()).has(alert)).catch(
+      async (cause: unknown) => {
+        const fired = [...seen].join(", ") || "nothing";
+        const wrong = await wrongConditions(struck.prometheus);
+        throw new Error(`${(cause as Error).message}; fired: ${fired}; wrong: ${wrong}`, { cause });
+      },
+    );
+    firedAfterMs = performance.now() - struckAt;
+    const steadyUntil = performance.now() + steadyMs;
+    while (performance.now() < steadyUntil) {
+      await sleep(lookEveryMs);
+      if (!(await firing()).has(alert)) throw new Error(`${alert} flaps: it ended while the fault was there`);
+    }
+    mendedAt = performance.now();
+  }
+  const resolvesWithinMs = fault.resolvesWithinMs ?? 120_000;
+  await until(`${alert} ends`, resolvesWithinMs, async () => !(await firing()).has(alert));
+  const resolvedAfterMs = performance.now() - mendedAt;
+  await until(`all is silent after ${alert}`, resolvesWithinMs, async () => (await firing()).size === 0);
+  const unexpected = [...seen].filter((name) => name !== alert && !besides.some((expected) => expected === name));
+  if (unexpected.length > 0) throw new Error(`beside ${alert} fired ${unexpected.join(", ")}: ${what}`);
+  return {
+    alert,
+    what,
+    firedAfterSeconds: Math.round(firedAfterMs / 100) / 10,
+    resolvedAfterSeconds: Math.round(resolvedAfterMs / 100) / 10,
+    besides: [...seen].filter((name) => name !== alert).toSorted(),
+  };
+}
+
+/** The conditions that are wrong now, with their reasons, for whoever looks why nothing fires. */
+async function wrongConditions({ query }: Pick<RunningPrometheus, "query">): Promise<string> {
+  const wrong = await query("gatehouse_condition_info and on (job, instance, type) gatehouse_condition == 0");
+  return wrong.map(({ metric }) => `${metric["type"]} ${metric["reason"]}`).join(", ") || "nothing";
+}
+
+/** Names of the alerts that fire now. */
+export async function firingAlerts({ alerts }: Pick<RunningPrometheus, "alerts">): Promise<ReadonlySet<string>> {
+  const firing = (await alerts()).filter(({ state }) => state === "firing");
+  return new Set(firing.map(({ labels }) => labels["alertname"] ?? ""));
+}

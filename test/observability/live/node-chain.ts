@@ -1,0 +1,68 @@
+import { globSync, readFileSync, readdirSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { toHex, type Address } from "viem";
+import { callRpc } from "../../support/call-rpc.ts";
+import { repeatAct } from "./repeat-act.ts";
+
+/** The anvil inside a running devnet node, which nobody but a test may speak to. */
+export type NodeChain = Readonly<{
+  /** Has the node make no block, although it answers. Disposing of it lets it go on. */
+  halt: () => Promise<AsyncDisposable>;
+  setBalance: (account: Address, wei: bigint) => Promise<void>;
+}>;
+
+/**
+ * Where anvil's clock is set to: a block at the node's own time is refused then, and tried again at the next one's. So little that payments are
+ * good at that time, too; set again before it is over.
+ */
+const aheadSeconds = 20;
+const setAgainMs = 5_000;
+
+/** Finds the chain of the devnet node in a workspace. It is another one after each start of the node. */
+export function nodeChain(workspace: string): NodeChain {
+  const ask = async (method: string, params: readonly unknown[]) => {
+    const { error } = await callRpc(anvilUrl(workspace), method, params);
+    if (error !== undefined) throw new Error(`${method}: ${error.message}`);
+  };
+  const setTime = (aheadBy: number) => ask("evm_setTime", [Math.floor(Date.now() / 1_000) + aheadBy]);
+  return {
+    halt: async () => {
+      await setTime(aheadSeconds);
+      const again = repeatAct(setAgainMs, () => setTime(aheadSeconds));
+      return {
+        [Symbol.asyncDispose]: async () => {
+          await again[Symbol.asyncDispose]();
+          await setTime(0);
+        },
+      };
+    },
+    setBalance: (account, wei) => ask("anvil_setBalance", [account, toHex(wei)]),
+  };
+}
+
+/** The one port that the process listens on, by proc(5): anvil chooses it by itself. */
+function anvilUrl(workspace: string): string {
+  const [file] = globSync("**/anvil.pid", { cwd: workspace });
+  if (file === undefined) throw new Error(`no node runs in ${workspace}`);
+  const pid = readFileSync(join(workspace, file), "utf8");
+  const own = new Set(descriptorsOf(pid));
+  const lines = readFileSync(`/proc/${pid}/net/tcp`, "utf8").split("\n").slice(1);
+  for (const line of lines) {
+    const [, local = "", , state, , , , , , inode] = line.trim().split(/\s+/);
+    if (state === "0A" && own.has(`socket:[${inode}]`)) {
+      return `http://127.0.0.1:${Number.parseInt(local.split(":")[1] ?? "", 16)}`;
+    }
+  }
+  throw new Error(`process ${pid} listens on no port`);
+}
+
+function descriptorsOf(pid: string): readonly string[] {
+  return readdirSync(`/proc/${pid}/fd`).flatMap((descriptor) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${descriptor}`)];
+    } catch {
+      // Closed since it was listed.
+      return [];
+    }
+  });
+}

@@ -1,0 +1,123 @@
+import { execFile } from "node:child_process";
+import { appendFile, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { LiveFault } from "./live-fault.ts";
+import { replaceNodeCli } from "./replaced-node-cli.ts";
+import { repeatAct } from "./repeat-act.ts";
+import type { WatchedStack } from "./watched-stack.ts";
+
+const run = promisify(execFile);
+
+/** Stops the node by its own `ops`, as a person does; starts it again to mend. */
+async function stopNode({ binDirectory }: WatchedStack): Promise<AsyncDisposable> {
+  await run("./ops", ["stop", "--force"], { cwd: binDirectory });
+  return {
+    [Symbol.asyncDispose]: async () =>
+      void (await run("./ops", ["start", "--config", "./node.conf"], { cwd: binDirectory })),
+  };
+}
+
+/** Puts a program in the place of `node_cli` that prints what it printed last, changed. */
+async function freezeNodeCli(
+  { binDirectory }: WatchedStack,
+  change: (printed: string) => string,
+): Promise<AsyncDisposable> {
+  const program = join(binDirectory, "node_cli");
+  const { stdout } = await run(program, ["prune", "--get", "--c", "./node.conf"], { cwd: binDirectory });
+  return replaceNodeCli(binDirectory, `cat <<'PRUNE_INFO'\n${change(stdout)}\nPRUNE_INFO`);
+}
+
+const serving: readonly LiveFault<WatchedStack>[] = [
+  {
+    alert: "GatehouseNodeDown",
+    what: "the node stopped by `ops stop --force`",
+    besides: ["GatehouseNotRight"],
+    strike: stopNode,
+  },
+  {
+    alert: "GatehouseHeadStale",
+    what: "the node answers, but makes no block, while a reference goes on",
+    besides: ["GatehouseNotRight"],
+    strike: async ({ chain, reference, nodeUrl }) => {
+      await reference.follow(nodeUrl);
+      const halted = await chain.halt();
+      const others = repeatAct(1_000, () => reference.advance(1));
+      return {
+        [Symbol.asyncDispose]: async () => {
+          await others[Symbol.asyncDispose]();
+          await halted[Symbol.asyncDispose]();
+        },
+      };
+    },
+  },
+  {
+    alert: "GatehouseNodeBehind",
+    what: "the reference is 80 blocks ahead; lag.maxBlocks is 50",
+    besides: ["GatehouseNotRight"],
+    strike: async ({ reference, nodeUrl }) => {
+      await reference.follow(nodeUrl);
+      await reference.advance(80);
+      // The node makes a block a second: it has caught up by itself half a minute later.
+      return { [Symbol.asyncDispose]: () => Promise.resolve() };
+    },
+  },
+];
+
+const pruning: readonly LiveFault<WatchedStack>[] = [
+  {
+    alert: "GatehousePruningOff",
+    what: "`node_cli` says that auto-pruning is off, and switching it on changes nothing",
+    besides: ["GatehouseNotRight"],
+    strike: (stack) =>
+      freezeNodeCli(stack, (printed) => printed.replace(/(enable_auto_prune\W+)1/, (_, key: string) => `${key}0`)),
+  },
+  {
+    alert: "GatehousePruningStalled",
+    what: "`node_cli` says that pruning is on, and its versions stand still",
+    besides: ["GatehouseNotRight"],
+    strike: (stack) => freezeNodeCli(stack, (printed) => printed),
+  },
+];
+
+const disk: readonly LiveFault<WatchedStack>[] = [
+  {
+    alert: "GatehouseDiskSpaceLow",
+    what: "a data disk of 64 MiB filled to the last byte",
+    besides: ["GatehouseNotRight"],
+    strike: async ({ disk: small }) => {
+      await small?.fill();
+      return { [Symbol.asyncDispose]: async () => small?.empty() };
+    },
+  },
+  {
+    alert: "GatehouseDiskFullSoon",
+    what: "24 KiB/s written to that disk",
+    // Six hours have to be seen (360 s at a scale of 60), and the alert waits for one.
+    firesWithinMs: 600_000,
+    strike: async ({ disk: small }) => {
+      const path = join(small?.path ?? "", "growing");
+      const writing = repeatAct(1_000, () => appendFile(path, Buffer.alloc(24_576)));
+      return {
+        [Symbol.asyncDispose]: async () => {
+          await writing[Symbol.asyncDispose]();
+          await rm(path);
+        },
+      };
+    },
+  },
+];
+
+const unparsed: LiveFault<WatchedStack> = {
+  alert: "GatehouseNotRight",
+  what: "node.conf cut in the middle, and upkeep.restoreAfterMs is 0: nothing has an alert of its own for it",
+  strike: async ({ binDirectory }) => {
+    const path = join(binDirectory, "node.conf");
+    const whole = await readFile(path);
+    await writeFile(path, whole.subarray(0, whole.length / 2));
+    return { [Symbol.asyncDispose]: () => writeFile(path, whole) };
+  },
+};
+
+/** Faults of the node itself, its pruning and its disk. The disk's need the right to mount one. */
+export const nodeFaults = { serving, pruning, disk, unparsed } as const;

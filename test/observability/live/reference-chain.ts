@@ -1,0 +1,38 @@
+import { toHex } from "viem";
+import { callRpc } from "../../support/call-rpc.ts";
+import { startBareAnvil } from "../../support/bare-anvil.ts";
+import { freePorts } from "../../support/free-ports.ts";
+
+/** Another endpoint of the node's chain, to compare heights with. */
+export type ReferenceChain = AsyncDisposable &
+  Readonly<{
+    url: string;
+    /** Brings it to the height of the node. */
+    follow: (nodeUrl: string) => Promise<void>;
+    /** Makes so many blocks. */
+    advance: (blocks: number) => Promise<void>;
+  }>;
+
+/** Starts an endpoint that stands still but for what it is told. */
+export async function startReference(chainId: number): Promise<ReferenceChain> {
+  const [port = 0] = await freePorts(1);
+  const anvil = await startBareAnvil(port, chainId);
+  const advance = async (blocks: number) => {
+    const { error } = await callRpc(anvil.url, "anvil_mine", [toHex(blocks)]);
+    if (error !== undefined) throw new Error(`anvil_mine: ${error.message}`);
+  };
+  return {
+    url: anvil.url,
+    advance,
+    follow: async (nodeUrl) => {
+      const ahead = (await heightOf(nodeUrl)) - (await heightOf(anvil.url));
+      if (ahead > 0) await advance(ahead);
+    },
+    [Symbol.asyncDispose]: () => anvil[Symbol.asyncDispose](),
+  };
+}
+
+async function heightOf(url: string): Promise<number> {
+  const { result } = await callRpc<string>(url, "eth_blockNumber", []);
+  return Number(result);
+}

@@ -1,0 +1,51 @@
+import type { RuleGroup } from "#infra/observability/alert.ts";
+import type { SeenFault } from "./live-fault.ts";
+
+/** Alerts for which no fault can be made beside a stack on one machine, and why. */
+export const notMade: Readonly<Record<string, string>> = {
+  GatehouseVolumeAtCeiling: "needs a claim that a cluster grows; promtool alone fires it",
+};
+
+/** Prints what was seen as a table of Markdown, and below it what was not tried. */
+export function printSeenFaults(seen: readonly SeenFault[], groups: readonly RuleGroup[], scale: number): string {
+  const alerts = groups.flatMap((group) => group.alerts);
+  const header = ["alert", "fault", "waits for", "fires after", "resolved after", "fired with it"];
+  const rows = alerts.flatMap(({ name, for: waits }) =>
+    seen
+      .filter(({ alert }) => alert === name)
+      .map((one) => [
+        `\`${name}\``,
+        one.what,
+        waits,
+        `${one.firedAfterSeconds} s`,
+        `${one.resolvedAfterSeconds} s`,
+        one.besides.map((other) => `\`${other.slice("Gatehouse".length)}\``).join(", "),
+      ]),
+  );
+  const cells = [header, ...rows];
+  const widths = header.map((_, at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)));
+  const line = (row: readonly string[]) => `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
+  const missing = alerts
+    .filter(({ name }) => !seen.some(({ alert }) => alert === name))
+    .map(({ name }) => `- \`${name}\`: ${notMade[name] ?? "not tried in this run"}.`);
+  return [
+    `Scale 1 : ${scale}. "Waits for" is the rule's own \`for\`, before it is divided.`,
+    "",
+    line(header),
+    `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`,
+    ...rows.map(line),
+    ...(missing.length === 0 ? [] : ["", "Not made here:", "", ...missing]),
+  ].join("\n");
+}
+
+const between = /(?<=<!-- alerts:[^\n]*-->\n\n)[\s\S]*?(?=\n\n<!-- \/alerts -->)/;
+
+/**
+ * Puts the table in place of the one between the comments `<!-- alerts: … -->` and `<!-- /alerts -->`.
+ *
+ * @throws {Error} when the text has no such comments.
+ */
+export function withSeenFaults(text: string, table: string): string {
+  if (!between.test(text)) throw new Error("docs/verified.md has no comments <!-- alerts: … --> and <!-- /alerts -->");
+  return text.replace(between, () => table);
+}

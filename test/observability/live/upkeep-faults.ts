@@ -1,0 +1,137 @@
+import { readFileSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { runGatehouse } from "../../support/run-command.ts";
+import { stackProcesses } from "../../support/stack-processes.ts";
+import { until } from "../../support/until.ts";
+import type { LiveFault } from "./live-fault.ts";
+import { replaceNodeCli } from "./replaced-node-cli.ts";
+import { repeatAct } from "./repeat-act.ts";
+import type { WatchedStack } from "./watched-stack.ts";
+
+const confOf = ({ binDirectory }: WatchedStack) => join(binDirectory, "node.conf");
+
+/** Has a part of the stack stand still, as a process that hangs does, and its own children with it. */
+export function hang(name: string) {
+  return (struck: WatchedStack): Promise<AsyncDisposable> => {
+    const pid = stackProcesses(struck.stack).get(name);
+    if (pid === undefined) throw new Error(`no process of the ${name} in the stack`);
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean);
+    const pids = [pid, ...children.map(Number)];
+    const signal = (how: NodeJS.Signals) => {
+      for (const each of pids) process.kill(each, how);
+      return Promise.resolve();
+    };
+    return signal("SIGSTOP").then(() => ({ [Symbol.asyncDispose]: () => signal("SIGCONT") }));
+  };
+}
+
+/** Waits until a condition of the sidecar has a reason. */
+async function waitForReason(
+  { prometheus }: WatchedStack,
+  type: string,
+  ...reasons: readonly string[]
+): Promise<string> {
+  return until(`${type} is ${reasons.join(" or ")}`, 60_000, async () => {
+    const [sample] = await prometheus.query(`gatehouse_condition_info{type="${type}"} == 1`);
+    return reasons.find((reason) => reason === sample?.metric["reason"]);
+  });
+}
+
+async function resume({ stack }: WatchedStack): Promise<void> {
+  const { status, stderr } = await runGatehouse(["resume", "--state-directory", join(stack.stateDirectory, "sidecar")]);
+  if (status !== 0) throw new Error(`gatehouse resume: ${stderr}`);
+}
+
+/** Another program that switches the node's metrics off again and again, never with the same bytes twice. */
+async function contest(struck: WatchedStack): Promise<AsyncDisposable> {
+  const path = confOf(struck);
+  const whole = await readFile(path, "utf8");
+  const writing = repeatAct(150, (round) =>
+    writeFile(path, whole.replace(/(_enable_\w+"\s*:\s*)true/, "$1false") + " ".repeat(1 + (round % 500))),
+  );
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await writing[Symbol.asyncDispose]();
+      await waitForReason(struck, "ConfigCurrent", "AsDesired");
+      await resume(struck);
+    },
+  };
+}
+
+/** Writes another `rpc_port`, which the node reads at its start alone, until the sidecar may not restart it any more. */
+async function useUpBudget(struck: WatchedStack): Promise<AsyncDisposable> {
+  const path = confOf(struck);
+  for (let port = 20_001; ; port += 1) {
+    const running = await readFile(path, "utf8");
+    await writeFile(path, running.replace(/("rpc_port"\s*:\s*")\d+/, `$1${port}`));
+    await sleep(3_000);
+    const reason = await waitForReason(struck, "RestartSettled", "Idle", "BudgetExhausted");
+    if (reason === "BudgetExhausted") return { [Symbol.asyncDispose]: () => writeFile(path, running) };
+  }
+}
+
+const configuration: readonly LiveFault<WatchedStack>[] = [
+  {
+    alert: "GatehouseConfigHeld",
+    what: "`ws_port` edited to a port that another program has, so that the node does not start; mended by `gatehouse resume`",
+    besides: ["GatehouseNotRight"],
+    strike: async (struck) => {
+      const whole = await readFile(confOf(struck), "utf8");
+      const takenPort = new URL(struck.pushgatewayUrl).port;
+      await writeFile(confOf(struck), whole.replace(/("ws_port"\s*:\s*)"\d+"/, `$1"${takenPort}"`));
+      return {
+        [Symbol.asyncDispose]: async () => {
+          await writeFile(confOf(struck), whole);
+          await resume(struck);
+        },
+      };
+    },
+  },
+  {
+    alert: "GatehouseConfigContested",
+    what: "another program writes node.conf six times a second; mended by `gatehouse resume`",
+    besides: ["GatehouseNotRight"],
+    strike: contest,
+  },
+];
+
+const pushed: readonly LiveFault<WatchedStack>[] = [
+  {
+    alert: "GatehouseMetricsNotArriving",
+    what: "the Pushgateway stopped (SIGSTOP)",
+    besides: ["GatehouseNotRight"],
+    strike: hang("pushgateway"),
+  },
+  {
+    alert: "GatehouseJobNameShared",
+    what: "another node pushes under the same job name, once a second",
+    besides: ["GatehouseNotRight"],
+    strike: ({ pushgatewayUrl }) => {
+      const push = { method: "PUT", body: "height 1\n" };
+      const url = `${pushgatewayUrl}/metrics/job/gatehouse-devnet`;
+      return Promise.resolve(repeatAct(1_000, async () => (await fetch(url, push)).text()));
+    },
+  },
+];
+
+const notLookedAfter: LiveFault<WatchedStack> = {
+  alert: "GatehouseNotLookedAfter",
+  what: "`node_cli` never ends, and nodeCli.timeoutMs is five minutes",
+  besides: ["GatehouseNotRight", "GatehousePruningStalled"],
+  // Two true minutes: a threshold is not compressed.
+  firesWithinMs: 240_000,
+  strike: ({ binDirectory }) => replaceNodeCli(binDirectory, 'while [ -e "$0.kept" ]; do sleep 1; done; exit 1'),
+};
+
+const budget: LiveFault<WatchedStack> = {
+  alert: "GatehouseRestartBudgetUsedUp",
+  what: "`rpc_port` edited until four restarts within the hour are used up; mended by undoing the last edit",
+  besides: ["GatehouseNotRight"],
+  firesWithinMs: 180_000,
+  strike: useUpBudget,
+};
+
+/** Faults of what the sidecar does for its node. The budget's leaves no restart for others in this hour. */
+export const upkeepFaults = { configuration, pushed, notLookedAfter, budget } as const;

@@ -1,0 +1,76 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { postgresMissing } from "../../support/postgres.ts";
+import { compressRules } from "./compressed-rules.ts";
+import { gatewayFaults } from "./gateway-faults.ts";
+import { seeFault, type LiveFault, type SeenFault } from "./live-fault.ts";
+import { nodeFaults } from "./node-faults.ts";
+import { paymentFaults, startReplicated } from "./payment-faults.ts";
+import type { RunningPrometheus } from "./prometheus.ts";
+import { printSeenFaults, withSeenFaults } from "./seen-faults.ts";
+import { startWatchedStack, type WatchedStack } from "./watched-stack.ts";
+import { upkeepFaults } from "./upkeep-faults.ts";
+
+const page = join(import.meta.dirname, "../../../docs/verified.md");
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string", default: "" },
+    scale: { type: "string", default: "60" },
+    write: { type: "boolean", default: false },
+  },
+});
+const scale = Number(values.scale);
+const only = new RegExp(values.only);
+const seen: SeenFault[] = [];
+let failures = 0;
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+
+/** Makes one fault after the other. */
+async function seeAll<T extends Readonly<{ prometheus: RunningPrometheus }>>(
+  faults: readonly LiveFault<T>[],
+  struck: T,
+): Promise<void> {
+  for (const fault of faults.filter(({ alert }) => only.test(alert))) {
+    try {
+      const result = await seeFault(fault, struck);
+      seen.push(result);
+      print(JSON.stringify(result));
+    } catch (error) {
+      failures += 1;
+      print(`${fault.alert} FAILED: ${(error as Error).message} ${String((error as Error).cause ?? "")}`);
+    }
+  }
+}
+
+const rules = compressRules(ruleGroups, scale);
+await using stack = await startWatchedStack({ rules, scale });
+const { serving, pruning, disk, unparsed } = nodeFaults;
+const { configuration, pushed, notLookedAfter, budget } = upkeepFaults;
+const mounting: readonly LiveFault<WatchedStack>[] = stack.disk === undefined ? [] : disk;
+await seeAll(
+  [
+    ...serving,
+    ...pruning,
+    unparsed,
+    ...pushed,
+    ...gatewayFaults,
+    ...paymentFaults.money,
+    ...configuration,
+    notLookedAfter,
+    ...mounting,
+    budget,
+  ],
+  stack,
+);
+if (postgresMissing() === undefined) {
+  await using replicated = await startReplicated(stack);
+  await seeAll(paymentFaults.replicas, replicated);
+}
+const table = printSeenFaults(seen, ruleGroups, scale);
+print(table);
+if (values.write && failures === 0) await writeFile(page, withSeenFaults(await readFile(page, "utf8"), table));
+process.exitCode = failures === 0 ? 0 : 1;

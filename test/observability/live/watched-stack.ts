@@ -1,0 +1,126 @@
+import { join } from "node:path";
+import { mountSmallDisk, mayMount, type SmallDisk } from "#sidecar/testing/small-disk.ts";
+import type { RuleGroup } from "#infra/observability/alert.ts";
+import { spawnStack, stackPorts, type RunningStack } from "../../support/running-stack.ts";
+import { freePorts } from "../../support/free-ports.ts";
+import { until } from "../../support/until.ts";
+import { startFaultyLink, startFaultyRpc, type FaultyLink, type FaultyRpc } from "./fault-proxies.ts";
+import { nodeChain, type NodeChain } from "./node-chain.ts";
+import { startPrometheus, type RunningPrometheus, type ScrapedJobs } from "./prometheus.ts";
+import { startReference, type ReferenceChain } from "./reference-chain.ts";
+
+/** A whole stack, a Prometheus that scrapes it, and what its faults are made with. */
+export type WatchedStack = AsyncDisposable &
+  Readonly<{
+    stack: RunningStack;
+    prometheus: RunningPrometheus;
+    /** The node's folder of programs and node.conf. */
+    binDirectory: string;
+    nodeUrl: string;
+    nodeWebSocketUrl: string;
+    gatewayUrl: string;
+    /** The gateway's listener without the public tier's limits. */
+    internalUrl: string;
+    facilitatorUrl: string;
+    chain: NodeChain;
+    reference: ReferenceChain;
+    rpc: FaultyRpc;
+    webSocket: FaultyLink;
+    /** What the sidecar watches as the node's data disk; undefined where this user may not mount one. */
+    disk: SmallDisk | undefined;
+    pushgatewayUrl: string;
+    /** Scrapes one more address, of a job that may be there. Disposing of it ends that. */
+    alsoScrape: (job: string, target: string) => Promise<AsyncDisposable>;
+  }>;
+
+/** Times of the sidecar that minutes of a test can wait for, and limits that its load can reach. */
+const quickSidecar = {
+  GATEHOUSE_SIDECAR_LAG_RESTART: "false",
+  GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "1000",
+  GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "5000",
+  GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET_INTERVAL_MS: "1000",
+  GATEHOUSE_SIDECAR_NODE_CLI_TIMEOUT_MS: "300000",
+  GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "1000",
+  GATEHOUSE_SIDECAR_PRUNE_STALLED_AFTER_MS: "5000",
+  GATEHOUSE_SIDECAR_PUSHGATEWAY_STALE_AFTER_MS: "6000",
+  GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "0",
+  GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "1000",
+  GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "1000",
+  GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "4",
+  GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "10000",
+  GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "20000",
+  GATEHOUSE_SIDECAR_GATEWAY_INTERNAL_ENABLED: "true",
+  GATEHOUSE_SIDECAR_GATEWAY_OVERLOAD_CALLS_IN_FLIGHT: "32",
+} as const;
+
+const stackDeadlineMs = 120_000;
+const diskKibibytes = 65_536;
+
+/** Starts both, and waits until the first request was paid. */
+export async function startWatchedStack(
+  options: Readonly<{ rules: readonly RuleGroup[]; scale: number }>,
+): Promise<WatchedStack> {
+  await using started = new AsyncDisposableStack();
+  const reference = started.use(await startReference(1672));
+  const disk = (await mayMount()) ? started.use(await mountSmallDisk(diskKibibytes)) : undefined;
+  const { env: portsEnv, ports } = await stackPorts();
+  const nodeUrl = `http://127.0.0.1:${ports.node}`;
+  const [internalPort = 0, rpcPort = 0] = await freePorts(2);
+  const rpc = started.use(await startFaultyRpc(rpcPort, nodeUrl));
+  const webSocket = started.use(await startFaultyLink(ports.nodeWebSocket));
+  const prometheus = started.use(
+    await startPrometheus({ rules: options.rules, intervalMs: 1_000, lookbackMs: 300_000 / options.scale }),
+  );
+  const stack = started.use(
+    await spawnStack([], {
+      ...portsEnv,
+      ...quickSidecar,
+      GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.url,
+      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: `ws://127.0.0.1:${webSocket.port}`,
+      GATEHOUSE_SIDECAR_LAG_REFERENCES: JSON.stringify([reference.url]),
+      GATEHOUSE_SIDECAR_GATEWAY_INTERNAL_PORT: String(internalPort),
+      ...(disk === undefined ? {} : { GATEHOUSE_SIDECAR_NODE_DATA_PATH: disk.path }),
+    }),
+  );
+  await until("the stack is up and the first request is paid", stackDeadlineMs, () => {
+    if (stack.process.exitCode !== null) throw new Error(`the stack ended: ${stack.output()}`);
+    return stack.output().includes("Ctrl-C stops everything.");
+  });
+  let jobs: ScrapedJobs = {
+    sidecar: [`127.0.0.1:${ports.sidecar}`],
+    facilitator: [`127.0.0.1:${ports.facilitatorOperations}`],
+    "resource-server": [`127.0.0.1:${ports.resourceServerOperations}`],
+  };
+  await prometheus.scrape(jobs);
+  await until("Prometheus has scraped the whole stack", stackDeadlineMs, async () => {
+    return (await prometheus.query("up == 1")).length === 3;
+  });
+  const workspace = join(stack.stateDirectory, "node");
+  const owned = started.move();
+  return {
+    stack,
+    prometheus,
+    binDirectory: join(workspace, "bin"),
+    nodeUrl,
+    nodeWebSocketUrl: `ws://127.0.0.1:${ports.nodeWebSocket}`,
+    gatewayUrl: `http://127.0.0.1:${ports.gateway}`,
+    internalUrl: `http://127.0.0.1:${internalPort}`,
+    facilitatorUrl: `http://127.0.0.1:${ports.facilitator}`,
+    chain: nodeChain(workspace),
+    reference,
+    rpc,
+    webSocket,
+    disk,
+    pushgatewayUrl: `http://127.0.0.1:${ports.pushgateway}`,
+    alsoScrape: async (job, target) => {
+      const before = jobs;
+      jobs = { ...jobs, [job]: [...(jobs[job] ?? []), target] };
+      await prometheus.scrape(jobs);
+      await until(`Prometheus has scraped ${target}`, stackDeadlineMs, async () => {
+        return (await prometheus.query(`up{instance="${target}"} == 1`)).length === 1;
+      });
+      return { [Symbol.asyncDispose]: () => prometheus.scrape((jobs = before)) };
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
