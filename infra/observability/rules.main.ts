@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
+import { dashboardFiles } from "./dashboards/grafana.ts";
+import { dashboards } from "./dashboards/all.ts";
 import { ruleFiles } from "./rule-files.ts";
 import { ruleGroups } from "./rules/all.ts";
 
@@ -10,7 +12,8 @@ const { values } = parseArgs({
     out: { type: "string", default: join(import.meta.dirname, "generated") },
   },
 });
-const files = ruleFiles(ruleGroups, { runbookBaseUrl: values["runbook-base-url"] });
+const links = { runbookBaseUrl: values["runbook-base-url"] };
+const files = { ...ruleFiles(ruleGroups, links), ...dashboardFiles(dashboards, links) };
 for (const [name, text] of Object.entries(files)) {
   const path = join(values.out, name);
   await mkdir(dirname(path), { recursive: true });

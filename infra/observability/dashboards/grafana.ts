@@ -1,0 +1,219 @@
+import { runbookFile } from "../alert.ts";
+import type { Dashboard, Panel } from "./dashboard.ts";
+import { selected, variables } from "./selected.ts";
+
+/** Where the runbooks are read. */
+export type GrafanaOptions = Readonly<{ runbookBaseUrl: string }>;
+
+/** JSON of Grafana, whose schema nobody publishes as a whole. */
+type Json = Readonly<Record<string, unknown>>;
+
+const datasource = { type: "prometheus", uid: "${datasource}" } as const;
+const columns = 24;
+const usualWidth = 8;
+const statHeight = 4;
+const usualHeight = 8;
+
+const rightWrong = {
+  type: "value",
+  options: {
+    "1": { text: "right", color: "green", index: 0 },
+    "0": { text: "wrong", color: "red", index: 1 },
+    "-1": { text: "not known", color: "gray", index: 2 },
+  },
+};
+const yesNo = {
+  type: "value",
+  options: { "1": { text: "yes", color: "green", index: 0 }, "0": { text: "no", color: "red", index: 1 } },
+};
+
+/** Writes each dashboard, by path. The same input gives the same bytes. */
+export function dashboardFiles(
+  dashboards: readonly Dashboard[],
+  options: GrafanaOptions,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    dashboards.map((dashboard) => [`dashboards/${dashboard.uid}.json`, grafanaJson(dashboard, options)]),
+  );
+}
+
+/** A dashboard as Grafana imports it (schema version 39, Grafana 10.3 and later). */
+function grafanaJson(dashboard: Dashboard, options: GrafanaOptions): string {
+  const { uid, title, description } = dashboard;
+  const whole = {
+    uid,
+    title,
+    description: `${description} Made by \`npm run docs\` from infra/observability/dashboards.`,
+    tags: ["gatehouse"],
+    schemaVersion: 39,
+    version: 1,
+    editable: true,
+    graphTooltip: 1,
+    refresh: "30s",
+    time: { from: "now-3h", to: "now" },
+    timezone: "browser",
+    annotations: { list: [firing, corrections, restarts] },
+    links: [dashboardLinks, { ...link("Runbooks", `${baseOf(options)}/README.md`), type: "link" }],
+    templating: { list: templating },
+    panels: panelsOf(dashboard, options),
+  };
+  return `${JSON.stringify(whole, undefined, 2)}\n`;
+}
+
+/** Rows one below the other; the panels of each beside one another as far as there is room. */
+function panelsOf({ rows }: Dashboard, options: GrafanaOptions): readonly Json[] {
+  const placed: Json[] = [];
+  let y = 0;
+  for (const row of rows) {
+    placed.push({
+      id: placed.length + 1,
+      type: "row",
+      title: row.title,
+      collapsed: false,
+      gridPos: { x: 0, y, w: columns, h: 1 },
+      panels: [],
+    });
+    y += 1;
+    let x = 0;
+    let lineHeight = 0;
+    for (const panel of row.panels) {
+      const w = panel.width ?? usualWidth;
+      const h = panel.kind === "stat" ? statHeight : usualHeight;
+      if (x + w > columns) {
+        y += lineHeight;
+        x = 0;
+        lineHeight = 0;
+      }
+      placed.push({ id: placed.length + 1, gridPos: { x, y, w, h }, ...panelJson(panel, options) });
+      x += w;
+      lineHeight = Math.max(lineHeight, h);
+    }
+    y += lineHeight;
+  }
+  return placed;
+}
+
+function panelJson(panel: Panel, options: GrafanaOptions): Json {
+  const { title, description, queries, kind = "timeseries", alerts = [], onlyWith } = panel;
+  return {
+    type: kind === "states" ? "state-timeline" : kind,
+    title,
+    description: onlyWith === undefined ? description : `${description} Needs ${onlyWith}.`,
+    datasource,
+    links: alerts.map((name) => link(`Runbook: ${name}`, `${baseOf(options)}/${runbookFile(name)}`)),
+    fieldConfig: { defaults: fieldDefaults(panel), overrides: [] },
+    options: viewOptions(kind),
+    targets: queries.map(({ expr, legend }, at) => ({
+      refId: String.fromCharCode("A".charCodeAt(0) + at),
+      datasource,
+      editorMode: "code",
+      expr,
+      legendFormat: legend,
+      // What is shown is the value now; a line needs all of them.
+      instant: kind === "stat",
+      range: kind !== "stat",
+    })),
+  };
+}
+
+function fieldDefaults({ unit, kind = "timeseries", threshold }: Panel): Json {
+  const steps =
+    threshold === undefined
+      ? [{ color: "green", value: null }]
+      : [
+          { color: threshold.low === true ? "red" : "green", value: null },
+          { color: threshold.low === true ? "green" : "red", value: threshold.value },
+        ];
+  const mappings = kind === "states" ? [rightWrong] : unit === "bool_yes_no" ? [yesNo] : [];
+  const custom =
+    kind === "timeseries"
+      ? {
+          drawStyle: "line",
+          lineWidth: 1,
+          fillOpacity: 8,
+          showPoints: "never",
+          spanNulls: false,
+          thresholdsStyle: { mode: threshold === undefined ? "off" : "line" },
+        }
+      : {};
+  return { unit: unit === "bool_yes_no" ? "none" : unit, mappings, thresholds: { mode: "absolute", steps }, custom };
+}
+
+function viewOptions(kind: NonNullable<Panel["kind"]>): Json {
+  const legend = { displayMode: "table", placement: "bottom", showLegend: true, calcs: ["lastNotNull", "max"] };
+  if (kind === "timeseries") return { legend, tooltip: { mode: "multi", sort: "desc" } };
+  if (kind === "states") {
+    return {
+      mergeValues: true,
+      showValue: "never",
+      rowHeight: 0.8,
+      legend: { showLegend: false },
+      tooltip: { mode: "single" },
+    };
+  }
+  const reduceOptions = { calcs: ["lastNotNull"], fields: "", values: false };
+  return { reduceOptions, textMode: "value_and_name", colorMode: "value", graphMode: "none", orientation: "auto" };
+}
+
+function baseOf({ runbookBaseUrl }: GrafanaOptions): string {
+  return runbookBaseUrl.replace(/\/+$/, "");
+}
+
+function link(title: string, url: string): Json {
+  return { title, url, targetBlank: true };
+}
+
+const dashboardLinks = {
+  type: "dashboards",
+  title: "Gatehouse",
+  tags: ["gatehouse"],
+  asDropdown: true,
+  includeVars: true,
+  keepTime: true,
+};
+
+function annotation(name: string, iconColor: string, expr: string, titleFormat: string): Json {
+  return { name, enable: true, iconColor, datasource, expr, step: "60s", titleFormat, textFormat: "{{instance}}" };
+}
+
+const firing = annotation(
+  "Alerts",
+  "red",
+  `ALERTS{alertname=~"Gatehouse.+",alertstate="firing",job=~"$job"}`,
+  "{{alertname}}",
+);
+const corrections = annotation(
+  "Corrections of node.conf",
+  "blue",
+  `increase(${selected("gatehouse_node_config_corrections_total")}[1m]) > 0`,
+  "node.conf corrected",
+);
+const restarts = annotation(
+  "Restarts of the node",
+  "orange",
+  `increase(${selected("gatehouse_node_restarts_total")}[1m]) > 0`,
+  "node restarted: {{cause}}",
+);
+
+function variable(name: string, label: string, query: string): Json {
+  return {
+    type: "query",
+    name,
+    label,
+    datasource,
+    query: { query, refId: name },
+    definition: query,
+    refresh: 2,
+    sort: 1,
+    multi: true,
+    includeAll: true,
+    allValue: ".+",
+    current: { text: ["All"], value: ["$__all"] },
+  };
+}
+
+const templating: readonly Json[] = [
+  { type: "datasource", name: "datasource", label: "Prometheus", query: "prometheus", current: {} },
+  variable("job", "Stack", "label_values(gatehouse_build_info, job)"),
+  variable("instance", "Node", `label_values(gatehouse_build_info{${variables.split(",")[0]}}, instance)`),
+];

@@ -1,0 +1,130 @@
+import type { Dashboard } from "./dashboard.ts";
+import { quantile, rateBy, selected, variables } from "./selected.ts";
+
+/** A whole stack on one page: what fires, what runs, and one picture of each part. */
+export const overviewDashboard: Dashboard = {
+  uid: "gatehouse-overview",
+  title: "Gatehouse / Overview",
+  description: "A stack on one page. Each part has a dashboard of its own.",
+  rows: [
+    {
+      title: "Now",
+      panels: [
+        {
+          title: "Alerts that fire",
+          description: "Alerts of Gatehouse that fire now, by name; 0 where none does.",
+          unit: "none",
+          kind: "stat",
+          width: 12,
+          queries: [
+            {
+              expr: `count by (alertname, severity) (ALERTS{alertname=~"Gatehouse.+",alertstate="firing",job=~"$job"}) or vector(0)`,
+              legend: "{{alertname}} {{severity}}",
+            },
+          ],
+        },
+        {
+          title: "Scraped",
+          description: "1 for each service that Prometheus reaches.",
+          unit: "bool_yes_no",
+          kind: "stat",
+          width: 12,
+          queries: [
+            {
+              expr: `up{${variables}} * on (job, instance) group_left (service) ${selected("gatehouse_build_info")}`,
+              legend: "{{service}} {{instance}}",
+            },
+          ],
+          alerts: ["GatehouseSidecarDown", "GatehouseServiceDown"],
+        },
+        {
+          title: "Ready checks",
+          description: "What each service's /readyz looks at: 1 where it is right.",
+          unit: "none",
+          kind: "states",
+          width: 24,
+          queries: [{ expr: selected("gatehouse_ready_check"), legend: "{{instance}} {{check}}" }],
+        },
+      ],
+    },
+    {
+      title: "Node and gateway",
+      panels: [
+        {
+          title: "Block height",
+          description: "The latest block of each node.",
+          unit: "none",
+          queries: [{ expr: selected("gatehouse_node_height_blocks"), legend: "{{instance}}" }],
+          alerts: ["GatehouseHeadStale"],
+        },
+        {
+          title: "Calls by outcome",
+          description: "Calls a second at the gateway, by how they ended.",
+          unit: "reqps",
+          queries: [
+            { expr: rateBy("outcome", "gatehouse_gateway_call_duration_seconds_count"), legend: "{{outcome}}" },
+          ],
+          alerts: ["GatehouseGatewayErrorsFast"],
+        },
+        {
+          title: "Calls' duration",
+          description: "99th percentile of the gateway's calls.",
+          unit: "s",
+          queries: [
+            {
+              expr: quantile(0.99, "instance", "gatehouse_gateway_call_duration_seconds_bucket"),
+              legend: "{{instance}}",
+            },
+          ],
+          alerts: ["GatehouseGatewayLatencyFast"],
+        },
+      ],
+    },
+    {
+      title: "Payments and processes",
+      panels: [
+        {
+          title: "Sales by outcome",
+          description: "Requests for sold routes a second, by how they ended.",
+          unit: "reqps",
+          queries: [{ expr: rateBy("outcome", "gatehouse_payment_requests_total"), legend: "{{outcome}}" }],
+        },
+        {
+          title: "CPU",
+          description: "Processor time that each service uses; 1 is one core.",
+          unit: "percentunit",
+          queries: [
+            { expr: `rate(process_cpu_seconds_total{${variables}}[$__rate_interval])`, legend: "{{job}} {{instance}}" },
+          ],
+        },
+        {
+          title: "Resident memory",
+          description: "Memory of each service's process.",
+          unit: "bytes",
+          queries: [{ expr: `process_resident_memory_bytes{${variables}}`, legend: "{{job}} {{instance}}" }],
+        },
+        {
+          title: "Versions",
+          description: "Which version of each service runs, and on which Node.",
+          unit: "none",
+          kind: "stat",
+          width: 12,
+          queries: [{ expr: selected("gatehouse_build_info"), legend: "{{service}} {{version}}" }],
+        },
+        {
+          title: "Clock",
+          description: "How far each service's clock is from Prometheus's.",
+          unit: "s",
+          width: 12,
+          queries: [
+            {
+              expr: `${selected("gatehouse_time_seconds")} - timestamp(${selected("gatehouse_time_seconds")})`,
+              legend: "{{job}} {{instance}}",
+            },
+          ],
+          alerts: ["GatehouseClockDrift"],
+        },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,75 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runbookFile } from "#infra/observability/alert.ts";
+import { dashboards } from "#infra/observability/dashboards/all.ts";
+import { dashboardFiles } from "#infra/observability/dashboards/grafana.ts";
+import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
+import { ruleGroups } from "#infra/observability/rules/all.ts";
+
+const root = join(import.meta.dirname, "../..");
+const panels = dashboards.flatMap(({ title, rows }) =>
+  rows.flatMap((row) => row.panels.map((panel) => ({ dashboard: title, ...panel }))),
+);
+
+/** What the tests read of a written dashboard. */
+type Written = Readonly<{
+  uid: string;
+  schemaVersion: number;
+  panels: readonly Readonly<{ id: number; gridPos: Readonly<Record<"x" | "y" | "w" | "h", number>> }>[];
+}>;
+
+const files = dashboardFiles(dashboards, { runbookBaseUrl: "https://gatehouse.example/docs/runbooks" });
+
+describe("the dashboards", () => {
+  it("name no metric that no service exposes, and no recording that is not made", () => {
+    const recorded = new Set<string>(ruleGroups.flatMap(({ recordings }) => recordings.map(({ record }) => record)));
+    const known = (name: string) =>
+      recorded.has(name) || name in metricCatalogue || name.replace(/_(?:bucket|sum|count)$/, "") in metricCatalogue;
+    const named = panels.flatMap(({ queries }) =>
+      queries.flatMap(({ expr }) => expr.match(/\bgatehouse[_:][\w:]+/g) ?? []),
+    );
+    expect(named.length).toBeGreaterThan(panels.length);
+    expect(named.filter((name) => !known(name))).toEqual([]);
+  });
+
+  it("describe every panel, and select the stack and the node in every query", () => {
+    expect(panels.filter(({ description }) => description.length < 20).map(({ title }) => title)).toEqual([]);
+    const unselected = panels.flatMap(({ queries }) => queries).filter(({ expr }) => !expr.includes('job=~"$job"'));
+    expect(unselected).toEqual([]);
+    expect(new Set(panels.map(({ dashboard, title }) => `${dashboard}: ${title}`)).size).toBe(panels.length);
+  });
+
+  it("link to runbooks that are there", () => {
+    const linked = panels.flatMap(({ alerts }) => alerts ?? []).map((name) => runbookFile(name));
+    expect(linked.filter((page) => !existsSync(join(root, "docs/runbooks", page)))).toEqual([]);
+  });
+
+  it("show every alert somewhere", () => {
+    const shown = new Set<string>(panels.flatMap(({ alerts }) => alerts ?? []));
+    const alerts = ruleGroups.flatMap((group) => group.alerts.map(({ name }) => name));
+    // What the Pushgateway holds is the sidecar's to look at; the conditions show it.
+    expect(alerts.filter((name) => !shown.has(name))).toEqual([
+      "GatehouseMetricsNotArriving",
+      "GatehouseJobNameShared",
+    ]);
+  });
+
+  it.each(Object.entries(files))("%s is committed as it is made, and its panels do not overlap", (name, text) => {
+    expect(readFileSync(join(root, "infra/observability/generated", name), "utf8")).toBe(text);
+    const written = JSON.parse(text) as Written;
+    expect(written.schemaVersion).toBeGreaterThanOrEqual(39);
+    expect(name).toBe(`dashboards/${written.uid}.json`);
+    const taken = new Set<string>();
+    for (const { gridPos } of written.panels) {
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
+          expect(x).toBeLessThan(24);
+          expect(taken.has(`${x} ${y}`)).toBe(false);
+          taken.add(`${x} ${y}`);
+        }
+      }
+    }
+    expect(new Set(written.panels.map(({ id }) => id)).size).toBe(written.panels.length);
+  });
+});
