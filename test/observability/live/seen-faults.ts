@@ -1,8 +1,10 @@
 import type { RuleGroup } from "#infra/observability/alert.ts";
 import type { SeenFault } from "./live-fault.ts";
 
-/** Alerts for which no fault can be made beside a stack on one machine, and why. */
-export const notMade: Readonly<Record<string, string>> = {
+/** Alerts for which no fault is made beside a stack on one machine, and why. */
+const notMade: Readonly<Record<string, string>> = {
+  GatehouseNotLookedAfter:
+    "a `node_cli` that never ends does not keep the sidecar from whole passes, and a file system of the node's programs that hangs stops the whole process, which is told as GatehouseSidecarDown; promtool alone fires it",
   GatehouseVolumeAtCeiling: "needs a claim that a cluster grows; promtool alone fires it",
 };
 

@@ -6,7 +6,6 @@ import { runGatehouse } from "../../support/run-command.ts";
 import { stackProcesses } from "../../support/stack-processes.ts";
 import { until } from "../../support/until.ts";
 import type { LiveFault } from "./live-fault.ts";
-import { replaceNodeCli } from "./replaced-node-cli.ts";
 import { repeatAct } from "./repeat-act.ts";
 import type { WatchedStack } from "./watched-stack.ts";
 
@@ -116,15 +115,6 @@ const pushed: readonly LiveFault<WatchedStack>[] = [
   },
 ];
 
-const notLookedAfter: LiveFault<WatchedStack> = {
-  alert: "GatehouseNotLookedAfter",
-  what: "`node_cli` never ends, and nodeCli.timeoutMs is five minutes",
-  besides: ["GatehouseNotRight", "GatehousePruningStalled"],
-  // Two true minutes: a threshold is not compressed.
-  firesWithinMs: 240_000,
-  strike: ({ binDirectory }) => replaceNodeCli(binDirectory, 'while [ -e "$0.kept" ]; do sleep 1; done; exit 1'),
-};
-
 const budget: LiveFault<WatchedStack> = {
   alert: "GatehouseRestartBudgetUsedUp",
   what: "`rpc_port` edited until four restarts within the hour are used up; mended by undoing the last edit",
@@ -134,4 +124,4 @@ const budget: LiveFault<WatchedStack> = {
 };
 
 /** Faults of what the sidecar does for its node. The budget's leaves no restart for others in this hour. */
-export const upkeepFaults = { configuration, pushed, notLookedAfter, budget } as const;
+export const upkeepFaults = { configuration, pushed, budget } as const;

@@ -49,7 +49,7 @@ async function seeAll<T extends Readonly<{ prometheus: RunningPrometheus }>>(
 const rules = compressRules(ruleGroups, scale);
 await using stack = await startWatchedStack({ rules, scale });
 const { serving, pruning, disk, unparsed } = nodeFaults;
-const { configuration, pushed, notLookedAfter, budget } = upkeepFaults;
+const { configuration, pushed, budget } = upkeepFaults;
 const mounting: readonly LiveFault<WatchedStack>[] = stack.disk === undefined ? [] : disk;
 await seeAll(
   [
@@ -60,7 +60,6 @@ await seeAll(
     ...gatewayFaults,
     ...paymentFaults.money,
     ...configuration,
-    notLookedAfter,
     ...mounting,
     budget,
   ],
