@@ -11,6 +11,18 @@ export type OutputLosses = Readonly<{
   failed: (error: Error) => void;
 }>;
 
+const heard = new WeakSet<Writable>();
+
+/**
+ * Lets a stream fail without ending the process: a reader that is gone, or a disk that is full, is no reason to stop what is written about. Who
+ * has to know of it takes the error from `write`.
+ */
+export function outlivesReader(stream: Writable): void {
+  if (heard.has(stream)) return;
+  heard.add(stream);
+  stream.on("error", () => undefined);
+}
+
 /**
  * Writes lines for a reader that may be slow or gone, without ever waiting for it: a log must not hold up what it is about. What does not
  * fit is dropped and counted.
@@ -20,9 +32,13 @@ export function boundedOutput(
   { dropped, failed }: OutputLosses,
 ): Readonly<{ write: (line: string) => void }> {
   let lines = 0;
-  stream.once("error", failed);
-  // Each line on a full disk fails by itself; the first was told.
-  stream.on("error", () => undefined);
+  let hasFailed = false;
+  outlivesReader(stream);
+  const written = (error: Error | null | undefined) => {
+    if (!error || hasFailed) return;
+    hasFailed = true;
+    failed(error);
+  };
   return {
     write: (line) => {
       if (stream.destroyed) return;
@@ -35,7 +51,7 @@ export function boundedOutput(
         lines = 0;
         dropped(before);
       }
-      stream.write(line);
+      stream.write(line, written);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Writable } from "node:stream";
+import { outlivesReader } from "./bounded-output.ts";
 import { pause } from "./time.ts";
 
 /** How long the end of a process waits for readers of what it printed, and for calls that are under way. */
@@ -28,6 +29,6 @@ function hasThreadCalls(): boolean {
 /** Resolves when all that was written is read, or can't be any more. */
 async function printed(stream: Writable): Promise<void> {
   // Without a listener, a reader that is gone would be one more uncaught error, which prints, ends the process by this function, and so on for ever.
-  stream.on("error", () => undefined);
+  outlivesReader(stream);
   await new Promise<void>((resolve) => void stream.write("", () => resolve()));
 }

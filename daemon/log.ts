@@ -1,6 +1,6 @@
 import { pino, type DestinationStream, type Logger } from "pino";
 
-import { boundedOutput } from "./bounded-output.ts";
+import { boundedOutput, outlivesReader } from "./bounded-output.ts";
 import type { Mask } from "./mask.ts";
 
 export type { Logger } from "pino";
@@ -31,7 +31,7 @@ export function createLog(
       dropped: (lines) => log.warn({ lines }, "lines of this log were dropped: nothing read standard output"),
       failed: ({ message }) => {
         // Its reader is gone as well, as a rule.
-        process.stderr.on("error", () => undefined);
+        outlivesReader(process.stderr);
         process.stderr.write(`${service}: the log can't be written (${message}); the service goes on without it.\n`);
       },
     });

@@ -12,7 +12,9 @@ import { generousMs, until } from "../support/until.ts";
 /** Descriptors that the sidecar may have, and connections that nobody asks anything on. */
 const descriptors = 160;
 const idleConnections = 400;
-/** How long they last: minutes in `npm run test:long`, and wherever somebody asks for them. */
+/** How many edits are put right meanwhile, however slow the machine is. */
+const corrections = 3;
+/** How long they last at least: minutes in `npm run test:long`, and wherever somebody asks for them. */
 const seconds = Number(process.env["GATEHOUSE_TEST_DESCRIPTORS_SECONDS"] ?? 8);
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}';
@@ -97,7 +99,7 @@ test.skipIf(!existsSync("/proc/self/fd"))(
     {
       using _ = holdIdle(gateway);
       const end = performance.now() + seconds * 1_000;
-      for (let round = 0; performance.now() < end; round += 1) {
+      for (let round = 0; performance.now() < end || corrected < corrections; round += 1) {
         served.push((await ask(gateway, call).catch((error: unknown) => ({ text: String(error) }))).text);
         ready.push((await ask(`${operations}/readyz`)).status);
         if (round % 10 === 0) {
@@ -115,7 +117,7 @@ test.skipIf(!existsSync("/proc/self/fd"))(
         await sleep(250);
       }
     }
-    expect(corrected).toBeGreaterThan(2);
+    expect(corrected).toBeGreaterThanOrEqual(corrections);
     expect(new Set(ready)).toEqual(new Set([200]));
     expect(served.filter((text) => !text.includes('"result":"0x'))).toEqual([]);
     const { text: metrics } = await ask(`${operations}/metrics`);
