@@ -10,6 +10,7 @@ import { createTransactionSigner } from "./chain/transaction-signer.ts";
 import { createFacilitatorMetrics } from "./facilitator-metrics.ts";
 import { followNewHeads } from "./chain/new-heads.ts";
 import { createRecentVerdicts } from "./payment/recent-verdicts.ts";
+import { pause } from "#daemon/time.ts";
 import type { SignedPayment } from "./payment/signed-payment.ts";
 import type { AcceptedAsset, AcceptedTerms } from "./payment/terms.ts";
 import { domainSeparator } from "#x402/typed-data.ts";
@@ -108,7 +109,7 @@ export async function createFacilitator(
   const engine = resources.use(
     await startEngine(
       { settlement, ledger, chainId: chainOptions.id },
-      { chain, fees, signer, check: checkAgain, clock, signal, log },
+      { chain, fees, signer, check: checkAgain, clock, pause, random: Math.random, signal, log },
     ),
   );
   const { webSocketUrl } = chainOptions;

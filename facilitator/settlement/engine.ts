@@ -3,6 +3,7 @@ import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { FeeQuotes } from "../chain/fees.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
+import type { Pause } from "#daemon/time.ts";
 import type { Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "../payment/signed-payment.ts";
 import type { FacilitatorSettings } from "../settings.ts";
@@ -20,6 +21,9 @@ export type EngineDependencies = Readonly<{
   signer: TransactionSigner;
   check: (payment: SignedPayment) => Promise<Refusal | undefined>;
   clock: () => number;
+  pause: Pause;
+  /** From 0 up to 1. */
+  random: () => number;
   signal: AbortSignal;
   log: Logger;
 }>;

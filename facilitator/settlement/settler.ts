@@ -1,6 +1,7 @@
 import type { Caller } from "../callers/caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
+import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "../payment/signed-payment.ts";
 import { refuseTime } from "../payment/validity.ts";
 import { unsent, type Ending, type InFlight, type InFlightBook } from "./in-flight.ts";
@@ -23,6 +24,7 @@ export type SettlerDependencies = Readonly<{
   /** Whether the chain would take the payment now. */
   check: (payment: SignedPayment) => Promise<Refusal | undefined>;
   clock: () => number;
+  pause: Pause;
   /** Aborts when the process is to stop. */
   signal: AbortSignal;
 }>;
@@ -42,7 +44,7 @@ export type Settler = Readonly<{
  * for one that has ended learns the same outcome, from the ledger, after any number of restarts; see `ownership.ts` for who does.
  */
 export function createSettler(options: SettlerOptions, dependencies: SettlerDependencies): Settler {
-  const { book, ledger, ownership, submitter, check, clock, signal } = dependencies;
+  const { book, ledger, ownership, submitter, check, clock } = dependencies;
 
   const judge = async (entry: InFlight, payment: SignedPayment): Promise<Ending | undefined> => {
     const recorded = await ledger.progress(payment.id);
@@ -92,7 +94,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
         return tell({ id, result: recorded, caller, isOwner }, ownership);
       }
       if (entry.owner === undefined) await adopt(entry, caller, ownership);
-      const result = await waitFor(entry, caller, options, { book, signal });
+      const result = await waitFor(entry, caller, options, dependencies);
       const isOwner = entry.owner === caller.owner;
       const told = await tell({ id, result, caller, isOwner }, ownership);
       if (isOwner && result.state === "pending" && caller.kind === "call") entry.owner = undefined;
@@ -126,9 +128,9 @@ async function waitFor(
   entry: InFlight,
   caller: Caller,
   time: ReceiptTime,
-  { book, signal }: Pick<SettlerDependencies, "book" | "signal">,
+  { book, ...wait }: Pick<SettlerDependencies, "book" | "pause" | "signal">,
 ): Promise<SettleResult> {
-  const ending = await withinReceiptTimeout(entry.ended, time, signal);
+  const ending = await withinReceiptTimeout(entry.ended, time, wait);
   if (ending !== undefined) return resultOf(ending);
   const newest = entry.attempts.at(-1);
   if (newest !== undefined) return { state: "pending", transaction: newest.hash };

@@ -2,6 +2,7 @@ import type { Logger } from "#daemon/log.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { FeeQuotes } from "../chain/fees.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
+import type { Pause } from "#daemon/time.ts";
 import type { FacilitatorSettings } from "../settings.ts";
 import { createInFlightBook, type InFlightBook } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -21,6 +22,9 @@ export type SettlingDependencies = Readonly<{
   fees: FeeQuotes;
   signer: TransactionSigner;
   clock: () => number;
+  pause: Pause;
+  /** From 0 up to 1. */
+  random: () => number;
   log: Logger;
 }>;
 
@@ -52,7 +56,7 @@ export async function startSettling(
   const hasPending = () => book.all().some(({ attempts }) => attempts.length > 0);
   const poll = createPollLoop(
     { intervalMs: settlement.pollIntervalMs },
-    { hasWork: hasPending, look: tracker.look, log },
+    { ...dependencies, hasWork: hasPending, look: tracker.look },
   );
   for (const { settlement: begun, attempts } of unfinished) {
     book.add(begun, attempts);

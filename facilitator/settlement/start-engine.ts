@@ -4,6 +4,7 @@ import { openLedgerStore } from "./ledger/open-ledger.ts";
 import { createOwnership } from "./ownership.ts";
 import { startRetention } from "./ledger/retention.ts";
 import { startSharedEngine } from "./leader/shared-engine.ts";
+import { createSharedLedger } from "./leader/shared-ledger.ts";
 import { startSoleEngine } from "./sole-engine.ts";
 
 /** Opens the ledger and takes up what it says was begun, alone or as one of the replicas that share it. */
@@ -17,7 +18,7 @@ export async function startEngine(options: EngineOptions, dependencies: EngineDe
   const ownership = createOwnership(options, { store, clock });
   resources.use(startRetention({ retentionDays }, { ledger, clock, log }));
   const engine = isShared
-    ? await startSharedEngine(options, { ...dependencies, store, ownership })
+    ? startSharedEngine(options, { ...dependencies, shared: createSharedLedger(options, { store, clock }) })
     : await startSoleEngine(options, { ...dependencies, ledger, ownership });
   resources.use(engine);
   const owned = resources.move();

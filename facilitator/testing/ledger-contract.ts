@@ -31,14 +31,30 @@ export const attempt: Attempt = {
 const second: Attempt = { ...attempt, hash: `0x${"bb".repeat(32)}`, maxFeePerGas: 3n, signedAtMs: 2_000 };
 const settled = { state: "settled", transaction: attempt.hash } as const;
 
-/** What every settlement ledger does, whatever keeps it. `open` opens the store of a name, empty the first time. */
-export function testLedger(open: (name: string) => Promise<SqlStore>): void {
+/** Time of the ledgers that are tested here. */
+export const contractMs = 1_000;
+
+/** A ledger to test; `ledgerFor` gives the journal of one whose writes a guard may forbid. */
+export type LedgerUnderTest = AsyncDisposable &
+  Readonly<{ ledgerFor: (guard: () => Promise<void>) => Ledger; ownership: Ownership }>;
+
+/** The ledger over a SQL store, whose owner then is whoever gets it. */
+export function ledgerOver(store: SqlStore): LedgerUnderTest {
+  const [chain, dependencies] = [{ chainId: 1_672 }, { store, clock: () => contractMs }];
+  return {
+    ledgerFor: (guard) => createLedger(chain, { ...dependencies, guard }),
+    ownership: createOwnership(chain, dependencies),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+/** What every settlement ledger does, whatever keeps it. `open` opens an empty one of its own for a name. */
+export function testLedger(open: (name: string) => Promise<LedgerUnderTest>): void {
   let count = 0;
   const scene = async (guard: () => Promise<void> = async () => undefined) => {
-    const store = await open(`scene-${(count += 1)}`);
-    const ledger = createLedger({ chainId: 1_672 }, { store, clock: () => 1_000, guard });
-    const ownership = createOwnership({ chainId: 1_672 }, { store, clock: () => 1_000 });
-    return { ...ledger, ownership, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+    const opened = await open(`scene-${(count += 1)}`);
+    const { ownership } = opened;
+    return { ...opened.ledgerFor(guard), ownership, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
   };
   testJournal(scene);
   testRivals(scene);

@@ -1,13 +1,13 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import type { SqlStore } from "#daemon/sql/store.ts";
 import { StoreError } from "#daemon/sql/store-error.ts";
 import { createWakeablePause } from "#daemon/time.ts";
 import type { SettlingDependencies, SettlingOptions } from "../settling.ts";
-import { createSettlerLease } from "./settler-lease.ts";
+import type { SharedLedger } from "./shared-ledger.ts";
 import { startLeaderTerm, type Term } from "./term.ts";
 
 /** What the duty works with. */
-export type CandidateDependencies = Omit<SettlingDependencies, "ledger"> & Readonly<{ store: SqlStore }>;
+export type CandidateDependencies = Omit<SettlingDependencies, "ledger"> &
+  Readonly<{ shared: Pick<SharedLedger, "lease" | "inTerm"> }>;
 
 /** This replica's readiness to settle: it does so whenever no other one does. Disposing of it ends the term, if it has one. */
 export type Candidate = AsyncDisposable &
@@ -22,10 +22,10 @@ const renewIntervalMs = 1_000;
 
 /** Begins to settle when nobody does, and stands ready otherwise. */
 export function startCandidate(options: SettlingOptions, dependencies: CandidateDependencies): Candidate {
-  const { store, log } = dependencies;
-  const lease = createSettlerLease(options, { store });
+  const { shared, log } = dependencies;
+  const { lease } = shared;
   const stop = new AbortController();
-  const pause = createWakeablePause();
+  const pause = createWakeablePause(dependencies.pause);
   let term: Term | undefined;
   let state: ReadinessCheck = { ok: true, message: "answers" };
 
@@ -44,7 +44,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
     }
   };
   const serve = async (number: number): Promise<void> => {
-    const begun = await asking(() => startLeaderTerm(options, { ...dependencies, guard: lease.guard(number) }));
+    const begun = await asking(() => startLeaderTerm(options, { ...dependencies, ...shared.inTerm(number) }));
     if (begun === undefined) return;
     log.info({ term: number }, "this replica settles from now on");
     term = begun;

@@ -1,6 +1,5 @@
-import type { Logger } from "#daemon/log.ts";
 import type { Hex } from "#x402/hex.ts";
-import { createPollLoop } from "../track/poll-loop.ts";
+import { createPollLoop, type PollDependencies } from "../track/poll-loop.ts";
 import type { Outcome } from "../settlement.ts";
 import type { RecordedState, Requests } from "./requests.ts";
 
@@ -32,10 +31,13 @@ type Entry = {
   ended: Promise<WatchedEnding>;
 };
 
+type OutcomeWatchDependencies = Pick<PollDependencies, "log" | "pause" | "random"> &
+  Readonly<{ requests: Pick<Requests, "states"> }>;
+
 /** Creates a watch that asks nothing while nobody waits. */
 export function createOutcomeWatch(
   { intervalMs }: Readonly<{ intervalMs: number }>,
-  { requests, log }: Readonly<{ requests: Pick<Requests, "states">; log: Logger }>,
+  { requests, ...dependencies }: OutcomeWatchDependencies,
 ): OutcomeWatch {
   const entries = new Map<Hex, Entry>();
   let waits = 0;
@@ -54,7 +56,7 @@ export function createOutcomeWatch(
     const states = await requests.states(asked.map(([id]) => id));
     for (const [id, entry] of asked) if (entries.get(id) === entry) settle(id, entry, states.get(id));
   };
-  const loop = createPollLoop({ intervalMs }, { hasWork: () => entries.size > 0, look, log });
+  const loop = createPollLoop({ intervalMs }, { ...dependencies, hasWork: () => entries.size > 0, look });
 
   const entryOf = (id: Hex): Entry => {
     const known = entries.get(id);

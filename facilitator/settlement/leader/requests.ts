@@ -22,6 +22,10 @@ export type Requests = Readonly<{
   states: (ids: readonly Hex[]) => Promise<ReadonlyMap<Hex, RecordedState>>;
   /** Why the last request for a settlement came to nothing, if one did. */
   unsentReason: (id: Hex) => Promise<string | undefined>;
+}>;
+
+/** What only the replica that settles does with requests. */
+export type LeaderRequests = Readonly<{
   /** Settlements that are asked for and have no transaction yet, oldest first. */
   waiting: (countMax: number) => Promise<readonly Settlement[]>;
   /** Takes requests back that could not be sent, and says why. Nothing was sent, and nothing will be until it is asked for again. */
@@ -56,7 +60,7 @@ const sayWhySql = `INSERT INTO unsent (chain_id, id, message, at_ms) VALUES ($1,
 export function createRequests(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock, guard }: RequestsDependencies,
-): Requests {
+): Requests & LeaderRequests {
   return {
     ask: async (settlement) => {
       const row = settlementRow(chainId, settlement, clock());

@@ -23,6 +23,10 @@ export type SettlerLease = Readonly<{
   renew: (term: number) => Promise<boolean>;
   /** Ends the term, so that another replica need not wait for its time to pass. */
   release: (term: number) => Promise<void>;
+}>;
+
+/** Keeps the writes of a term from being made after it. */
+type TermGuard = Readonly<{
   /** @throws {TermEndedError} from the check, when the term is over. */
   guard: (term: number) => (connection: SqlConnection) => Promise<void>;
 }>;
@@ -34,7 +38,7 @@ export const termLifeMs = 4_000;
 export function createSettlerLease(
   { chainId }: Readonly<{ chainId: number }>,
   { store }: Readonly<{ store: SqlStore }>,
-): SettlerLease {
+): SettlerLease & TermGuard {
   const holder = randomUUID();
   const acquireSql = `INSERT INTO settler (chain_id, holder, term, expires_at_ms) VALUES ($1, $2, 1, ${store.nowMs} + $3)
     ON CONFLICT (chain_id) DO UPDATE

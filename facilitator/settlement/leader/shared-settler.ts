@@ -1,5 +1,6 @@
 import { ChainError } from "../../chain/chain-error.ts";
 import type { Refusal } from "#x402/reason.ts";
+import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "../../payment/signed-payment.ts";
 import { refuseTime } from "../../payment/validity.ts";
 import { tell, type Ownership } from "../ownership.ts";
@@ -20,6 +21,7 @@ export type SharedSettlerDependencies = Readonly<{
   /** Tells the part of this process that settles, if it does. */
   onAsked: () => void;
   clock: () => number;
+  pause: Pause;
   /** Aborts when the process is to stop. */
   signal: AbortSignal;
 }>;
@@ -61,11 +63,11 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
 async function waitFor(
   { id }: SignedPayment,
   options: SettlerOptions,
-  { requests, watch, signal }: SharedSettlerDependencies,
+  { requests, watch, ...wait }: SharedSettlerDependencies,
 ): Promise<SettleResult> {
   const watched = watch.watch(id);
   try {
-    const ending = await withinReceiptTimeout(watched.ended, options, signal);
+    const ending = await withinReceiptTimeout(watched.ended, options, wait);
     if (ending === undefined) return { state: "pending", transaction: watched.transaction() ?? "" };
     if (ending.state !== "gone") return ending;
     const why = (await requests.unsentReason(id)) ?? "it was withdrawn";

@@ -1,16 +1,14 @@
-import type { SqlConnection, SqlStore } from "#daemon/sql/store.ts";
 import { StoreError } from "#daemon/sql/store-error.ts";
 import type { Hex } from "#x402/hex.ts";
 import { createWakeablePause } from "#daemon/time.ts";
 import type { Ending } from "../in-flight.ts";
-import { createLedger, type Ledger } from "../ledger/ledger.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { startSettling, type Settling, type SettlingDependencies, type SettlingOptions } from "../settling.ts";
-import { createRequests } from "./requests.ts";
 import { TermEndedError } from "./settler-lease.ts";
+import type { TermLedger } from "./shared-ledger.ts";
 
 /** What a term works with. */
-export type LeaderTermDependencies = Omit<SettlingDependencies, "ledger"> &
-  Readonly<{ store: SqlStore; guard: (connection: SqlConnection) => Promise<void> }>;
+export type LeaderTermDependencies = Omit<SettlingDependencies, "ledger"> & TermLedger;
 
 /**
  * A time in which this replica settles. It begins with what the database has and keeps nothing beyond it; so when a write fails with
@@ -27,12 +25,12 @@ export type Term = AsyncDisposable &
 
 /** Begins a term. */
 export async function startLeaderTerm(options: SettlingOptions, dependencies: LeaderTermDependencies): Promise<Term> {
-  const { store, clock, log, guard } = dependencies;
+  const { log } = dependencies;
   const end = new AbortController();
   const onFault = (error: unknown): void => {
     if (isFault(error) && !end.signal.aborted) end.abort(error);
   };
-  const ledger = ending(createLedger(options, { store, clock, guard }), onFault);
+  const ledger = ending(dependencies.ledger, onFault);
   const settling = await startSettling(options, { ...dependencies, ledger });
   const intake = startIntake(options, { ...dependencies, settling, onFault, over: end.signal, log });
   return {
@@ -77,11 +75,10 @@ type IntakeDependencies = LeaderTermDependencies &
 
 /** Takes requests from the database into the queue of the signer, and tells the database of those that could not be sent. */
 function startIntake(options: SettlingOptions, dependencies: IntakeDependencies): AsyncDisposable & Pick<Term, "wake"> {
-  const { store, clock, guard, settling, onFault, over, log } = dependencies;
+  const { requests, settling, onFault, over, log } = dependencies;
   const { book, submitter } = settling;
-  const requests = createRequests(options, { store, clock, guard });
   const { pollIntervalMs, inFlightMax } = options.settlement;
-  const pause = createWakeablePause();
+  const pause = createWakeablePause(dependencies.pause);
   /** Declined, and not noted yet: still on record as if nobody had seen them. */
   const leaving = new Set<Hex>();
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createLog } from "#daemon/log.ts";
+import { pause } from "#daemon/time.ts";
 import { createPollLoop } from "./poll-loop.ts";
 
 const log = createLog({ service: "test", level: "silent" });
@@ -16,7 +17,7 @@ function loopOverWork({ intervalMs = 1, failures = 0 } = {}) {
     left -= 1;
     if (left === 0) done.resolve();
   };
-  const loop = createPollLoop({ intervalMs }, { hasWork: () => left > 0, look, log });
+  const loop = createPollLoop({ intervalMs }, { hasWork: () => left > 0, look, log, pause, random: Math.random });
   return {
     add: (pieces: number) => {
       left += pieces;

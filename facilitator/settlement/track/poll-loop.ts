@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
 import { createBackoff } from "#daemon/backoff.ts";
-import { createWakeablePause } from "#daemon/time.ts";
+import { createWakeablePause, type Pause } from "#daemon/time.ts";
 
 /** How often to look. */
 export type PollOptions = Readonly<{ intervalMs: number }>;
@@ -11,6 +11,9 @@ export type PollDependencies = Readonly<{
   hasWork: () => boolean;
   look: () => Promise<void>;
   log: Logger;
+  pause: Pause;
+  /** From 0 up to 1. */
+  random: () => number;
 }>;
 
 /** One loop for everything that is waited for; it rests while there is nothing. Disposing of it ends it after the look under way. */
@@ -24,9 +27,12 @@ export type PollLoop = AsyncDisposable &
 const failedIntervalMaxMs = 2_000;
 
 /** Creates a loop that rests until it is woken. */
-export function createPollLoop({ intervalMs }: PollOptions, { hasWork, look, log }: PollDependencies): PollLoop {
-  const pause = createWakeablePause();
-  const backoff = createBackoff({ initialMs: 2 * intervalMs, maxMs: failedIntervalMaxMs });
+export function createPollLoop(
+  { intervalMs }: PollOptions,
+  { hasWork, look, log, pause: waitFor, random }: PollDependencies,
+): PollLoop {
+  const pause = createWakeablePause(waitFor);
+  const backoff = createBackoff({ initialMs: 2 * intervalMs, maxMs: failedIntervalMaxMs }, { random });
   let isRunning = false;
   let running = Promise.resolve();
   const stop = new AbortController();

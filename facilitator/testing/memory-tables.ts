@@ -1,0 +1,115 @@
+import type { Hex } from "#x402/hex.ts";
+import { authorizationKey } from "../settlement/ledger/rows.ts";
+import type { Attempt, Outcome, Settlement, Unfinished } from "../settlement/settlement.ts";
+
+/** A row of table `settlement`. */
+export type SettlementRow = Readonly<{
+  settlement: Settlement;
+  begunAtMs: number;
+  outcome: Outcome | undefined;
+  finishedAtMs: number | undefined;
+}>;
+
+type AttemptRow = Readonly<{ settlementId: Hex; attempt: Attempt }>;
+
+/** The settlement ledger's tables in memory, without chain ids. Rows are replaced and never changed, so that copying the maps keeps a state. */
+export type Tables = {
+  settlements: Map<Hex, SettlementRow>;
+  attempts: Map<Hex, AttemptRow>;
+  unsent: Map<Hex, string>;
+  verifications: Map<string, Readonly<{ times: number; atMs: number }>>;
+};
+
+/** Creates empty tables. */
+export function createTables(): Tables {
+  return { settlements: new Map(), attempts: new Map(), unsent: new Map(), verifications: new Map() };
+}
+
+/** Makes all changes of `work`, or none if it throws. */
+export function atomically<T>(tables: Tables, work: () => T): T {
+  const before = { settlements: new Map(tables.settlements), attempts: new Map(tables.attempts) };
+  try {
+    return work();
+  } catch (error) {
+    Object.assign(tables, before);
+    throw error;
+  }
+}
+
+/** Inserts a begun settlement. False, and nothing is changed, when its id or its authorization is taken. */
+export function insertSettlement({ settlements }: Tables, settlement: Settlement, nowMs: number): boolean {
+  if (settlements.has(settlement.id) || hasRival(settlements, settlement)) return false;
+  const [asset, payer, nonce] = authorizationKey(settlement) as [Hex, Hex, Hex];
+  settlements.set(settlement.id, {
+    settlement: { ...settlement, asset, payer, authorizationNonce: nonce },
+    begunAtMs: nowMs,
+    outcome: undefined,
+    finishedAtMs: undefined,
+  });
+  return true;
+}
+
+/** Whether another settlement that has not failed has the same authorization. */
+export function hasRival(
+  settlements: Tables["settlements"],
+  wanted: Pick<Settlement, "id" | "asset" | "payer" | "authorizationNonce">,
+): boolean {
+  const key = authorizationKey(wanted).join(" ");
+  return settlements
+    .values()
+    .some(
+      ({ settlement, outcome }) =>
+        settlement.id !== wanted.id && outcome?.state !== "failed" && authorizationKey(settlement).join(" ") === key,
+    );
+}
+
+/** Inserts a transaction of a settlement. */
+export function insertAttempt({ attempts }: Tables, settlementId: Hex, attempt: Attempt): void {
+  if (attempts.has(attempt.hash)) throw new UniqueError("attempt.hash");
+  attempts.set(attempt.hash, { settlementId, attempt });
+}
+
+/** Transactions of a settlement, in the order in which they were signed. */
+export function attemptsOf({ attempts }: Tables, id: Hex): readonly Attempt[] {
+  return [...attempts.values()]
+    .filter(({ settlementId }) => settlementId === id)
+    .map(({ attempt }) => attempt)
+    .toSorted((a, b) => a.signedAtMs - b.signedAtMs || a.nonce - b.nonce);
+}
+
+/** Settlements without an outcome, oldest first. */
+export function begun(tables: Tables): readonly Unfinished[] {
+  return [...tables.settlements.values()]
+    .filter(({ outcome }) => outcome === undefined)
+    .toSorted((a, b) => a.begunAtMs - b.begunAtMs || (a.settlement.id < b.settlement.id ? -1 : 1))
+    .map(({ settlement }) => ({ settlement, attempts: attemptsOf(tables, settlement.id) }));
+}
+
+/** Deletes a settlement that has neither an outcome nor a transaction. */
+export function deleteChildless(tables: Tables, id: Hex): void {
+  const isBegun = tables.settlements.get(id)?.outcome === undefined;
+  if (isBegun && attemptsOf(tables, id).length === 0) tables.settlements.delete(id);
+}
+
+/** Replaces a row by another with the same id. */
+export function update(
+  { settlements }: Tables,
+  id: Hex,
+  change: (row: SettlementRow) => SettlementRow | undefined,
+): boolean {
+  const row = settlements.get(id);
+  const changed = row === undefined ? undefined : change(row);
+  if (changed === undefined) return false;
+  settlements.set(id, changed);
+  return true;
+}
+
+/** A violated constraint. */
+export class UniqueError extends Error {
+  override readonly name = "UniqueError";
+  readonly code = "unique_violation";
+
+  constructor(index: string) {
+    super(`UNIQUE constraint failed: ${index}`);
+  }
+}

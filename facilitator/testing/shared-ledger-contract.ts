@@ -1,0 +1,96 @@
+import { expect, test } from "vitest";
+import { termLifeMs } from "../settlement/leader/settler-lease.ts";
+import type { SharedLedger } from "../settlement/leader/shared-ledger.ts";
+import { attempt, settlement } from "./ledger-contract.ts";
+
+/** A database that replicas share: each `connect` is another replica. */
+export type SharedDatabase = AsyncDisposable &
+  Readonly<{ connect: () => SharedLedger; passTime: (ms: number) => Promise<void> }>;
+
+/** More than a database's clock is coarse. */
+const marginMs = 20;
+
+const rival = { ...settlement, id: `0x${"2e".repeat(32)}` } as const;
+const settled = { state: "settled", transaction: attempt.hash } as const;
+
+/** What every ledger does that replicas share, whatever keeps it. `open` opens an empty database. */
+export function testSharedLedger(open: () => Promise<SharedDatabase>): void {
+  test("one replica at a time has the right to settle, and none keeps it after its term", async () => {
+    await using database = await open();
+    const [first, second] = [database.connect(), database.connect()];
+    expect(await first.lease.acquire()).toBe(1);
+    expect(await second.lease.acquire()).toBeUndefined();
+    expect(await first.lease.renew(1)).toBe(true);
+    await first.lease.release(1);
+    expect(await second.lease.acquire()).toBe(2);
+    expect(await first.lease.renew(1)).toBe(false);
+    await first.lease.release(1);
+    expect(await first.lease.acquire(), "only its own term is ended by who ends one").toBeUndefined();
+    const late = first.inTerm(1);
+    await expect(late.ledger.begin([{ settlement, attempt }])).rejects.toThrow("another replica settles now");
+    const current = second.inTerm(2);
+    await current.ledger.begin([{ settlement, attempt }]);
+    // The second one falls silent, as after kill -9: the first takes over when the term's life is over.
+    await database.passTime(termLifeMs + marginMs);
+    expect(await first.lease.acquire()).toBe(3);
+    await expect(current.ledger.withdraw(attempt)).rejects.toThrow("another replica settles now");
+    await expect(current.ledger.finish(new Map([[settlement.id, settled]]))).rejects.toThrow(
+      "another replica settles now",
+    );
+    await expect(current.requests.decline(settlement.id, "late")).rejects.toThrow("another replica settles now");
+    expect(await late.ledger.unfinished()).toHaveLength(1);
+    expect(await first.requests.unsentReason(settlement.id)).toBeUndefined();
+  });
+
+  test("a term lasts as long as it is renewed, and its holder may begin another", async () => {
+    await using database = await open();
+    const [first, second] = [database.connect(), database.connect()];
+    expect(await first.lease.acquire()).toBe(1);
+    await database.passTime(termLifeMs * 0.6);
+    expect(await first.lease.renew(1)).toBe(true);
+    await database.passTime(termLifeMs * 0.6);
+    expect(await second.lease.acquire()).toBeUndefined();
+    expect(await first.lease.acquire()).toBe(2);
+    expect(await first.lease.renew(1)).toBe(false);
+  });
+
+  test("a request is on record once, is found by who settles, and tells every replica its outcome", async () => {
+    await using database = await open();
+    const [{ requests, lease, inTerm }, other] = [database.connect(), database.connect()];
+    const asked = await Promise.all([
+      requests.ask(settlement),
+      requests.ask(settlement),
+      other.requests.ask(settlement),
+    ]);
+    expect(asked).toEqual([true, true, true]);
+    expect(await requests.ask(rival), "the authorization nonce is taken").toBe(false);
+    const term = inTerm((await lease.acquire()) ?? 0);
+    expect(await term.requests.waiting(10)).toEqual([settlement]);
+    expect(await requests.states([settlement.id, rival.id])).toEqual(
+      new Map([[settlement.id, { state: "begun", transaction: undefined, owner: "the first" }]]),
+    );
+    await term.ledger.begin([{ settlement, attempt }]);
+    expect(await term.requests.waiting(10)).toEqual([]);
+    expect((await other.requests.states([settlement.id])).get(settlement.id)).toEqual({
+      state: "begun",
+      transaction: attempt.hash,
+      owner: "the first",
+    });
+    await term.ledger.finish(new Map([[settlement.id, settled]]));
+    expect((await other.requests.states([settlement.id])).get(settlement.id)).toMatchObject({ state: "settled" });
+  });
+
+  test("a declined request is gone with its reason, and one that was sent can't be declined", async () => {
+    await using database = await open();
+    const { requests, lease, inTerm } = database.connect();
+    const term = inTerm((await lease.acquire()) ?? 0);
+    await requests.ask(settlement);
+    await term.requests.decline(settlement.id, "the chain asks too much");
+    expect(await requests.states([settlement.id])).toEqual(new Map());
+    expect(await requests.unsentReason(settlement.id)).toBe("the chain asks too much");
+    expect(await requests.ask(settlement), "it can be asked for again").toBe(true);
+    await term.ledger.begin([{ settlement, attempt }]);
+    await term.requests.decline(settlement.id, "too late");
+    expect((await requests.states([settlement.id])).size).toBe(1);
+  });
+}
