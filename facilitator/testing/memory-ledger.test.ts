@@ -1,9 +1,11 @@
 import { describe } from "vitest";
 import { contractMs, testLedger } from "./ledger-contract.ts";
-import { createMemoryDatabase, createMemoryLedger, openMemoryLedger } from "./memory-ledger.ts";
+import { createMemoryDatabase, type Link } from "./memory-database.ts";
+import { createMemoryLedger, openMemoryLedger } from "./memory-ledger.ts";
 import { testSharedLedger } from "./shared-ledger-contract.ts";
 
-const atOnce = { travel: async () => undefined };
+const pass = async () => undefined;
+const atOnce: Link = { replica: "this one", send: pass, goOn: pass, receive: pass, within: (work) => work };
 
 describe("settlement ledger in memory", () => {
   testLedger(async () => {

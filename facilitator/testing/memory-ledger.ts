@@ -5,42 +5,14 @@ import type { LeaderRequests, RecordedState, Requests } from "../settlement/lead
 import type { SharedLedger } from "../settlement/leader/shared-ledger.ts";
 import type { Ownership } from "../settlement/ownership.ts";
 import * as rows from "./memory-tables.ts";
-
-/** Who has the right to settle, and who reads that now in a transaction, so that nobody can change it. */
-type LeaseRow = { holder: object; term: number; expiresAtMs: number };
-
-/** A database in memory that replicas share. It goes by a clock that the test has. */
-export type MemoryDatabase = Readonly<{ tables: rows.Tables; nowMs: () => number; readers: Set<object> }> & {
-  lease: LeaseRow | undefined;
-  /** Told of each term that begins, and of each write of a leader at the moment at which it is committed. */
-  onTerm: (term: number) => void;
-  onLeaderWrite: (term: number, kind: string, ids: readonly Hex[]) => void;
-};
-
-/** One replica's way to the database: a statement goes there, and its answer comes back. Either may take time, fail, or never arrive. */
-export type Link = Readonly<{ travel: (what: string) => Promise<void> }>;
-
-/** Whose writes these are. The guard throws when they may not be made now. */
-type Writer = Readonly<{ term: number; guard: () => Promise<void> }>;
-
-/** Creates an empty database. */
-export function createMemoryDatabase(nowMs: () => number): MemoryDatabase {
-  return {
-    tables: rows.createTables(),
-    nowMs,
-    readers: new Set(),
-    lease: undefined,
-    onTerm: () => undefined,
-    onLeaderWrite: () => undefined,
-  };
-}
+import { guarded, statement, type LeaseRow, type Link, type MemoryDatabase, type Writer } from "./memory-database.ts";
 
 /** Opens a database for one replica. A transaction locks the lease from its guard to its end, as the SQL does (FOR SHARE). */
 export function openMemoryLedger(database: MemoryDatabase, link: Link): SharedLedger {
   const leader = (term: number): Writer => ({
     term,
     guard: async () => {
-      if (database.lease?.term !== term) throw new TermEndedError();
+      if (database.lease?.term !== term && database.sabotage !== "no guard") throw new TermEndedError();
     },
   });
   return {
@@ -52,36 +24,6 @@ export function openMemoryLedger(database: MemoryDatabase, link: Link): SharedLe
       requests: createLeaderRequests(database, link, leader(term)),
     }),
   };
-}
-
-async function statement<T>({ travel }: Link, what: string, work: () => T): Promise<T> {
-  await travel(what);
-  const result = work();
-  await travel(`the answer to ${what}`);
-  return result;
-}
-
-/** What a transaction that is guarded does, and for whom. */
-type GuardedWrite = Readonly<{ kind: string; ids: readonly Hex[]; writer: Writer }>;
-
-async function guarded(
-  database: MemoryDatabase,
-  { travel }: Link,
-  { kind, ids, writer }: GuardedWrite,
-  work: () => void,
-): Promise<void> {
-  await travel(`${kind}, its guard`);
-  const reader = {};
-  database.readers.add(reader);
-  try {
-    await writer.guard();
-    await travel(kind);
-    rows.atomically(database.tables, work);
-    database.onLeaderWrite(writer.term, kind, ids);
-  } finally {
-    database.readers.delete(reader);
-  }
-  await travel(`the answer to ${kind}`);
 }
 
 /** Creates the journal over a database in memory. */
@@ -158,13 +100,15 @@ function createRequests({ tables, nowMs }: MemoryDatabase, link: Link): Requests
 }
 
 function createLeaderRequests(database: MemoryDatabase, link: Link, writer: Writer): LeaderRequests {
-  const { tables } = database;
+  const { tables, nowMs, sabotage } = database;
+  const isLost = (id: Hex) =>
+    sabotage === "requests get lost" && nowMs() - (tables.settlements.get(id)?.begunAtMs ?? 0) > 1_000;
   return {
     waiting: (countMax) =>
       statement(link, "waiting", () =>
         rows
           .begun(tables)
-          .filter(({ attempts }) => attempts.length === 0)
+          .filter(({ settlement, attempts }) => attempts.length === 0 && !isLost(settlement.id))
           .slice(0, countMax)
           .map(({ settlement }) => settlement),
       ),
@@ -176,25 +120,32 @@ function createLeaderRequests(database: MemoryDatabase, link: Link, writer: Writ
   };
 }
 
-function createLease(database: MemoryDatabase, { travel }: Link): SettlerLease {
+function createLease(database: MemoryDatabase, link: Link): SettlerLease {
   const holder = {};
   /** Changes the lease once no transaction reads it. */
-  const change = async <T>(what: string, work: (lease: LeaseRow | undefined) => T): Promise<T> => {
-    await travel(what);
-    while (database.readers.size > 0) await travel(`${what}, once the lease is free`);
-    const result = work(database.lease);
-    await travel(`the answer to ${what}`);
-    return result;
+  const change = <T>(what: string, work: (lease: LeaseRow | undefined) => T): Promise<T> => {
+    const run = async () => {
+      await link.send(what);
+      while (database.readers.size > 0) await link.send(what);
+      const result = work(database.lease);
+      await link.receive(what);
+      return result;
+    };
+    return link.within(run());
   };
   const expiresAtMs = () => database.nowMs() + termLifeMs;
   return {
     acquire: () =>
       change("acquire", (lease) => {
-        const isFree = lease === undefined || lease.expiresAtMs < database.nowMs() || lease.holder === holder;
+        const isFree =
+          database.sabotage === "no expiry" ||
+          lease === undefined ||
+          lease.expiresAtMs < database.nowMs() ||
+          lease.holder === holder;
         if (!isFree) return undefined;
         const term = (lease?.term ?? 0) + 1;
         database.lease = { holder, term, expiresAtMs: expiresAtMs() };
-        database.onTerm(term);
+        database.onTerm(term, link.replica);
         return term;
       }),
     renew: (term) =>
@@ -215,7 +166,6 @@ function createOwnership({ tables, nowMs }: MemoryDatabase, link: Link): Ownersh
     rows.update(tables, id, (row) =>
       isFor(row.settlement.owner) ? { ...row, settlement: { ...row.settlement, owner } } : undefined,
     );
-  const seller = (id: Hex, owner: string) => `${id} ${owner}`;
   return {
     take: (id, owner) =>
       statement(link, "take", () => setOwner(id, (before) => before === undefined || before === owner, owner)),
@@ -225,10 +175,10 @@ function createOwnership({ tables, nowMs }: MemoryDatabase, link: Link): Ownersh
     close: (id, owner) => statement(link, "close", () => setOwner(id, (before) => before === owner, "closed")),
     noteVerified: (id, owner) =>
       statement(link, "noteVerified", () => {
-        const times = (tables.verifications.get(seller(id, owner))?.times ?? 0) + 1;
-        tables.verifications.set(seller(id, owner), { times, atMs: nowMs() });
+        const times = (tables.verifications.get(`${id} ${owner}`)?.times ?? 0) + 1;
+        tables.verifications.set(`${id} ${owner}`, { times, atMs: nowMs() });
       }),
     verifiedOnce: (id, owner) =>
-      statement(link, "verifiedOnce", () => (tables.verifications.get(seller(id, owner))?.times ?? 0) <= 1),
+      statement(link, "verifiedOnce", () => (tables.verifications.get(`${id} ${owner}`)?.times ?? 0) <= 1),
   };
 }

@@ -15,6 +15,11 @@ const settled = { state: "settled", transaction: attempt.hash } as const;
 
 /** What every ledger does that replicas share, whatever keeps it. `open` opens an empty database. */
 export function testSharedLedger(open: () => Promise<SharedDatabase>): void {
+  testLease(open);
+  testRequests(open);
+}
+
+function testLease(open: () => Promise<SharedDatabase>): void {
   test("one replica at a time has the right to settle, and none keeps it after its term", async () => {
     await using database = await open();
     const [first, second] = [database.connect(), database.connect()];
@@ -53,7 +58,9 @@ export function testSharedLedger(open: () => Promise<SharedDatabase>): void {
     expect(await first.lease.acquire()).toBe(2);
     expect(await first.lease.renew(1)).toBe(false);
   });
+}
 
+function testRequests(open: () => Promise<SharedDatabase>): void {
   test("a request is on record once, is found by who settles, and tells every replica its outcome", async () => {
     await using database = await open();
     const [{ requests, lease, inTerm }, other] = [database.connect(), database.connect()];

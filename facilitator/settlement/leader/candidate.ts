@@ -2,10 +2,12 @@ import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { StoreError } from "#daemon/sql/store-error.ts";
 import { createWakeablePause } from "#daemon/time.ts";
 import type { SettlingDependencies, SettlingOptions } from "../settling.ts";
+import { createLeaseDeadline, type LeaseClaim } from "./lease-deadline.ts";
+import { leaseTrustMs } from "./settler-lease.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
 import { startLeaderTerm, type Term } from "./term.ts";
 
-/** What the duty works with. */
+/** A candidate settles by what this replica sees of the shared ledger. */
 export type CandidateDependencies = Omit<SettlingDependencies, "ledger"> &
   Readonly<{ shared: Pick<SharedLedger, "lease" | "inTerm"> }>;
 
@@ -17,7 +19,7 @@ export type Candidate = AsyncDisposable &
     readiness: () => ReadinessCheck;
   }>;
 
-/** A quarter of a term's life: three renewals may fail. */
+/** A quarter of a term's life: two renewals may fail. */
 const renewIntervalMs = 1_000;
 
 /** Begins to settle when nobody does, and stands ready otherwise. */
@@ -27,8 +29,77 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
   const stop = new AbortController();
   const pause = createWakeablePause(dependencies.pause);
   let term: Term | undefined;
-  let state: ReadinessCheck = { ok: true, message: "answers" };
+  const { asking, claiming, readiness } = createAsking(dependencies);
 
+  const serve = async (number: number, begun: Term, claim: () => LeaseClaim): Promise<void> => {
+    log.info({ term: number }, "this replica settles from now on");
+    term = begun;
+    const onOver = () => {
+      term = undefined;
+      pause.wake();
+    };
+    begun.over.addEventListener("abort", onOver, { once: true });
+    try {
+      let isMine = true;
+      while (isMine && !stop.signal.aborted && !begun.over.aborted) {
+        await pause.wait(renewIntervalMs);
+        if (stop.signal.aborted || begun.over.aborted) break;
+        // Without an answer the term goes on for now; the deadline ends it before another replica may begin one.
+        isMine = (await claiming(claim(), () => lease.renew(number), Boolean)) ?? true;
+      }
+    } finally {
+      term = undefined;
+      await begun[Symbol.asyncDispose]();
+      log.info({ term: number }, "this replica settles no longer");
+    }
+  };
+
+  const tryTerm = async (): Promise<void> => {
+    let isLate = false;
+    using deadline = createLeaseDeadline(
+      { trustMs: leaseTrustMs },
+      {
+        pause: dependencies.pause,
+        onPassed: () => {
+          isLate = true;
+          term?.lose();
+        },
+      },
+    );
+    const number = await claiming(deadline.claim(), lease.acquire, (given) => given !== undefined);
+    if (number === undefined) return;
+    const begun = await asking(() => startLeaderTerm(options, { ...dependencies, ...shared.inTerm(number) }));
+    if (begun === undefined) return;
+    if (isLate) begun.lose();
+    else await serve(number, begun, deadline.claim);
+    if (stop.signal.aborted) await asking(() => lease.release(number));
+  };
+
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      try {
+        await tryTerm();
+      } catch (error) {
+        log.error({ err: error }, "settling broke off; trying again");
+      }
+      if (!stop.signal.aborted) await pause.wait(renewIntervalMs);
+    }
+  };
+  const running = run();
+  return {
+    term: () => term,
+    readiness,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      pause.wake();
+      await running;
+    },
+  };
+}
+
+/** Asks the database, and notices whether it answers. */
+function createAsking({ log }: Pick<CandidateDependencies, "log">) {
+  let state: ReadinessCheck = { ok: true, message: "answers" };
   /** What the work gives, or nothing when the database can't be used now. */
   const asking = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -43,42 +114,12 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
       return undefined;
     }
   };
-  const serve = async (number: number): Promise<void> => {
-    const begun = await asking(() => startLeaderTerm(options, { ...dependencies, ...shared.inTerm(number) }));
-    if (begun === undefined) return;
-    log.info({ term: number }, "this replica settles from now on");
-    term = begun;
-    begun.over.addEventListener("abort", pause.wake, { once: true });
-    let isMine = true;
-    while (isMine && !stop.signal.aborted && !begun.over.aborted) {
-      await pause.wait(renewIntervalMs);
-      // While the database is away nobody can take over either; if somebody has, the guard of the next write tells.
-      if (!stop.signal.aborted) isMine = (await asking(() => lease.renew(number))) ?? true;
-    }
-    term = undefined;
-    await begun[Symbol.asyncDispose]();
-    log.info({ term: number }, "this replica settles no longer");
-    if (stop.signal.aborted) await asking(() => lease.release(number));
+  /** The same for a lease, whose deadline moves when it is given. */
+  const claiming = async <T>(claim: LeaseClaim, work: () => Promise<T>, isMine: (said: T) => boolean) => {
+    const said = await asking(work);
+    if (said !== undefined && isMine(said)) claim.confirm();
+    else claim.drop();
+    return said;
   };
-  const run = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      try {
-        const number = await asking(lease.acquire);
-        if (number !== undefined) await serve(number);
-      } catch (error) {
-        log.error({ err: error }, "settling broke off; trying again");
-      }
-      if (!stop.signal.aborted) await pause.wait(renewIntervalMs);
-    }
-  };
-  const running = run();
-  return {
-    term: () => term,
-    readiness: () => state,
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      pause.wake();
-      await running;
-    },
-  };
+  return { asking, claiming, readiness: () => state };
 }

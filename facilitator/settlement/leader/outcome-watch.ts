@@ -3,8 +3,8 @@ import { createPollLoop, type PollDependencies } from "../track/poll-loop.ts";
 import type { Outcome } from "../settlement.ts";
 import type { RecordedState, Requests } from "./requests.ts";
 
-/** How a watched settlement ended: with an outcome, or not on record any more. */
-export type WatchedEnding = Readonly<Outcome | { state: "gone" }>;
+/** How a watched settlement ended: with an outcome, and whose it was then, or not on record any more. */
+export type WatchedEnding = Readonly<(Outcome & { owner: string | undefined }) | { state: "gone" }>;
 
 /** A settlement that somebody in this process waits for. */
 export type Watched = Readonly<{

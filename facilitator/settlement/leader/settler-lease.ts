@@ -31,8 +31,15 @@ type TermGuard = Readonly<{
   guard: (term: number) => (connection: SqlConnection) => Promise<void>;
 }>;
 
-/** How long a term outlives its last renewal. */
+/** How long a term outlives its last renewal, by the database's clock. */
 export const termLifeMs = 4_000;
+
+/**
+ * How long a replica trusts a renewal, by its own clock, from before it asked for it: less than the term's life, so that a leader
+ * that can't renew has ended its term when another one begins. Holds for a process that runs, and whose clock is not slower than the
+ * database's by an eighth. For one that was stopped there is the guard.
+ */
+export const leaseTrustMs = 3_500;
 
 /** Creates the lease of one chain for this process. */
 export function createSettlerLease(

@@ -1,4 +1,5 @@
 import { ChainError } from "../../chain/chain-error.ts";
+import type { Hex } from "#x402/hex.ts";
 import type { Refusal } from "#x402/reason.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "../../payment/signed-payment.ts";
@@ -7,8 +8,7 @@ import { tell, type Ownership } from "../ownership.ts";
 import { nonceUsed, settlementOf, type Settler, type SettlerOptions } from "../settler.ts";
 import { OverloadError } from "../overload-error.ts";
 import { withinReceiptTimeout } from "../track/receipt-time.ts";
-import type { SettleResult } from "../settlement.ts";
-import type { OutcomeWatch } from "./outcome-watch.ts";
+import type { OutcomeWatch, WatchedEnding } from "./outcome-watch.ts";
 import type { Requests } from "./requests.ts";
 
 /** What settling in one of several replicas works with. */
@@ -53,9 +53,12 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
         }
       }
       const isOwner = await ownership.take(id, caller.owner);
-      const result =
-        state === undefined || state.state === "begun" ? await waitFor(payment, options, dependencies) : state;
-      return tell({ id, result, caller, isOwner }, ownership);
+      if (state !== undefined && state.state !== "begun")
+        return tell({ id, result: state, caller, isOwner }, ownership);
+      const result = await waitFor(payment, options, dependencies);
+      // A request that could not be sent goes off record, and whoever asks next owns it: what counts is whose the outcome is.
+      const isOwnerStill = isOwner && (result.state === "pending" || result.owner === caller.owner);
+      return tell({ id, result, caller, isOwner: isOwnerStill }, ownership);
     },
   };
 }
@@ -64,7 +67,7 @@ async function waitFor(
   { id }: SignedPayment,
   options: SettlerOptions,
   { requests, watch, ...wait }: SharedSettlerDependencies,
-): Promise<SettleResult> {
+): Promise<Exclude<WatchedEnding, { state: "gone" }> | Readonly<{ state: "pending"; transaction: Hex | "" }>> {
   const watched = watch.watch(id);
   try {
     const ending = await withinReceiptTimeout(watched.ended, options, wait);

@@ -4,6 +4,7 @@ import { createWakeablePause } from "#daemon/time.ts";
 import type { Ending } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { startSettling, type Settling, type SettlingDependencies, type SettlingOptions } from "../settling.ts";
+import type { LeaderRequests } from "./requests.ts";
 import { TermEndedError } from "./settler-lease.ts";
 import type { TermLedger } from "./shared-ledger.ts";
 
@@ -21,22 +22,42 @@ export type Term = AsyncDisposable &
     over: AbortSignal;
     /** Looks for requests at once. */
     wake: () => void;
+    /** Ends the term without its lease: nothing more is written. */
+    lose: () => void;
   }>;
 
 /** Begins a term. */
 export async function startLeaderTerm(options: SettlingOptions, dependencies: LeaderTermDependencies): Promise<Term> {
   const { log } = dependencies;
   const end = new AbortController();
-  const onFault = (error: unknown): void => {
-    if (isFault(error) && !end.signal.aborted) end.abort(error);
+  let isLost = false;
+  const lose = (): void => {
+    isLost = true;
+    end.abort();
   };
-  const ledger = ending(dependencies.ledger, onFault);
+  const onFault = (error: unknown): void => {
+    if (isFault(error)) lose();
+  };
+  const write = async <T>(work: () => Promise<T>): Promise<T> => {
+    // Of what was written last nobody may know whether it was: to write more would be to guess.
+    if (isLost) throw new TermEndedError();
+    try {
+      return await work();
+    } catch (error) {
+      onFault(error);
+      throw error;
+    }
+  };
+  const ledger = writingBy(write, dependencies.ledger);
+  const decline: LeaderRequests["decline"] = (...declined) => write(() => dependencies.requests.decline(...declined));
+  const requests = { ...dependencies.requests, decline };
   const settling = await startSettling(options, { ...dependencies, ledger });
-  const intake = startIntake(options, { ...dependencies, settling, onFault, over: end.signal, log });
+  const intake = startIntake(options, { ...dependencies, requests, settling, onFault, over: end.signal, log });
   return {
     settling,
     over: end.signal,
     wake: intake.wake,
+    lose,
     [Symbol.asyncDispose]: async () => {
       end.abort();
       await intake[Symbol.asyncDispose]();
@@ -49,24 +70,18 @@ function isFault(error: unknown): boolean {
   return error instanceof StoreError || error instanceof TermEndedError;
 }
 
-/** A ledger that tells of each fault before it throws it. */
-function ending(ledger: Ledger, onFault: (error: unknown) => void): Ledger {
-  const told = async <T>(work: Promise<T>): Promise<T> => {
-    try {
-      return await work;
-    } catch (error) {
-      onFault(error);
-      throw error;
-    }
-  };
+/** Runs a question to the ledger, unless the term was lost, and notices when it is. */
+type Write = <T>(work: () => Promise<T>) => Promise<T>;
+
+function writingBy(write: Write, ledger: Ledger): Ledger {
   return {
-    progress: (id) => told(ledger.progress(id)),
-    hasRival: (settlement) => told(ledger.hasRival(settlement)),
-    begin: (begun) => told(ledger.begin(begun)),
-    finish: (outcomes) => told(ledger.finish(outcomes)),
-    withdraw: (attempt) => told(ledger.withdraw(attempt)),
-    unfinished: () => told(ledger.unfinished()),
-    prune: (before) => told(ledger.prune(before)),
+    progress: (id) => write(() => ledger.progress(id)),
+    hasRival: (settlement) => write(() => ledger.hasRival(settlement)),
+    begin: (begun) => write(() => ledger.begin(begun)),
+    finish: (outcomes) => write(() => ledger.finish(outcomes)),
+    withdraw: (attempt) => write(() => ledger.withdraw(attempt)),
+    unfinished: () => write(() => ledger.unfinished()),
+    prune: (before) => write(() => ledger.prune(before)),
   };
 }
 

@@ -62,3 +62,37 @@ test("one that is lost again, after it was not, is told of again and looked for 
   expect(state.submits).toEqual([lostAtMs + 3_000, lostAtMs + 4_000]);
   expect(state.lines).toHaveLength(2);
 });
+
+test("a node that fails while the ledger can't be written fails the look, and nothing else", async () => {
+  const unheard: unknown[] = [];
+  const onUnheard = (error: unknown) => void unheard.push(error);
+  process.on("unhandledRejection", onUnheard);
+  const [book, nodeDown] = [createInFlightBook(), Promise.withResolvers<never>()];
+  const [settled, missing] = [`0x${"aa".repeat(32)}`, `0x${"bb".repeat(32)}`] as const;
+  book.add(settlement, [{ ...sampleAttempt, hash: settled, nonce: 5 }]);
+  const another = { id: `0x${"2e".repeat(32)}`, authorizationNonce: `0x${"0d".repeat(32)}` } as const;
+  book.add({ ...settlement, ...another }, [{ ...sampleAttempt, hash: missing, nonce: 6 }]);
+  const receipt = { status: 1, blockNumber: 90, transactionHash: settled, logs: [] };
+  const tracker = createTracker(options, {
+    chain: {
+      head: async () => ({ number: 100, timestamp: Math.floor(sampleMs / 1_000), baseFeePerGas: 1n }),
+      transactionCount: async () => 6,
+      receipt: async (hash: string) => (hash === settled ? receipt : undefined),
+      send: () => nodeDown.promise,
+    } as unknown as Chain,
+    book,
+    signer: sampleAttempt.signer,
+    ledger: { finish: () => Promise.reject(new Error("no ledger")) } as unknown as TrackerDependencies["ledger"],
+    nonces: createNonces(),
+    submitter: { submit: () => undefined, replace: () => undefined },
+    clock: () => sampleMs,
+    log: pino({ level: "silent" }),
+  });
+  const looking = expect(tracker.look()).rejects.toThrow("no ledger");
+  await new Promise(setImmediate);
+  nodeDown.reject(new Error("no node"));
+  await looking;
+  await new Promise(setImmediate);
+  process.off("unhandledRejection", onUnheard);
+  expect(unheard).toEqual([]);
+});

@@ -97,8 +97,9 @@ async function carryOut(
     if (decision.kind === "resend") later.push(resend(entry, seen, chain));
     if (decision.kind === "diagnose") later.push(resolveByExamination(entry, decision.cause, seen, dependencies));
   }
-  await finish(outcomes, dependencies);
-  const failure = (await Promise.allSettled(later)).find((result) => result.status === "rejected");
+  // One may fail while others are under way: all are waited for, since nobody else looks at how they end.
+  const ends = await Promise.allSettled([finish(outcomes, dependencies), ...later]);
+  const failure = ends.find((result) => result.status === "rejected");
   if (failure !== undefined) throw failure.reason;
 }
 

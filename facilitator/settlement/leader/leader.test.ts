@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import type { Sabotage } from "../../testing/memory-database.ts";
+import { simulateReplicas } from "../../testing/replica-simulation.ts";
+
+/** How many orders of events are tried; a seed that finds something is printed, and can be run alone by the first of these numbers. */
+const firstSeed = Number(process.env["GATEHOUSE_TEST_FIRST_SEED"] ?? 1);
+const seeds = Number(process.env["GATEHOUSE_TEST_SEEDS"] ?? 500);
+
+/** Generous for a busy machine: a run takes about 10 ms. */
+const runMaxMs = 200;
+
+/** Runs seeds one after another until one finds something. */
+async function findProblems(count: number, sabotage?: Sabotage): Promise<readonly string[]> {
+  for (let seed = firstSeed; seed < firstSeed + count; seed += 1) {
+    const { problems } = await simulateReplicas({ seed, ...(sabotage && { sabotage }) });
+    if (problems.length > 0) return problems.map((problem) => `seed ${seed}, ${problem}`);
+  }
+  return [];
+}
+
+test(
+  `${seeds} orders of events: one leader at a time writes, and each request ends once, whoever is killed or cut off`,
+  async () => {
+    expect(await findProblems(seeds)).toEqual([]);
+  },
+  10_000 + seeds * runMaxMs,
+);
+
+test("equal seeds give equal runs", async () => {
+  expect(await simulateReplicas({ seed: 7 })).toEqual(await simulateReplicas({ seed: 7 }));
+});
+
+test.each([
+  ["no guard", /was accepted in term/],
+  ["no lock", /was accepted in term/],
+  ["no expiry", /begins term \d+ while/],
+  ["requests get lost", /requests have no end|begun for ever/],
+] as const)(
+  "a database with %s is found out",
+  async (sabotage, expected) => {
+    expect((await findProblems(200, sabotage)).join("\n")).toMatch(expected);
+  },
+  40_000,
+);

@@ -1,0 +1,70 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { createMemoryDatabase } from "../../testing/memory-database.ts";
+import { openMemoryLedger } from "../../testing/memory-ledger.ts";
+import { sampleAttempt, sampleMs } from "../../testing/sample-settlement.ts";
+import { saleOf, samplePayments } from "../../testing/simulated-sales.ts";
+import { settlementOf } from "../settler.ts";
+import { createOutcomeWatch } from "./outcome-watch.ts";
+import { createSharedSettler } from "./shared-settler.ts";
+
+const log = pino({ level: "silent" });
+const pass = async () => undefined;
+const [payment] = samplePayments(1, false);
+
+const intervalMs = 100;
+
+/** A replica whose polling pauses until the test lets it go on; other waits last for ever. */
+function startReplica() {
+  const paused: (() => void)[] = [];
+  const pause = (ms: number, signal?: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      if (ms === intervalMs) paused.push(resolve);
+      signal?.addEventListener("abort", () => resolve(), { once: true });
+    });
+  const database = createMemoryDatabase(() => sampleMs);
+  const { requests, ownership, lease, inTerm } = openMemoryLedger(database, {
+    replica: "this one",
+    send: pass,
+    goOn: pass,
+    receive: pass,
+    within: (work) => work,
+  });
+  const watch = createOutcomeWatch({ intervalMs }, { requests, log, pause, random: Math.random });
+  const settler = createSharedSettler(
+    { receiptTimeoutMs: 1_000_000, drainMs: 1, inFlightMax: 10 },
+    {
+      requests,
+      ownership,
+      watch,
+      pause,
+      check: async () => undefined,
+      onAsked: () => undefined,
+      clock: () => sampleMs,
+      signal: new AbortController().signal,
+    },
+  );
+  const poll = () => {
+    for (const end of paused.splice(0)) end();
+  };
+  return { settler, requests, lease, inTerm, watch, poll };
+}
+
+test("a sale whose request was declined is not told the success of the next one's", async () => {
+  if (payment === undefined) throw new Error("no payment");
+  const { settler, requests, lease, inTerm, watch, poll } = startReplica();
+  await using _ = watch;
+  const first = settler.settle(payment, saleOf(payment, "first").caller);
+  await new Promise(setImmediate);
+  expect(watch.size(), "the first sale waits").toBe(1);
+  const leader = inTerm((await lease.acquire()) ?? 0);
+  await leader.requests.decline(payment.id, "the chain asks too much");
+  const settlement = settlementOf(payment, "second");
+  expect(await requests.ask(settlement)).toBe(true);
+  await leader.ledger.begin([{ settlement, attempt: sampleAttempt }]);
+  await leader.ledger.finish(new Map([[payment.id, { state: "settled", transaction: sampleAttempt.hash }]]));
+  poll();
+  expect(await first).toEqual({ state: "duplicate", transaction: sampleAttempt.hash });
+  const second = settler.settle(payment, saleOf(payment, "second").caller);
+  expect(await second).toMatchObject({ state: "settled", transaction: sampleAttempt.hash });
+});

@@ -1,0 +1,131 @@
+import { createLog } from "#daemon/log.ts";
+import type { Hex } from "#x402/hex.ts";
+import { settlementOf } from "../settlement/settler.ts";
+import { createMemoryDatabase, type MemoryDatabase, type Sabotage } from "./memory-database.ts";
+import { createScheduler, type Scheduler } from "./scheduler.ts";
+import { createSimulatedChain } from "./simulated-chain.ts";
+import { startSimulatedReplica, type SimulatedReplica } from "./simulated-replica.ts";
+import { checkEnd, samplePayments, saleOf, settleUntilKnown, type Report, type Told } from "./simulated-sales.ts";
+import { causeTrouble } from "./simulated-trouble.ts";
+
+/** A run is decided by its seed alone. */
+export type SimulationOptions = Readonly<{
+  seed: number;
+  sabotage?: Sabotage;
+}>;
+
+/** What a run found: sentences about what must not be, none where all is well; and how many terms and answers there were. */
+export type SimulationResult = Readonly<{ problems: readonly string[]; terms: number; answers: number }>;
+
+const startMs = 1_800_000_000_000;
+/** While this lasts, replicas are killed and everything fails; afterwards all is to come to its end. */
+const unrestMs = 15_000;
+const horizonMs = 90_000;
+const stopMs = 30_000;
+const blockMs = 700;
+const faultRate = 0.02;
+/** Replicas' clocks run by no more than this faster or slower than the database's; see `leaseTrustMs` for what is allowed. */
+const clockDrift = 0.1;
+
+/**
+ * Settles payments with two to four replicas over one database and one chain. Each leg of each statement and request is a choice of the
+ * scheduler; replicas are killed, stopped, frozen and cut off, answers are lost, and nodes forget transactions. What must not be:
+ * - a write that is accepted after another term began, a settlement that is finished twice, a transaction that is sent without being on record;
+ * - a term that begins while another replica, which runs, still takes itself for the leader;
+ * - a request without an end, a call without an answer, answers that contradict the ledger, the chain or one another.
+ */
+export async function simulateReplicas({ seed, sabotage }: SimulationOptions): Promise<SimulationResult> {
+  const scheduler = createScheduler(seed, startMs);
+  const { random, nowMs } = scheduler;
+  const problems = new Set<string>();
+  const report: Report = (problem) => void problems.add(`${((nowMs() - startMs) / 1_000).toFixed(2)} s: ${problem}`);
+  const payments = samplePayments(2 + Math.floor(random() * 3), random() < 0.5);
+  const settlements = payments.map((payment) => settlementOf(payment, "nobody"));
+  const database = createMemoryDatabase(() => Math.floor(nowMs()), sabotage);
+  const replicas = new Map<string, SimulatedReplica>();
+  const { isOnRecord } = watchLeaders(database, replicas, { report, nowMs });
+  const onSend = (hash: Hex) => {
+    if (!isOnRecord(hash)) report(`${hash} was sent and is not on record`);
+  };
+  const chain = createSimulatedChain({ settlements, nowMs }, { onSend });
+  const isUnrest = () => nowMs() < startMs + unrestMs;
+  const shared = {
+    scheduler,
+    database,
+    chain,
+    settlements,
+    faultRate: () => (isUnrest() ? faultRate : 0),
+    log: createLog({ service: "simulation", level: "silent" }),
+  };
+  let starts = 0;
+  const start = (name: string) => {
+    const clockRate = 1 + clockDrift * (2 * random() - 1);
+    replicas.set(name, startSimulatedReplica(`${name}${(starts += 1)}`, clockRate, shared));
+  };
+  for (const name of ["a", "b", "c", "d"].slice(0, 2 + Math.floor(random() * 3))) start(name);
+  void makeBlocks(scheduler, chain.mine);
+  const trouble = causeTrouble({ scheduler, replicas, start, chain, isUnrest });
+  const told: Told[] = [];
+  const sales = payments.flatMap((payment, index) => {
+    const sale = saleOf(payment, `sale ${index}`);
+    // Somebody may have a copy of the payment, and settle it for another sale.
+    return random() < 0.3 ? [sale, saleOf(payment, `copy of ${index}`)] : [sale];
+  });
+  const asking = sales.map((sale) => settleUntilKnown(sale, { scheduler, replicas, told, report }));
+  await runUntilDone(scheduler, [trouble, ...asking], startMs + horizonMs, (count) =>
+    report(`${count} requests have no end`),
+  );
+  const stops = [...replicas.values()].map(({ stop }) => stop());
+  await runUntilDone(scheduler, stops, nowMs() + stopMs, (count) => report(`${count} replicas do not stop`));
+  checkEnd({ payments, settlements, database, chain, told, report });
+  return { problems: [...problems], terms: database.lease?.term ?? 0, answers: told.length };
+}
+
+async function runUntilDone(
+  scheduler: Scheduler,
+  work: readonly Promise<void>[],
+  untilMs: number,
+  onMissing: (count: number) => void,
+): Promise<void> {
+  let missing = work.length;
+  for (const piece of work) void piece.then(() => (missing -= 1));
+  if (!(await scheduler.run(() => missing === 0, untilMs))) onMissing(missing);
+}
+
+async function makeBlocks({ actor, pauseOf, random }: Scheduler, mine: () => void): Promise<never> {
+  const pause = pauseOf(actor("chain"));
+  for (;;) {
+    await pause(blockMs * (0.5 + random()));
+    mine();
+  }
+}
+
+/** Watches what leaders write, and that no replica takes itself for the leader when another one becomes it. */
+function watchLeaders(
+  database: MemoryDatabase,
+  replicas: ReadonlyMap<string, SimulatedReplica>,
+  { report, nowMs }: Readonly<{ report: Report; nowMs: () => number }>,
+): Readonly<{ isOnRecord: (hash: Hex) => boolean }> {
+  let current = 0;
+  const finished = new Set<Hex>();
+  const recorded = new Set<Hex>();
+  database.onTerm = (term, replica) => {
+    current = term;
+    for (const { engine, process } of replicas.values()) {
+      // One that stands still, or has just begun to run again, can't know yet. One that is asked late may begin anew itself.
+      const canKnow = !process.isDead && process.stoppedUntilMs < nowMs() && process.name !== replica;
+      if (canKnow && engine.nextNonce() !== undefined)
+        report(`${replica} begins term ${term} while ${process.name} settles`);
+    }
+  };
+  database.onLeaderWrite = (term, kind, ids) => {
+    if (term !== current) report(`${kind} of term ${term} was accepted in term ${current}`);
+    if (kind === "begin") for (const hash of database.tables.attempts.keys()) recorded.add(hash);
+    if (kind !== "finish") return;
+    for (const id of ids) {
+      if (finished.has(id)) report(`${id} was finished a second time`);
+      finished.add(id);
+    }
+  };
+  return { isOnRecord: (hash) => recorded.has(hash) };
+}

@@ -1,0 +1,107 @@
+import type { Pause } from "#daemon/time.ts";
+
+/** A part of a simulation that can stop: what it waits for goes on only while it runs. */
+export type Actor = {
+  readonly name: string;
+  /** How fast its clock runs, of true time. */
+  readonly clockRate: number;
+  /** Until when it stands still, as a stopped process does. */
+  stoppedUntilMs: number;
+  /** It is gone, and nothing that it waits for ever comes. */
+  isDead: boolean;
+};
+
+/** Runs everything that waits in an order that a seed decides, in a time of its own. */
+export type Scheduler = Readonly<{
+  nowMs: () => number;
+  /** From 0 to 1. */
+  random: () => number;
+  /** One of several, by chance. */
+  pick: <T>(items: readonly [T, ...T[]]) => T;
+  actor: (name: string, clockRate?: number) => Actor;
+  /** A point at which anything else that waits may come first. */
+  turn: (actor: Actor) => Promise<void>;
+  /** Waits by an actor's clock. */
+  pauseOf: (actor: Actor) => Pause;
+  /** Runs until `isOver`; false when it is not by `untilMs`. */
+  run: (isOver: () => boolean, untilMs: number) => Promise<boolean>;
+}>;
+
+type Turn = Readonly<{ actor: Actor; go: () => void }>;
+type Timer = Readonly<{ actor: Actor; dueMs: number; go: () => void }>;
+
+/** How often time goes on while something could still be done now. */
+const timePasses = 0.12;
+/** Enough ticks for what was let go to arrive at where it waits next; more are no harm, and fewer only another order. */
+const ticks = 12;
+
+/** Creates a scheduler. Equal seeds give equal runs. */
+export function createScheduler(seed: number, startMs: number): Scheduler {
+  const random = randomOf(seed);
+  const turns = new Set<Turn>();
+  const timers = new Set<Timer>();
+  let nowMs = startMs;
+
+  const canRun = ({ isDead, stoppedUntilMs }: Actor) => !isDead && stoppedUntilMs <= nowMs;
+  const dueOf = ({ actor, dueMs }: Timer) => Math.max(dueMs, actor.stoppedUntilMs);
+  const nextTimer = (): Timer | undefined => {
+    let next: Timer | undefined;
+    for (const timer of timers) {
+      if (timer.actor.isDead) timers.delete(timer);
+      else if (next === undefined || dueOf(timer) < dueOf(next)) next = timer;
+    }
+    return next;
+  };
+  const passTime = async (): Promise<boolean> => {
+    await new Promise(setImmediate);
+    const timer = nextTimer();
+    if (timer === undefined) return false;
+    timers.delete(timer);
+    nowMs = Math.max(nowMs, dueOf(timer));
+    timer.go();
+    return true;
+  };
+  const step = async (): Promise<boolean> => {
+    for (let tick = 0; tick < ticks; tick += 1) await undefined;
+    const ready = [...turns].filter(({ actor }) => canRun(actor));
+    const turn = ready[Math.floor(random() * ready.length)];
+    if (turn === undefined || random() < timePasses) return passTime();
+    turns.delete(turn);
+    turn.go();
+    return true;
+  };
+  return {
+    nowMs: () => nowMs,
+    random,
+    pick: (items) => items[Math.floor(random() * items.length)] ?? items[0],
+    actor: (name, clockRate = 1) => ({ name, clockRate, stoppedUntilMs: 0, isDead: false }),
+    turn: (actor) => new Promise((go) => turns.add({ actor, go })),
+    pauseOf: (actor) => (ms, signal) =>
+      new Promise((go) => {
+        if (signal?.aborted === true) return go();
+        const timer = { actor, dueMs: nowMs + ms / actor.clockRate, go };
+        timers.add(timer);
+        const cut = () => {
+          if (timers.delete(timer)) go();
+        };
+        signal?.addEventListener("abort", cut, { once: true });
+      }),
+    run: async (isOver, untilMs) => {
+      while (!isOver()) {
+        if (nowMs > untilMs || !(await step())) return false;
+      }
+      return true;
+    },
+  };
+}
+
+/** Numbers from 0 to 1 that a seed decides (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

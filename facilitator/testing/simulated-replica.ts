@@ -1,0 +1,140 @@
+import { StoreError } from "#daemon/sql/store-error.ts";
+import type { Logger } from "#daemon/log.ts";
+import { reason } from "#x402/reason.ts";
+import { ChainError } from "../chain/chain-error.ts";
+import type { Engine } from "../settlement/engine.ts";
+import { startSharedEngine } from "../settlement/leader/shared-engine.ts";
+import type { Settlement } from "../settlement/settlement.ts";
+import type { SettlingOptions } from "../settlement/settling.ts";
+import type { Link, MemoryDatabase } from "./memory-database.ts";
+import { openMemoryLedger } from "./memory-ledger.ts";
+import type { Actor, Scheduler } from "./scheduler.ts";
+import type { SimulatedChain } from "./simulated-chain.ts";
+
+/** One run of a facilitator's process, over what others share with it. */
+export type SimulatedReplica = Readonly<{
+  engine: Engine;
+  process: Actor;
+  /** Its connections to the database. */
+  link: Actor;
+  /** Rejects when the process is killed. */
+  gone: Promise<never>;
+  kill: () => void;
+  /** Ends it as SIGTERM does. */
+  stop: () => Promise<void>;
+}>;
+
+/** What a replica shares with others. */
+export type Surroundings = Readonly<{
+  scheduler: Scheduler;
+  database: MemoryDatabase;
+  chain: SimulatedChain;
+  settlements: readonly Settlement[];
+  /** How likely a statement's answer or a node's is an error now. */
+  faultRate: () => number;
+  log: Logger;
+}>;
+
+const options: SettlingOptions = {
+  chainId: 1_672,
+  settlement: {
+    receiptTimeoutMs: 6_000,
+    drainMs: 1_000,
+    pollIntervalMs: 500,
+    confirmations: 1,
+    gasLimit: 200_000,
+    maxFeePerGasGwei: 500,
+    bumpAfterMs: 4_000,
+    bumpPercent: 25,
+    inFlightMax: 4,
+    batchMax: 2,
+  },
+};
+
+/** How long a replica waits for a statement. */
+const statementTimeoutMs = 5_000;
+
+/** Starts a replica. Its clock may run faster or slower than the database's. */
+export function startSimulatedReplica(name: string, clockRate: number, shared: Surroundings): SimulatedReplica {
+  const { scheduler, database, chain } = shared;
+  const process = scheduler.actor(name, clockRate);
+  const link = scheduler.actor(`${name}'s link`);
+  const pause = scheduler.pauseOf(process);
+  const stopping = new AbortController();
+  const { promise: gone, reject: vanish } = Promise.withResolvers<never>();
+  gone.catch(() => undefined);
+  const isFaulty = () => scheduler.random() < shared.faultRate();
+  const fees = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
+  const engine = startSharedEngine(options, {
+    shared: openMemoryLedger(database, createLink(process, link, gone, shared)),
+    chain: chain.connect(async () => {
+      await scheduler.turn(process);
+      if (isFaulty()) throw new ChainError("unreachable", "the node was not reached");
+    }),
+    fees: { quote: async () => fees },
+    signer: chain.signer,
+    check: async ({ id }) => {
+      await scheduler.turn(process);
+      const settlement = shared.settlements.find((one) => one.id === id);
+      const isUsed = settlement !== undefined && chain.isUsed(settlement);
+      return isUsed ? { reason: reason.nonceUsed, message: "the chain says that it is used" } : undefined;
+    },
+    clock: () => Math.floor(scheduler.nowMs()),
+    pause,
+    random: scheduler.random,
+    signal: stopping.signal,
+    log: shared.log,
+  });
+  return {
+    engine,
+    process,
+    link,
+    gone,
+    kill: () => {
+      process.isDead = true;
+      vanish(new StoreError(`${name} was killed`));
+    },
+    stop: async () => {
+      stopping.abort();
+      await engine[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function createLink(
+  process: Actor,
+  link: Actor,
+  gone: Promise<never>,
+  { scheduler, faultRate }: Pick<Surroundings, "scheduler" | "faultRate">,
+): Link {
+  const fail = (what: string) => {
+    if (scheduler.random() < faultRate()) throw new StoreError(`no answer to ${what}`);
+  };
+  const pause = scheduler.pauseOf(process);
+  return {
+    replica: process.name,
+    send: async (what) => {
+      await scheduler.turn(link);
+      fail(what);
+    },
+    goOn: async () => {
+      await Promise.race([scheduler.turn(process), gone]);
+    },
+    receive: async (what) => {
+      await scheduler.turn(process);
+      fail(what);
+    },
+    within: async (work) => {
+      const isAnswered = new AbortController();
+      const timeout = async (): Promise<never> => {
+        await pause(statementTimeoutMs, isAnswered.signal);
+        throw new StoreError("the database takes too long");
+      };
+      try {
+        return await Promise.race([work, timeout()]);
+      } finally {
+        isAnswered.abort();
+      }
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import type { Hex } from "#x402/hex.ts";
+import type { Caller } from "../callers/caller.ts";
+import type { SignedPayment } from "../payment/signed-payment.ts";
+import type { Settlement, SettleResult } from "../settlement/settlement.ts";
+import type { MemoryDatabase } from "./memory-database.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { SimulatedChain } from "./simulated-chain.ts";
+import type { SimulatedReplica } from "./simulated-replica.ts";
+
+/** An answer of `settle` that is for good. */
+export type Told = Readonly<{ id: Hex; owner: string; result: SettleResult }>;
+
+/** A payment, and who settles it. */
+export type Sale = Readonly<{ payment: SignedPayment; caller: Caller }>;
+
+/** Takes what must not be, as a sentence. */
+export type Report = (problem: string) => void;
+
+/** Payments of one payer. With a rival, the second one has the authorization nonce of the first. */
+export function samplePayments(count: number, hasRival: boolean): readonly SignedPayment[] {
+  return Array.from({ length: count }, (_, index): SignedPayment => {
+    const digit = String(index + 1);
+    const nonce: Hex = `0x${(hasRival && index === 1 ? "1" : digit).repeat(64)}`;
+    const from: Hex = `0x${"01".repeat(20)}`;
+    const to: Hex = `0x${"02".repeat(20)}`;
+    return {
+      id: `0x${`${digit}d`.repeat(32)}`,
+      asset: `0x${"a5".repeat(20)}`,
+      payer: from,
+      payTo: to,
+      amount: 10_000n,
+      authorization: { from, to, value: 10_000n, validAfter: 0n, validBefore: 4_000_000_000n, nonce },
+      callData: `0x${digit.repeat(8)}`,
+    };
+  });
+}
+
+/** A sale that settles a payment, and may ask again. */
+export function saleOf(payment: SignedPayment, owner: string): Sale {
+  return { payment, caller: { kind: "sale", owner } };
+}
+
+/** Longest that a caller may wait: the receipt's time, and the statements before and after it, in a process that may stand still meanwhile. */
+const answerMaxMs = 40_000;
+
+type Asking = Readonly<{
+  scheduler: Scheduler;
+  replicas: ReadonlyMap<string, SimulatedReplica>;
+  told: Told[];
+  report: Report;
+}>;
+
+/** Asks one replica after another until it is told an outcome. */
+export async function settleUntilKnown(
+  { payment, caller: who }: Sale,
+  { scheduler, replicas, told, report }: Asking,
+): Promise<void> {
+  const { random, pick, nowMs } = scheduler;
+  const pause = scheduler.pauseOf(scheduler.actor(who.owner));
+  await pause(random() * 10_000);
+  for (;;) {
+    const { engine, gone } = pick([...replicas.values()] as [SimulatedReplica, ...SimulatedReplica[]]);
+    const askedAtMs = nowMs();
+    try {
+      const result = await Promise.race([engine.settle(payment, who), gone]);
+      if (result.state !== "pending") {
+        told.push({ id: payment.id, owner: who.owner, result });
+        return;
+      }
+    } catch {
+      // Nothing is known: what follows asks again, as a seller does.
+    }
+    const waitedMs = nowMs() - askedAtMs;
+    if (waitedMs > answerMaxMs) report(`${who.owner} waited ${waitedMs} ms for an answer`);
+    await pause(200 + random() * 2_000);
+  }
+}
+
+type End = Readonly<{
+  report: Report;
+  payments: readonly SignedPayment[];
+  settlements: readonly Settlement[];
+  database: MemoryDatabase;
+  chain: SimulatedChain;
+  told: readonly Told[];
+}>;
+
+/** Compares what callers were told with the ledger and the chain. */
+export function checkEnd({ payments, settlements, database, chain, told, report }: End): void {
+  const rivals = new Set(payments.map(({ authorization }) => authorization.nonce)).size < payments.length;
+  for (const [index, settlement] of settlements.entries()) {
+    const { id } = settlement;
+    const row = database.tables.settlements.get(id);
+    const answers = told.filter((one) => one.id === id);
+    if (row !== undefined && row.outcome === undefined) report(`${id} is begun for ever`);
+    const transfers = chain.transfersOf(settlement);
+    if (transfers.length > 1) report(`${id} was charged ${transfers.length} times`);
+    const paid = new Set(answers.filter(({ result }) => result.state === "settled").map(({ owner }) => owner));
+    if (paid.size > 1) report(`${id} was sold to ${[...paid].join(" and ")}`);
+    for (const { owner, result } of answers) {
+      const isOfRival = rivals && index < 2;
+      if (result.state === "settled" && row?.outcome?.transaction !== result.transaction) {
+        report(`${owner} was told another transaction than the ledger has`);
+      }
+      if ((result.state === "refused" || result.state === "failed") && !isOfRival) {
+        report(`${owner} was told ${result.state}, and nobody else wanted the authorization`);
+      }
+      if (result.state === "settled" && transfers.length === 0)
+        report(`${owner} was told a success that the chain has not`);
+    }
+  }
+  const charged = payments.filter(({ authorization: { nonce } }) =>
+    settlements.some((one) => one.authorizationNonce === nonce && chain.isUsed(one)),
+  );
+  if (charged.length < payments.length) report("a payment was never settled");
+}
