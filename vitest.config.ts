@@ -12,6 +12,7 @@ const upkeepTests = [
 
 /** Tests whose size the variables of `long` set: a slice in `npm test`, all of it in `npm run test:long`. */
 const sizedTests = [
+  "facilitator/settlement/leader/leader.test.ts",
   "gateway/json-rpc/known-messages.test.ts",
   "test/gateway/listener/fast-path.integration.test.ts",
   "test/sidecar/{faults,few-descriptors,killed-at-each-step,page}.integration.test.ts",
@@ -38,6 +39,7 @@ const long = {
   GATEHOUSE_TEST_KILL_STRIDE: "1",
   GATEHOUSE_TEST_DESCRIPTORS_SECONDS: "120",
   GATEHOUSE_FUZZ_RUNS: "50000",
+  GATEHOUSE_TEST_SEEDS: "50000",
 };
 
 /** Made by runs of the stack, whose folders may hold what looks like a test. */

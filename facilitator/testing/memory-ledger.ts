@@ -91,8 +91,14 @@ function createRequests({ tables, nowMs }: MemoryDatabase, link: Link): Requests
   };
   return {
     ask: async (settlement) => {
-      if (await statement(link, "ask", () => rows.insertSettlement(tables, settlement, nowMs()))) return true;
-      return statement(link, "ask, whose is it", () => tables.settlements.has(settlement.id));
+      for (;;) {
+        if (await statement(link, "ask", () => rows.insertSettlement(tables, settlement, nowMs()))) return true;
+        const [isThere, hasRival] = await statement(link, "what is in the way", () => [
+          tables.settlements.has(settlement.id),
+          rows.hasRival(tables.settlements, settlement),
+        ]);
+        if (isThere || hasRival) return isThere;
+      }
     },
     states: (ids) => statement(link, "states", () => new Map(ids.flatMap(stateOf))),
     unsentReason: (id) => statement(link, "unsentReason", () => tables.unsent.get(id)),

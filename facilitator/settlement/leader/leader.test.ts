@@ -26,6 +26,11 @@ test(
   10_000 + seeds * runMaxMs,
 );
 
+/** Seeds beyond the usual ones that found a defect: a rival that was none, a sale taken for another's, and bytes that were sent while they were withdrawn. */
+test.each([3_014, 5_600, 10_000])("the order of events that seed %i decides finds nothing any more", async (seed) => {
+  expect((await simulateReplicas({ seed })).problems).toEqual([]);
+});
+
 test("equal seeds give equal runs", async () => {
   expect(await simulateReplicas({ seed: 7 })).toEqual(await simulateReplicas({ seed: 7 }));
 });

@@ -1,6 +1,14 @@
+import { StoreError } from "#daemon/sql/store-error.ts";
 import { valuesText, type SqlConnection, type SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
-import { settlementColumns, settlementRow, toOutcome, toOwner, toSettlement } from "../ledger/rows.ts";
+import {
+  authorizationKey,
+  settlementColumns,
+  settlementRow,
+  toOutcome,
+  toOwner,
+  toSettlement,
+} from "../ledger/rows.ts";
 import type { Outcome, Settlement } from "../settlement.ts";
 
 /** How far a settlement is that is on record: at its end, or under way with its newest transaction, if it has one; and whose it is. */
@@ -50,6 +58,12 @@ const waitingSql = `SELECT * FROM settlement WHERE chain_id = $1 AND state = 'be
     AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id)
   ORDER BY begun_at_ms, id LIMIT $2`;
 
+const inTheWaySql = `SELECT id FROM settlement WHERE chain_id = $1
+    AND (id = $2 OR (asset = $3 AND payer = $4 AND authorization_nonce = $5 AND state <> 'failed'))`;
+
+/** Between two statements a request may be declined, this often at most. */
+const askAttemptsMax = 3;
+
 const takeBackSql = `DELETE FROM settlement WHERE chain_id = $1 AND id = $2 AND state = 'begun'
   AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id)`;
 
@@ -65,12 +79,14 @@ export function createRequests(
     ask: async (settlement) => {
       const row = settlementRow(chainId, settlement, clock());
       const text = `INSERT INTO settlement (${settlementColumns}) VALUES ${valuesText([row])} ON CONFLICT DO NOTHING`;
-      if ((await store.change(text, row)) === 1) return true;
-      const found = await store.rows("SELECT 1 FROM settlement WHERE chain_id = $1 AND id = $2", [
-        chainId,
-        settlement.id,
-      ]);
-      return found.length > 0;
+      for (let attempt = 1; attempt <= askAttemptsMax; attempt += 1) {
+        if ((await store.change(text, row)) === 1) return true;
+        const found = await store.rows(inTheWaySql, [chainId, settlement.id, ...authorizationKey(settlement)]);
+        if (found.some(({ id }) => id === settlement.id)) return true;
+        if (found.length > 0) return false;
+        // What was in the way has been declined since: nobody else wants the authorization, and it is free.
+      }
+      throw new StoreError("requests for this settlement come and go; settle it again");
     },
     states: async (ids) => {
       const rows = await store.rows(statesSql, [chainId, ids.join(",")]);

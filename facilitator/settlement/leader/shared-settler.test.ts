@@ -13,26 +13,30 @@ const pass = async () => undefined;
 const [payment] = samplePayments(1, false);
 
 const intervalMs = 100;
+const drainMs = 1;
 
 /** A replica whose polling pauses until the test lets it go on; other waits last for ever. */
-function startReplica() {
+function startReplica({ beforeStatement = pass as (what: string) => Promise<void>, isStopping = false } = {}) {
+  const stop = new AbortController();
+  if (isStopping) stop.abort();
   const paused: (() => void)[] = [];
   const pause = (ms: number, signal?: AbortSignal) =>
     new Promise<void>((resolve) => {
       if (ms === intervalMs) paused.push(resolve);
+      if (ms === drainMs) resolve();
       signal?.addEventListener("abort", () => resolve(), { once: true });
     });
   const database = createMemoryDatabase(() => sampleMs);
   const { requests, ownership, lease, inTerm } = openMemoryLedger(database, {
     replica: "this one",
-    send: pass,
+    send: beforeStatement,
     goOn: pass,
     receive: pass,
     within: (work) => work,
   });
   const watch = createOutcomeWatch({ intervalMs }, { requests, log, pause, random: Math.random });
   const settler = createSharedSettler(
-    { receiptTimeoutMs: 1_000_000, drainMs: 1, inFlightMax: 10 },
+    { receiptTimeoutMs: 1_000_000, drainMs, inFlightMax: 10 },
     {
       requests,
       ownership,
@@ -41,7 +45,7 @@ function startReplica() {
       check: async () => undefined,
       onAsked: () => undefined,
       clock: () => sampleMs,
-      signal: new AbortController().signal,
+      signal: stop.signal,
     },
   );
   const poll = () => {
@@ -67,4 +71,19 @@ test("a sale whose request was declined is not told the success of the next one'
   expect(await first).toEqual({ state: "duplicate", transaction: sampleAttempt.hash });
   const second = settler.settle(payment, saleOf(payment, "second").caller);
   expect(await second).toMatchObject({ state: "settled", transaction: sampleAttempt.hash });
+});
+
+test("a sale whose request is declined while it asks again, in a replica that stops, may still ask again", async () => {
+  if (payment === undefined) throw new Error("no payment");
+  let onTake: () => Promise<void> = pass;
+  const { settler, requests, lease, inTerm, watch } = startReplica({
+    beforeStatement: async (what) => (what === "take" ? onTake() : undefined),
+    isStopping: true,
+  });
+  await using _ = watch;
+  expect(await requests.ask(settlementOf(payment, "first"))).toBe(true);
+  const leader = inTerm((await lease.acquire()) ?? 0);
+  onTake = () => leader.requests.decline(payment.id, "the chain asks too much");
+  const { caller } = saleOf(payment, "first");
+  expect(await settler.settle(payment, caller)).toEqual({ state: "pending", transaction: "" });
 });

@@ -56,9 +56,13 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
       if (state !== undefined && state.state !== "begun")
         return tell({ id, result: state, caller, isOwner }, ownership);
       const result = await waitFor(payment, options, dependencies);
-      // A request that could not be sent goes off record, and whoever asks next owns it: what counts is whose the outcome is.
-      const isOwnerStill = isOwner && (result.state === "pending" || result.owner === caller.owner);
-      return tell({ id, result, caller, isOwner: isOwnerStill }, ownership);
+      // A request that could not be sent goes off record, and whoever asks next owns it: what counts is whose the outcome is. While
+      // there is none, somebody else owns it only if it is on record.
+      const isTheirs =
+        result.state === "pending"
+          ? isOwner || (await onRecord(payment)) === undefined
+          : isOwner && result.owner === caller.owner;
+      return tell({ id, result, caller, isOwner: isTheirs }, ownership);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { StoreError } from "#daemon/sql/store-error.ts";
 import type { Hex } from "#x402/hex.ts";
 import { createWakeablePause } from "#daemon/time.ts";
+import type { Chain } from "../../chain/chain.ts";
 import type { Ending } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { startSettling, type Settling, type SettlingDependencies, type SettlingOptions } from "../settling.ts";
@@ -51,7 +52,15 @@ export async function startLeaderTerm(options: SettlingOptions, dependencies: Le
   const ledger = writingBy(write, dependencies.ledger);
   const decline: LeaderRequests["decline"] = (...declined) => write(() => dependencies.requests.decline(...declined));
   const requests = { ...dependencies.requests, decline };
-  const settling = await startSettling(options, { ...dependencies, ledger });
+  const chain: Chain = {
+    ...dependencies.chain,
+    send: async (raw) => {
+      // What is about to be sent may be withdrawn by a write whose answer was lost.
+      if (isLost) throw new TermEndedError();
+      return dependencies.chain.send(raw);
+    },
+  };
+  const settling = await startSettling(options, { ...dependencies, ledger, chain });
   const intake = startIntake(options, { ...dependencies, requests, settling, onFault, over: end.signal, log });
   return {
     settling,

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
+import { sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
+import { sqliteLedgerMigrations } from "../ledger/schema.ts";
+import { createRequests } from "./requests.ts";
+
+test("a request that is in the way of another and declined before it is looked for is no rival", async () => {
+  const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
+  await using store = openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
+  const [options, clock, guard] = [{ chainId: 1_672 }, () => sampleMs, async () => undefined];
+  const { ask } = createRequests(options, { store, clock, guard });
+  expect(await ask(sampleSettlement)).toBe(true);
+  const other = { ...sampleSettlement, id: `0x${"2e".repeat(32)}` } as const;
+  expect(await ask(other), "the first one is there").toBe(false);
+  let declines = 1;
+  const declining = createRequests(options, {
+    clock,
+    guard,
+    store: {
+      ...store,
+      change: async (text, values) => {
+        const changed = await store.change(text, values);
+        if (changed === 0 && declines-- > 0) await store.change("DELETE FROM settlement");
+        return changed;
+      },
+    },
+  });
+  expect(await declining.ask(sampleSettlement)).toBe(true);
+  expect(await store.rows("SELECT id FROM settlement")).toEqual([{ id: sampleSettlement.id }]);
+});
