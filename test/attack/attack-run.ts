@@ -19,6 +19,8 @@ export type Phase = Readonly<{
   requests: number;
   /** What other callers' requests to the gateway took, 99 of 100 at most; of those that failed, all their time. */
   p99Ms: number;
+  /** The same for 95 of 100. */
+  p95Ms: number;
   worstMs: number;
   /** The same of callers who ask the node itself: what the machine, and nothing of Gatehouse, does to a request. */
   controlP99Ms: number;
@@ -88,6 +90,7 @@ function phaseOf(attack: string, { callers, control, sights }: Seen): Phase {
     attack,
     requests: callers.length,
     p99Ms: Math.round(quantile(took, 0.99)),
+    p95Ms: Math.round(quantile(took, 0.95)),
     worstMs: Math.round(Math.max(0, ...took)),
     controlP99Ms: Math.round(
       quantile(

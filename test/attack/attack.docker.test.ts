@@ -4,7 +4,7 @@ import { print } from "../bench/gateway/table.ts";
 import { buildGatehouseImage } from "../infra/test-images.ts";
 import { attackSidecar, type AttackReport, type Phase } from "./attack-run.ts";
 import { limits, startContainedSidecar } from "./attacked-sidecar.ts";
-import { mostP99Ms, stillSlow, verdictOn } from "./verdict.ts";
+import { judgedMs, mostP99Ms, stillSlow, verdictOn } from "./verdict.ts";
 
 const found = await findEngine();
 /** How long all phases take together. */
@@ -13,8 +13,8 @@ const seconds = Number(process.env["GATEHOUSE_ATTACK_SECONDS"] ?? 84);
 /** What others wait even then, at most: each of them is answered. */
 const mostWaitMs = 10_000;
 
-function shown({ attack, requests, p99Ms, worstMs, controlP99Ms, failures, told, memoryMiB }: Phase): string {
-  const figures = `p99 ${p99Ms} ms, worst ${worstMs} ms, the node alone p99 ${controlP99Ms} ms, ${memoryMiB} MiB`;
+function shown({ attack, requests, p99Ms, p95Ms, worstMs, controlP99Ms, failures, told, memoryMiB }: Phase): string {
+  const figures = `p99 ${p99Ms} ms, p95 ${p95Ms} ms, worst ${worstMs} ms, the node alone p99 ${controlP99Ms} ms, ${memoryMiB} MiB`;
   return `${attack}: ${requests} requests, ${figures}, failed ${failures.length}${[...failures.slice(0, 2), ...told.slice(0, 3)].map((line) => `\n    ${line}`).join("")}`;
 }
 
@@ -44,9 +44,9 @@ describe.skipIf(!found.ok)(`the sidecar in its container under attack${skipReaso
     expect(report.peakMiB).toBeLessThan(limits.memoryMebibytes);
   });
 
-  test("keeps serving others: their p99 stays under three times what it is undisturbed under all but the named attacks, and none is refused", () => {
+  test("keeps serving others: their p99 (p95 in a short run) stays under three times what it is undisturbed under all but the named attacks, and none is refused", () => {
     const held = report.attacked.filter(({ attack }) => !stillSlow.has(attack));
-    const harmed = held.filter((phase) => phase.p99Ms > mostP99Ms(report.undisturbed, phase));
+    const harmed = held.filter((phase) => judgedMs(phase) > mostP99Ms(report.undisturbed, phase));
     expect(harmed.map(shown)).toEqual([]);
     expect(report.attacked.filter(({ worstMs }) => worstMs > mostWaitMs).map(shown)).toEqual([]);
     expect(report.attacked.filter(({ failures }) => failures.length > 0).map(shown)).toEqual([]);
