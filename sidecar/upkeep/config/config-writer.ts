@@ -1,4 +1,4 @@
-import { realpath, stat } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
 import { readConfigFile } from "./config-file.ts";
@@ -37,9 +37,7 @@ export async function writeConfig(
   write: ConfigWrite,
   { lock, versions }: Readonly<{ lock: WriterLock; versions: ConfigVersions | undefined }>,
 ): Promise<ConfigWriteResult> {
-  // Taking the lock asks the file system without a time limit, which the caller's has on this first call.
-  await stat(dirname(write.path)).catch(() => undefined);
-  const locked = lock.acquire();
+  const locked = await lock.acquireOnceReached();
   if (!locked.ok) return locked;
   try {
     const before = await readConfigFile(write.path, write.limitBytes);

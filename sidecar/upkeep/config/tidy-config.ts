@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Logger } from "#daemon/log.ts";
 import type { ConfigVersions } from "./config-versions.ts";
@@ -16,10 +15,8 @@ export async function tidyConfig({
   log: Logger;
 }>): Promise<void> {
   const { configPath } = place.layout();
-  const directory = dirname(configPath);
-  // Taking the lock asks the file system without a time limit: it must have answered just before.
-  await place.patience.call(`looking at ${directory}`, () => stat(directory).catch(() => undefined));
-  if (!place.lock().acquire().ok) return;
+  const locked = await place.patience.call(`looking at ${dirname(configPath)}`, place.lock().acquireOnceReached);
+  if (!locked.ok) return;
   try {
     await versions.tidy();
     await tidyBesideConfig(configPath);

@@ -1,4 +1,5 @@
 import { realpathSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { holderWords, processLock, type ProcessLock, type ProcessLockResult } from "../state/process-lock.ts";
 
@@ -10,6 +11,11 @@ export type WriterLock = Disposable &
   Readonly<{
     /** Takes the right if nobody has it; cheap when this process has it already. */
     acquire: () => WriterLockResult;
+    /**
+     * Takes the right once the file's directory has answered. {@link acquire} alone asks the file system in a blocking call: on one that hangs it would keep the
+     * process, where this keeps a call that has a time limit.
+     */
+    acquireOnceReached: () => Promise<WriterLockResult>;
     /** Gives the right up and removes the lock files. */
     remove: () => void;
   }>;
@@ -41,6 +47,11 @@ export function writerLock(path: string): WriterLock {
   };
   return {
     acquire,
+    acquireOnceReached: async () => {
+      // A directory that is not there is said by the lock itself.
+      await stat(dirname(path)).catch(() => undefined);
+      return acquire();
+    },
     remove: () => {
       behind?.lock.remove();
       named.lock.remove();
