@@ -1,10 +1,9 @@
 import type { Dashboard } from "./dashboard.ts";
-import { quantile, rateBy, selected } from "./selected.ts";
+import { each, perInstance, quantile, rateBy, selected } from "./selected.ts";
 
 const calls = "gatehouse_gateway_call_duration_seconds_count";
 const callBuckets = "gatehouse_gateway_call_duration_seconds_bucket";
 const nodeBuckets = "gatehouse_gateway_node_duration_seconds_bucket";
-const each = "{{instance}}";
 
 /** The JSON-RPC gateway: rate, errors and duration first, then limits, cache, WebSocket and connections. */
 export const gatewayDashboard: Dashboard = {
@@ -85,8 +84,8 @@ export const gatewayDashboard: Dashboard = {
           description: "Calls that the node works on, and calls that wait for a connection to it.",
           unit: "short",
           queries: [
-            { expr: selected("gatehouse_gateway_calls_in_flight"), legend: "under way {{instance}}" },
-            { expr: selected("gatehouse_gateway_calls_waiting"), legend: "waiting {{instance}}" },
+            perInstance("gatehouse_gateway_calls_in_flight", "under way"),
+            perInstance("gatehouse_gateway_calls_waiting", "waiting"),
           ],
           alerts: ["GatehouseOverloadShed"],
         },
@@ -95,8 +94,8 @@ export const gatewayDashboard: Dashboard = {
           description: "What is held for clients, and what the cache holds of it.",
           unit: "bytes",
           queries: [
-            { expr: selected("gatehouse_gateway_held_bytes"), legend: "held {{instance}}" },
-            { expr: selected("gatehouse_gateway_cache_bytes"), legend: "cache {{instance}}" },
+            perInstance("gatehouse_gateway_held_bytes", "held"),
+            perInstance("gatehouse_gateway_cache_bytes", "cache"),
           ],
           alerts: ["GatehouseOverloadShed"],
         },
@@ -134,7 +133,7 @@ export const gatewayDashboard: Dashboard = {
           description: "1 while the gateway's WebSocket to the node is open.",
           unit: "bool_yes_no",
           kind: "stat",
-          queries: [{ expr: selected("gatehouse_gateway_link_open"), legend: each }],
+          queries: [perInstance("gatehouse_gateway_link_open")],
           alerts: ["GatehouseGatewayLinkLost"],
         },
         {
@@ -142,16 +141,16 @@ export const gatewayDashboard: Dashboard = {
           description: "WebSocket clients, their subscriptions, and those that the gateway has at the node for them.",
           unit: "short",
           queries: [
-            { expr: selected("gatehouse_gateway_websocket_clients"), legend: "clients {{instance}}" },
-            { expr: selected("gatehouse_gateway_subscriptions"), legend: "subscriptions {{instance}}" },
-            { expr: selected("gatehouse_gateway_upstream_subscriptions"), legend: "at the node {{instance}}" },
+            perInstance("gatehouse_gateway_websocket_clients", "clients"),
+            perInstance("gatehouse_gateway_subscriptions", "subscriptions"),
+            perInstance("gatehouse_gateway_upstream_subscriptions", "at the node"),
           ],
         },
         {
           title: "Age of the head",
           description: "How long ago the node's latest block was made, by the block's own time.",
           unit: "s",
-          queries: [{ expr: selected("gatehouse_gateway_head_age_seconds"), legend: each }],
+          queries: [perInstance("gatehouse_gateway_head_age_seconds")],
           alerts: ["GatehouseHeadStale"],
         },
       ],

@@ -1,7 +1,5 @@
 import type { Dashboard } from "./dashboard.ts";
-import { quantile, rateBy, selected } from "./selected.ts";
-
-const each = "{{instance}}";
+import { each, perInstance, quantile, rateBy, selected } from "./selected.ts";
 
 /** The node and what the sidecar does for it. */
 export const nodeDashboard: Dashboard = {
@@ -27,7 +25,7 @@ export const nodeDashboard: Dashboard = {
           unit: "bool_yes_no",
           kind: "stat",
           width: 6,
-          queries: [{ expr: selected("gatehouse_node_up"), legend: each }],
+          queries: [perInstance("gatehouse_node_up")],
           alerts: ["GatehouseNodeDown", "GatehouseSidecarDown"],
         },
         {
@@ -36,7 +34,7 @@ export const nodeDashboard: Dashboard = {
           unit: "s",
           kind: "stat",
           width: 6,
-          queries: [{ expr: selected("gatehouse_node_height_unchanged_seconds"), legend: each }],
+          queries: [perInstance("gatehouse_node_height_unchanged_seconds")],
           alerts: ["GatehouseHeadStale"],
         },
         {
@@ -67,7 +65,7 @@ export const nodeDashboard: Dashboard = {
           title: "Block height",
           description: "The node's latest block. A flat line is a node, or a chain, that stands still.",
           unit: "none",
-          queries: [{ expr: selected("gatehouse_node_height_blocks"), legend: each }],
+          queries: [perInstance("gatehouse_node_height_blocks")],
           alerts: ["GatehouseHeadStale"],
         },
         {
@@ -80,7 +78,7 @@ export const nodeDashboard: Dashboard = {
           title: "Lag behind the references",
           description: "Blocks that the furthest of lag.references is ahead. Nothing is shown without references.",
           unit: "none",
-          queries: [{ expr: selected("gatehouse_node_lag_blocks"), legend: each }],
+          queries: [perInstance("gatehouse_node_lag_blocks")],
           alerts: ["GatehouseNodeBehind"],
           onlyWith: "lag.references",
         },
@@ -120,9 +118,9 @@ export const nodeDashboard: Dashboard = {
           unit: "short",
           width: 12,
           queries: [
-            { expr: selected("gatehouse_node_prune_flushed_version"), legend: "flushed {{instance}}" },
-            { expr: selected("gatehouse_node_prune_reserved_version"), legend: "to be kept from {{instance}}" },
-            { expr: selected("gatehouse_node_prune_real_reserved_version"), legend: "pruned up to {{instance}}" },
+            perInstance("gatehouse_node_prune_flushed_version", "flushed"),
+            perInstance("gatehouse_node_prune_reserved_version", "to be kept from"),
+            perInstance("gatehouse_node_prune_real_reserved_version", "pruned up to"),
           ],
           alerts: ["GatehousePruningStalled"],
         },
@@ -132,7 +130,7 @@ export const nodeDashboard: Dashboard = {
           unit: "bool_yes_no",
           kind: "stat",
           width: 12,
-          queries: [{ expr: selected("gatehouse_node_prune_enabled"), legend: each }],
+          queries: [perInstance("gatehouse_node_prune_enabled")],
           alerts: ["GatehousePruningOff"],
         },
         {
@@ -140,8 +138,8 @@ export const nodeDashboard: Dashboard = {
           description: "Used and free bytes of the file system of the node's data.",
           unit: "bytes",
           queries: [
-            { expr: selected("gatehouse_node_disk_used_bytes"), legend: "used {{instance}}" },
-            { expr: selected("gatehouse_node_disk_free_bytes"), legend: "free {{instance}}" },
+            perInstance("gatehouse_node_disk_used_bytes", "used"),
+            perInstance("gatehouse_node_disk_free_bytes", "free"),
           ],
           alerts: ["GatehouseDiskSpaceLow"],
         },
@@ -150,7 +148,7 @@ export const nodeDashboard: Dashboard = {
           description:
             "Forecast from the last hours. Nothing is shown while the disk does not fill, or was seen for too short a time.",
           unit: "s",
-          queries: [{ expr: selected("gatehouse_node_disk_full_in_seconds"), legend: each }],
+          queries: [perInstance("gatehouse_node_disk_full_in_seconds")],
           alerts: ["GatehouseDiskFullSoon"],
           onlyWith: "a disk that was seen for health.diskForecastAfterSeconds",
         },
@@ -158,7 +156,7 @@ export const nodeDashboard: Dashboard = {
           title: "Requested volume",
           description: "Size that the sidecar asked the cluster for; it grows up to volume.ceilingGibibytes.",
           unit: "bytes",
-          queries: [{ expr: selected("gatehouse_volume_requested_bytes"), legend: each }],
+          queries: [perInstance("gatehouse_volume_requested_bytes")],
           alerts: ["GatehouseVolumeAtCeiling"],
           onlyWith: "volume.claim",
         },
@@ -183,7 +181,7 @@ export const nodeDashboard: Dashboard = {
           title: "Restarts within the last hour",
           description: "Restarts that count towards restart.budgetPerHour.",
           unit: "none",
-          queries: [{ expr: selected("gatehouse_node_restarts_in_last_hour"), legend: each }],
+          queries: [perInstance("gatehouse_node_restarts_in_last_hour")],
           alerts: ["GatehouseRestartBudgetUsedUp"],
         },
         {

@@ -1,5 +1,5 @@
 import type { Dashboard } from "./dashboard.ts";
-import { quantile, rateBy, selected, variables } from "./selected.ts";
+import { each, perInstance, quantile, rateBy, selected, variables } from "./selected.ts";
 
 /** A whole stack on one page: what fires, what runs, and one picture of each part. */
 export const overviewDashboard: Dashboard = {
@@ -54,7 +54,7 @@ export const overviewDashboard: Dashboard = {
           title: "Block height",
           description: "The latest block of each node.",
           unit: "none",
-          queries: [{ expr: selected("gatehouse_node_height_blocks"), legend: "{{instance}}" }],
+          queries: [perInstance("gatehouse_node_height_blocks")],
           alerts: ["GatehouseHeadStale"],
         },
         {
@@ -73,7 +73,7 @@ export const overviewDashboard: Dashboard = {
           queries: [
             {
               expr: quantile(0.99, "instance", "gatehouse_gateway_call_duration_seconds_bucket"),
-              legend: "{{instance}}",
+              legend: each,
             },
           ],
           alerts: ["GatehouseGatewayLatencyFast"],

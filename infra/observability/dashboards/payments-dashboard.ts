@@ -1,9 +1,8 @@
 import type { Dashboard } from "./dashboard.ts";
-import { quantile, rateBy, selected } from "./selected.ts";
+import { each, perInstance, quantile, rateBy, selected } from "./selected.ts";
 
 const settle = "gatehouse_facilitator_settle_duration_seconds_bucket";
 const balance = selected("gatehouse_facilitator_signer_balance_native");
-const each = "{{instance}}";
 
 /** Money: what is sold, how payments end, and whether the signer can go on paying for gas. */
 export const paymentsDashboard: Dashboard = {
@@ -32,7 +31,7 @@ export const paymentsDashboard: Dashboard = {
           title: "Payments in flight",
           description: "Payments that are worked on or delivered now.",
           unit: "short",
-          queries: [{ expr: selected("gatehouse_payments_in_flight"), legend: each }],
+          queries: [perInstance("gatehouse_payments_in_flight")],
         },
         {
           title: "Claims by state",
@@ -89,7 +88,7 @@ export const paymentsDashboard: Dashboard = {
           title: "Settlements under way",
           description: "Settlements that were begun and have no outcome yet.",
           unit: "short",
-          queries: [{ expr: selected("gatehouse_facilitator_settlements_pending"), legend: each }],
+          queries: [perInstance("gatehouse_facilitator_settlements_pending")],
           alerts: ["GatehouseSettlementStuck"],
         },
         {
@@ -137,7 +136,7 @@ export const paymentsDashboard: Dashboard = {
           description: "Nonce of the signer's next transaction. It stands still while nothing is settled.",
           unit: "none",
           width: 6,
-          queries: [{ expr: selected("gatehouse_facilitator_signer_next_nonce"), legend: each }],
+          queries: [perInstance("gatehouse_facilitator_signer_next_nonce")],
         },
         {
           title: "Who settles",
@@ -145,7 +144,7 @@ export const paymentsDashboard: Dashboard = {
           unit: "bool_yes_no",
           kind: "stat",
           width: 6,
-          queries: [{ expr: selected("gatehouse_facilitator_settler"), legend: each }],
+          queries: [perInstance("gatehouse_facilitator_settler")],
           alerts: ["GatehouseFacilitatorNoLeader"],
         },
       ],

@@ -1,5 +1,6 @@
 import type { SeriesName } from "../metric-catalogue.ts";
 import { series } from "../series.ts";
+import type { Query } from "./dashboard.ts";
 
 type MatchersOf<N extends SeriesName> = Parameters<typeof series<N>>[1];
 
@@ -16,6 +17,14 @@ export function selected<N extends SeriesName>(name: N, matchers?: MatchersOf<N>
     .slice(name.length)
     .replace(/^\{|\}$/g, "");
   return `${name}{${own === "" ? "" : `${own},`}${variables}}`;
+}
+
+/** What a series is called that each instance has one of. */
+export const each = "{{instance}}";
+
+/** A metric as each instance has it; `what` tells it from the panel's others. */
+export function perInstance(name: SeriesName, what?: string): Query {
+  return { expr: selected(name), legend: what === undefined ? each : `${what} ${each}` };
 }
 
 /** How much a counter grows a second, summed by labels. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { dashboards } from "#infra/observability/dashboards/all.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
-import { until } from "../../support/until.ts";
+import { generousMs, until } from "../../support/until.ts";
 import { compressRules } from "./compressed-rules.ts";
 import { firingAlerts } from "./live-fault.ts";
 import { startLoad } from "./load.ts";
@@ -9,7 +9,6 @@ import { hasPrometheus, withoutPrometheus } from "./prometheus.ts";
 import { startWatchedStack, type WatchedStack } from "./watched-stack.ts";
 
 const scale = 60;
-const dataWithinMs = 40_000;
 
 const queries = dashboards.flatMap(({ title, rows }) =>
   rows.flatMap(({ panels }) =>
@@ -34,14 +33,14 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that scrapes a stack under load${w
     resources.use(startLoad({ url: internalUrl, callsPerSecond: 10 }));
     // More than the public tier may, so that a limit refuses some.
     await using _ = startLoad({ url: gatewayUrl, callsPerSecond: 600, method: "eth_chainId" });
-    await until("a caller meets a limit", dataWithinMs, async () => {
+    await until("a caller meets a limit", generousMs, async () => {
       return (await stack.prometheus.query("gatehouse_gateway_limited_total")).length > 0;
     });
   }, 180_000);
   afterAll(() => resources.disposeAsync(), 60_000);
 
   it.each(queries)("has data for %s", async (_, expr) => {
-    const samples = await until(`data for ${expr}`, dataWithinMs, async () => {
+    const samples = await until(`data for ${expr}`, generousMs, async () => {
       const found = await stack.prometheus.query(filled(expr));
       return found.length > 0 && found;
     });
