@@ -13,8 +13,18 @@ const seconds = Number(process.env["GATEHOUSE_ATTACK_SECONDS"] ?? 84);
 /** What others wait even then, at most: each of them is answered. */
 const mostWaitMs = 10_000;
 
-function shown({ attack, requests, p99Ms, p95Ms, worstMs, controlP99Ms, failures, told, memoryMiB }: Phase): string {
-  const figures = `p99 ${p99Ms} ms, p95 ${p95Ms} ms, worst ${worstMs} ms, the node alone p99 ${controlP99Ms} ms, ${memoryMiB} MiB`;
+function shown({
+  attack,
+  requests,
+  p99Ms,
+  secondP95Ms,
+  worstMs,
+  controlP99Ms,
+  failures,
+  told,
+  memoryMiB,
+}: Phase): string {
+  const figures = `p99 ${p99Ms} ms, p95 of the middle second ${secondP95Ms} ms, worst ${worstMs} ms, the node alone p99 ${controlP99Ms} ms, ${memoryMiB} MiB`;
   return `${attack}: ${requests} requests, ${figures}, failed ${failures.length}${[...failures.slice(0, 2), ...told.slice(0, 3)].map((line) => `\n    ${line}`).join("")}`;
 }
 
@@ -44,7 +54,7 @@ describe.skipIf(!found.ok)(`the sidecar in its container under attack${skipReaso
     expect(report.peakMiB).toBeLessThan(limits.memoryMebibytes);
   });
 
-  test("keeps serving others: their p99 (p95 in a short run) stays under three times what it is undisturbed under all but the named attacks, and none is refused", () => {
+  test("keeps serving others: their p99 (in a short run the p95 of its middle second) stays under three times what it is undisturbed under all but the named attacks, and none is refused", () => {
     const held = report.attacked.filter(({ attack }) => !stillSlow.has(attack));
     const harmed = held.filter((phase) => judgedMs(phase) > mostP99Ms(report.undisturbed, phase));
     expect(harmed.map(shown)).toEqual([]);
