@@ -1,10 +1,8 @@
-import { readdir, readFile, readlink } from "node:fs/promises";
+import { readdir, readlink } from "node:fs/promises";
 import type { Clock } from "#daemon/clock.ts";
+import { listeningSockets } from "./listening-sockets.ts";
 import { processesIn } from "./processes-in.ts";
 import { processStart, type ProcessStart } from "./process-start.ts";
-
-/** State of a socket that listens, as `/proc/net/tcp` writes it (proc_pid_net(5)). */
-const listening = "0A";
 
 /**
  * When the process started that listens on a port of this machine and runs in a directory, or from a program in it: both, since a shell may be
@@ -17,17 +15,6 @@ export async function listenerStart(port: number, directory: string, clock: Cloc
     if (await holdsOneOf(sockets, pid)) return processStart(pid, clock);
   }
   return undefined;
-}
-
-/** The sockets that listen on a port, as the links in `/proc/<pid>/fd` name them. */
-async function listeningSockets(port: number): Promise<ReadonlySet<string>> {
-  const tables = ["/proc/net/tcp", "/proc/net/tcp6"].map((path) => readFile(path, "utf8").catch(() => ""));
-  const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  const rows = (await Promise.all(tables)).flatMap((table) =>
-    table.split("\n").map((line) => line.trim().split(/\s+/)),
-  );
-  const found = rows.filter(([, local, , state]) => state === listening && local?.endsWith(suffix) === true);
-  return new Set(found.map((row) => `socket:[${row[9] ?? ""}]`));
 }
 
 async function holdsOneOf(sockets: ReadonlySet<string>, pid: number): Promise<boolean> {
