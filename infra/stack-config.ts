@@ -3,6 +3,7 @@ import { configSchema, secretKeys, type StackConfig } from "./config/config-sche
 import { isNotSet } from "./config/declared-key.ts";
 import { publicWayProblems } from "./config/public-way.ts";
 import { ownDatabaseProblems } from "./services/own-database.ts";
+import { observabilityProblems } from "./services/observability-problems.ts";
 import { peerProblems } from "./services/peers.ts";
 import { nodeKeyProblems } from "./services/node-keys.ts";
 import { nodeVersionProblems } from "./services/node-version.ts";
@@ -86,6 +87,7 @@ function contradictions(config: StackConfig): readonly ConfigProblem[] {
     ...trustedProxiesProblems(config),
     ...replicationProblems(config),
     ...ownDatabaseProblems(config),
+    ...observabilityProblems(config),
   );
   if (config.devAccounts && config.signerPrivateKey !== undefined) {
     problems.push({

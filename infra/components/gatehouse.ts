@@ -21,7 +21,9 @@ export class Gatehouse extends ComponentResource {
     super("gatehouse:index:Gatehouse", name, {}, opts);
     const built = buildServices(args);
     const { platform } = args;
-    platform.allowEdges(Object.values(built).flatMap((service) => service?.spec ?? []));
+    const specs = Object.values(built).flatMap((service) => service?.spec ?? []);
+    platform.allowEdges(specs);
+    platform.announce(specs);
     const here = { parent: this };
     const pushgateway =
       built.pushgateway &&

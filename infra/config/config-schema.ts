@@ -3,6 +3,7 @@ import { privateKey } from "#daemon/settings/types.ts";
 import { dockerKeys } from "./docker-keys.ts";
 import { kubernetesKeys } from "./kubernetes-keys.ts";
 import { nodeKeys } from "./node-keys.ts";
+import { observabilityKeys } from "./observability-keys.ts";
 import { paymentKeys } from "./payment-keys.ts";
 import { serviceKeys } from "./service-keys.ts";
 import { volumeKeys } from "./volume-keys.ts";
@@ -33,6 +34,7 @@ export const declaredKeys = {
   ...volumeKeys,
   ...serviceKeys,
   ...kubernetesKeys,
+  ...observabilityKeys,
 };
 
 /** Keys of a stack's configuration that hold a secret. */

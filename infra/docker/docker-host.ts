@@ -74,6 +74,9 @@ export class DockerHost extends ComponentResource implements Platform {
   /** On Docker the two networks are the edges: what is on the private one reaches what is on it. */
   allowEdges(): void {}
 
+  /** A Docker host has no registry of what is watched. */
+  announce(): void {}
+
   deploy(spec: ServiceSpec, { parent, dependsOn }: Attachment): Resource {
     const files = this.#deliverFiles(spec, parent);
     const placement: Placement = {

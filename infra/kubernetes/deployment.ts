@@ -5,7 +5,7 @@ import { containerOf } from "./container.ts";
 import { filesInstaller, filesVolumes } from "./files.ts";
 import { type KubernetesOptions, imageOf } from "./kubernetes-options.ts";
 import { selectorLabels, stackLabels } from "./labels.ts";
-import { filesChecksum, podLabels, podSecurity, spread, temporaryVolume } from "./pod.ts";
+import { filesChecksum, podLabels, podSecurity, scrapeAnnotations, spread, temporaryVolume } from "./pod.ts";
 
 /** The Deployment of a service. One that keeps a ledger on a volume is replaced, not rolled: two writers would share it. */
 export function deploymentOf(spec: ServiceSpec, options: KubernetesOptions): types.input.apps.v1.Deployment {
@@ -23,7 +23,7 @@ export function deploymentOf(spec: ServiceSpec, options: KubernetesOptions): typ
       template: {
         metadata: {
           labels: { ...podLabels(options.prefix, spec) },
-          annotations: { "gatehouse.io/files": filesChecksum([spec], options) },
+          annotations: { "gatehouse.io/files": filesChecksum([spec], options), ...scrapeAnnotations([spec], options) },
         },
         spec: {
           automountServiceAccountToken: false,

@@ -14,6 +14,7 @@ import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { denyAll, edgePolicies } from "./network-policies.ts";
 import { nodeConfMap } from "./node-conf-map.ts";
 import { nodeStatefulSet } from "./node-stateful-set.ts";
+import { dashboardMaps, monitors } from "./existing-prometheus.ts";
 import { publicIngress } from "./public-ingress.ts";
 import { publicRoutes } from "./public-routes.ts";
 import type { ServiceAccess } from "./service-account.ts";
@@ -61,6 +62,18 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     for (const policy of edgePolicies(specs, this.#options)) {
       const { name } = policy.metadata as { name: string };
       new k8s.networking.v1.NetworkPolicy(`${this.#options.prefix}-allow-${name}`, policy, this.#inNamespace(this));
+    }
+  }
+
+  announce(specs: readonly ServiceSpec[]): void {
+    const { prefix } = this.#options;
+    for (const monitor of monitors(specs, this.#options)) {
+      const name = `${prefix}-${monitor.kind}-${monitor.metadata.name}`;
+      new k8s.apiextensions.CustomResource(name, unawaited(monitor), this.#inNamespace(this));
+    }
+    for (const map of dashboardMaps(this.#options)) {
+      const { name } = map.metadata as { name: string };
+      new k8s.core.v1.ConfigMap(`${prefix}-${name}`, map, this.#inNamespace(this));
     }
   }
 

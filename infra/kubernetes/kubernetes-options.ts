@@ -1,4 +1,5 @@
 import type { Input } from "@pulumi/pulumi";
+import type { Observability } from "../config/observability-keys.ts";
 import type { GatewayWay, IngressWay } from "../config/public-way.ts";
 import type { ImageName } from "../services/service-spec.ts";
 
@@ -23,6 +24,8 @@ export type KubernetesOptions = Readonly<{
   /** The public way in, by one of the two kinds of object; neither where the stack is not public. */
   ingress: IngressWay | undefined;
   gatewayApi: GatewayWay | undefined;
+  /** How the stack is watched; absent where nobody is told of it. */
+  observability: Observability | undefined;
   /** Secret; what the checksums of files are keyed with, so that no secret can be guessed from a pod's annotation. */
   revisionKey: Input<string>;
 }>;

@@ -23,6 +23,7 @@ export function kubernetesOptions(config: StackConfig, prefix: string): Kubernet
     apiServerCidr: config.apiServerCidr,
     ingress: config.ingress,
     gatewayApi: config.gatewayApi,
+    observability: config.observability,
     revisionKey: revisionKey(config),
   };
 }

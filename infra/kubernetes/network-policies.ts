@@ -21,7 +21,11 @@ export function edgePolicies(specs: readonly ServiceSpec[], options: KubernetesO
     return policy(pod, options, {
       podSelector: { matchLabels: { ...selectorLabels(options.prefix, pod) } },
       policyTypes: ["Ingress", "Egress"],
-      ingress: [...ingressFromStack(inside, specs, options), ...ingressFromOutside(inside, options)],
+      ingress: [
+        ...ingressFromStack(inside, specs, options),
+        ...ingressFromOutside(inside, options),
+        ...ingressFromPrometheus(inside, options),
+      ],
       // Who opens no connection has no name to look up either.
       egress: egress.length === 0 ? [] : [dns, ...unique(egress)],
     });
@@ -116,6 +120,21 @@ function ingressFromOutside(inside: readonly ServiceSpec[], options: KubernetesO
         ]),
     ...(peers.length === 0 ? [] : [{ ports: peers }]),
   ];
+}
+
+/** Whoever scrapes reaches the ports with metrics, and none beside them. */
+function ingressFromPrometheus(
+  inside: readonly ServiceSpec[],
+  { observability }: KubernetesOptions,
+): readonly Ingress[] {
+  const existing = observability?.existing;
+  const ports = inside.flatMap((spec) =>
+    spec.metrics === undefined ? [] : [{ port: portNamed(spec, spec.metrics.port).number, protocol: "TCP" }],
+  );
+  if (existing === undefined || ports.length === 0) return [];
+  const { namespace, podLabels } = existing;
+  const pods = Object.keys(podLabels).length === 0 ? {} : { podSelector: { matchLabels: { ...podLabels } } };
+  return [{ from: [{ namespaceSelector: namespaceNamed(namespace), ...pods }], ports }];
 }
 
 function unique<Rule>(rules: readonly Rule[]): Rule[] {

@@ -9,7 +9,7 @@ import { filesInstaller, filesVolumes } from "./files.ts";
 import { type KubernetesOptions, imageOf } from "./kubernetes-options.ts";
 import { selectorLabels, stackLabels } from "./labels.ts";
 import { hostIpOf, nodeConfName } from "./node-conf-map.ts";
-import { filesChecksum, podLabels, podSecurity, temporaryVolume } from "./pod.ts";
+import { filesChecksum, podLabels, podSecurity, scrapeAnnotations, temporaryVolume } from "./pod.ts";
 
 type Container = types.input.core.v1.Container;
 
@@ -40,7 +40,10 @@ export function nodeStatefulSet(
       template: {
         metadata: {
           labels: { ...podLabels(options.prefix, node) },
-          annotations: { "gatehouse.io/files": filesChecksum([node, sidecar], options) },
+          annotations: {
+            "gatehouse.io/files": filesChecksum([node, sidecar], options),
+            ...scrapeAnnotations([node, sidecar], options),
+          },
         },
         spec: {
           serviceAccountName: nodeAccount,

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { types } from "@pulumi/kubernetes";
 import { all, unsecret, type Output } from "@pulumi/pulumi";
-import { serviceUser, type ServiceSpec } from "../services/service-spec.ts";
+import { portNamed, serviceUser, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { selectorLabels, stackLabels, type Labels } from "./labels.ts";
 
@@ -36,6 +36,17 @@ export function filesChecksum(specs: readonly ServiceSpec[], { revisionKey }: Ku
     return hash.digest("hex");
   });
   return unsecret(checksum);
+}
+
+/** By what a Prometheus without an operator finds a pod; these annotations name one port of a pod, so one service of it. */
+export function scrapeAnnotations(specs: readonly ServiceSpec[], { observability }: KubernetesOptions): Labels {
+  const scraped = specs.find((spec) => spec.metrics !== undefined);
+  if (observability?.existing?.by !== "annotations" || scraped?.metrics === undefined) return {};
+  return {
+    "prometheus.io/scrape": "true",
+    "prometheus.io/port": String(portNamed(scraped, scraped.metrics.port).number),
+    "prometheus.io/path": "/metrics",
+  };
 }
 
 /** Spreads a service's pods over nodes of the cluster where there are several. */

@@ -34,21 +34,25 @@ export function ruleFiles(groups: readonly RuleGroup[], options: RuleFilesOption
     whole
       .map(({ name, rules }) => ({ name: `${name}.${kind}s`, rules: rules.filter((rule) => kind in rule) }))
       .filter(({ rules }) => rules.length > 0);
-  const resource = {
+  return {
+    "prometheus-rules.yaml": toYaml({ groups: whole }),
+    "prometheus-rule-resource.yaml": toYaml(prometheusRule(groups, options)),
+    "mixin/prometheus_alerts.yaml": toYaml({ groups: only("alert") }),
+    "mixin/prometheus_rules.yaml": toYaml({ groups: only("record") }),
+  };
+}
+
+/** The rules as Prometheus's operator takes them. */
+export function prometheusRule(groups: readonly RuleGroup[], options: RuleFilesOptions) {
+  return {
     apiVersion: "monitoring.coreos.com/v1",
     kind: "PrometheusRule",
     metadata: {
       name: options.name ?? "gatehouse",
       labels: { "app.kubernetes.io/name": "gatehouse", ...options.labels },
     },
-    spec: { groups: whole },
-  };
-  return {
-    "prometheus-rules.yaml": toYaml({ groups: whole }),
-    "prometheus-rule-resource.yaml": toYaml(resource),
-    "mixin/prometheus_alerts.yaml": toYaml({ groups: only("alert") }),
-    "mixin/prometheus_rules.yaml": toYaml({ groups: only("record") }),
-  };
+    spec: { groups: renderGroups(groups, options) },
+  } as const;
 }
 
 function renderAlert(alert: Alert, { runbookBaseUrl }: RuleFilesOptions): Readonly<Record<string, unknown>> {

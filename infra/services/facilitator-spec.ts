@@ -61,6 +61,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
       ],
       volumes: ledger.volumes,
       edges: [{ to: "node", port: "http" }, ...ledger.edges],
+      metrics: { port: "operations" },
       replicas: args.replicas,
       health: { ...daemonHealth, port: "operations" },
       limits: { cpus: 1, memoryMebibytes: 512 },

@@ -38,6 +38,7 @@ export function pushgatewaySpec(args: PushgatewayArgs): BuiltService {
     ports: [{ name: "http", number: pushgatewayPort, audience: "system" }],
     volumes: [{ name: "pushgateway-data", path: directory, readOnly: false, keep: false, sizeGibibytes: 1 }],
     edges: [],
+    metrics: { port: "http", honorLabels: true },
     health: {
       kind: "http",
       port: "http",

@@ -85,6 +85,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         ...upstreamEdges(args.routes),
         ...ledger.edges,
       ],
+      metrics: { port: "operations" },
       replicas: args.replicas,
       health: { ...daemonHealth, port: "operations" },
       limits: { cpus: 1, memoryMebibytes: 512 },

@@ -82,6 +82,14 @@ export type Edge =
 /** A connection to a port outside of the stack: of one range of addresses, or of any host. */
 export type HostEdge = Readonly<{ to: "host"; port: number; cidr: string | undefined }>;
 
+/** Where a service answers Prometheus. */
+export type MetricsSpec = Readonly<{
+  /** Name of the port that answers `/metrics`. */
+  port: string;
+  /** Whether samples keep the labels that they come with; a Pushgateway's have the job that they were pushed under. */
+  honorLabels?: true;
+}>;
+
 /** What a service may use at most. */
 export type ResourceLimits = Readonly<{ cpus: number; memoryMebibytes: number }>;
 
@@ -104,6 +112,8 @@ export type ServiceSpec = Readonly<{
   /** Directories beside `/tmp` that it writes to and nobody keeps. */
   scratchDirectories?: readonly string[];
   edges: readonly Edge[];
+  /** Where it answers `/metrics`; absent where it has none, or where nobody can ask for them. */
+  metrics?: MetricsSpec;
   /** A configuration that has to be there before the first start; the node's. */
   seed?: SeedSpec;
   /** Absent where there is nobody to ask. */

@@ -108,6 +108,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
         ...(args.accessTokens === undefined ? [] : [{ to: "resource-server", port: "http" } as const]),
         ...(args.restart.driver === "kubernetes" ? [{ to: "api" } as const] : []),
       ],
+      metrics: { port: "status" },
       health: {
         kind: "http",
         port: "status",

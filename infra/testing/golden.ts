@@ -4,8 +4,10 @@ import { expect } from "vitest";
 import { stringify } from "yaml";
 import type { Manifest } from "./deployed-stack.ts";
 
+type GoldenSet = "stack" | "real-node" | "watched";
+
 /** Where a set of golden objects stands: one YAML file each, small enough to be read in a change. */
-export function goldenDirectory(set: "stack" | "real-node"): string {
+export function goldenDirectory(set: GoldenSet): string {
   return join(import.meta.dirname, "golden", set);
 }
 
@@ -13,7 +15,7 @@ export function goldenDirectory(set: "stack" | "real-node"): string {
  * Expects objects to be the golden ones, each its file, and no file without an object. `vitest --update` writes them, a new
  * one at the end of its run: run it twice then.
  */
-export async function expectGolden(set: "stack" | "real-node", manifests: readonly Manifest[]): Promise<void> {
+export async function expectGolden(set: GoldenSet, manifests: readonly Manifest[]): Promise<void> {
   const directory = goldenDirectory(set);
   for (const manifest of manifests) {
     const text = stringify(manifest, { lineWidth: 0, sortMapEntries: true });

@@ -3,10 +3,15 @@ export type Typed = Readonly<{ apiVersion: string; kind: string }>;
 
 type Model = new (data: Typed) => Readonly<{ validate: () => void }>;
 
-/** The module with the published schema of an object's kind: of Kubernetes itself, or of the Gateway API. */
+const published = {
+  "gateway.networking.k8s.io": "@kubernetes-models/gateway-api",
+  "monitoring.coreos.com": "@kubernetes-models/prometheus-operator",
+} as const;
+
+/** The module with the published schema of an object's kind: of Kubernetes itself, of the Gateway API, or of Prometheus's operator. */
 export function schemaModule({ apiVersion, kind }: Typed): string {
-  const gateway = apiVersion.startsWith("gateway.networking.k8s.io/");
-  return `${gateway ? "@kubernetes-models/gateway-api" : "kubernetes-models"}/${apiVersion}/${kind}`;
+  const own = Object.entries(published).find(([group]) => apiVersion.startsWith(`${group}/`));
+  return `${own?.[1] ?? "kubernetes-models"}/${apiVersion}/${kind}`;
 }
 
 /** What the published OpenAPI schema of an object's kind has against its values, a line each. */

@@ -1,0 +1,140 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { renderGroups } from "../observability/rule-files.ts";
+import { ruleGroups } from "../observability/rules/all.ts";
+import { parseConfig } from "../stack-config.ts";
+import { deployedStack, manifestNamed, manifestsOf, type Manifest } from "../testing/deployed-stack.ts";
+import { expectGolden } from "../testing/golden.ts";
+import { schemaFindings } from "../testing/kubernetes-schema.ts";
+import { unknownFields } from "../testing/strict-schema.ts";
+
+const digest = `sha256:${"a".repeat(64)}`;
+const config = {
+  target: "kubernetes",
+  gatehouseImage: `registry.example/gatehouse@${digest}`,
+  devnetImage: `registry.example/devnet@${digest}`,
+  devAccounts: "true",
+  tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
+};
+const existing = {
+  namespace: "monitoring",
+  podLabels: { "app.kubernetes.io/name": "prometheus" },
+  labels: { release: "kube-prometheus-stack" },
+};
+const observability = { runbookBaseUrl: "https://git.example/runbooks", existing };
+const watched = (change: object = {}) => ({
+  ...config,
+  observability: JSON.stringify({ ...observability, existing: { ...existing, ...change } }),
+});
+const deploy = async (given: Readonly<Record<string, string>>) =>
+  manifestsOf(await deployedStack(given, { preview: false }));
+const isDashboard = ({ kind, metadata }: Manifest) => kind === "ConfigMap" && metadata.name.startsWith("dashboard-");
+
+describe("a stack that fits into a Prometheus of the cluster", { timeout: 60_000 }, () => {
+  let manifests: readonly Manifest[] = [];
+  let unwatched: readonly Manifest[] = [];
+  const added = () => {
+    const before = new Set(unwatched.map((manifest) => JSON.stringify(manifest)));
+    return manifests.filter((manifest) => !before.has(JSON.stringify(manifest)));
+  };
+  beforeAll(async () => {
+    manifests = await deploy(watched());
+    unwatched = await deploy(config);
+  }, 60_000);
+
+  it("adds and changes these objects, beside rules and dashboards, and no pod's template", async () => {
+    await expectGolden(
+      "watched",
+      added().filter((manifest) => manifest.kind !== "PrometheusRule" && !isDashboard(manifest)),
+    );
+  });
+
+  it("brings the alerts with the labels that the operator's ruleSelector asks for", () => {
+    const { metadata, spec } = manifestNamed(manifests, "PrometheusRule", "gatehouse");
+    expect(metadata).toMatchObject({ namespace: "gatehouse", labels: { release: "kube-prometheus-stack" } });
+    expect(spec).toEqual({ groups: renderGroups(ruleGroups, { runbookBaseUrl: "https://git.example/runbooks" }) });
+  });
+
+  it("has what the published schemas allow, and no field that they do not know", async () => {
+    for (const manifest of added()) {
+      expect(await schemaFindings(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
+    }
+    const misspelt = structuredClone(manifestNamed(manifests, "PodMonitor", "facilitator"));
+    Object.assign((misspelt.spec["podMetricsEndpoints"] as object[])[0] ?? {}, { honourLabels: true });
+    expect(unknownFields([...added(), misspelt])).toEqual([
+      `PodMonitor facilitator: Object literal may only specify known properties, and '"honourLabels"' does not exist in type 'IPodMetricsEndpoint'.`,
+    ]);
+  });
+
+  it("names a port that the container of each pod has", () => {
+    const monitors = manifests.filter(({ kind }) => kind === "PodMonitor");
+    expect(monitors.map(({ metadata }) => metadata.name)).toEqual([
+      "facilitator",
+      "pushgateway",
+      "resource-server",
+      "sidecar",
+    ]);
+    for (const { metadata, spec } of monitors) {
+      const [{ port } = { port: "" }] = spec["podMetricsEndpoints"] as readonly Readonly<{ port: string }>[];
+      const [kind, name] = metadata.name === "sidecar" ? ["StatefulSet", "node"] : ["Deployment", metadata.name];
+      const template = manifestNamed(manifests, kind ?? "", name ?? "").spec["template"] as Readonly<{
+        metadata: { labels: Record<string, string> };
+        spec: Record<"containers" | "initContainers", readonly { ports?: readonly { name: string }[] }[]>;
+      }>;
+      const { containers, initContainers } = template.spec;
+      const ports = [...containers, ...initContainers].flatMap((container) => container.ports ?? []);
+      expect(ports.filter((one) => one.name === port)).toHaveLength(1);
+      const { matchLabels } = spec["selector"] as { matchLabels: object };
+      expect(template.metadata.labels).toMatchObject(matchLabels);
+    }
+  });
+
+  it("brings each dashboard in a ConfigMap that Grafana's sidecar finds, with the operator's own runbooks", () => {
+    const maps = manifests.filter(isDashboard);
+    expect(maps.map(({ metadata }) => metadata.name)).toEqual([
+      "dashboard-gatehouse-gateway",
+      "dashboard-gatehouse-node",
+      "dashboard-gatehouse-overview",
+      "dashboard-gatehouse-payments",
+    ]);
+    for (const { metadata, data = {} } of maps) {
+      expect(metadata).toMatchObject({ labels: { grafana_dashboard: "1" } });
+      const [text = ""] = Object.values(data);
+      expect(JSON.parse(text)).toMatchObject({ uid: metadata.name.replace("dashboard-", "") });
+      expect(text).toContain("https://git.example/runbooks/");
+      expect(text.length).toBeLessThan(200_000);
+    }
+  });
+
+  it("leaves out rules and dashboards that another stack of the cluster brings", async () => {
+    const fewer = await deploy(watched({ rules: false, dashboards: false }));
+    expect(fewer.filter((manifest) => manifest.kind === "PrometheusRule" || isDashboard(manifest))).toEqual([]);
+    expect(fewer.filter(({ kind }) => kind === "PodMonitor")).toHaveLength(4);
+  });
+});
+
+describe("a stack whose pods are found by annotations", { timeout: 60_000 }, () => {
+  it("names the port with metrics on each pod, and has no object of an operator", async () => {
+    const manifests = await deploy(watched({ by: "annotations" }));
+    const annotated = ["node", "facilitator", "resource-server", "pushgateway"].map((name) => {
+      const { spec } = manifestNamed(manifests, name === "node" ? "StatefulSet" : "Deployment", name);
+      const { annotations } = (spec["template"] as { metadata: { annotations: Record<string, string> } }).metadata;
+      return [name, annotations["prometheus.io/scrape"], annotations["prometheus.io/port"]];
+    });
+    expect(annotated).toEqual([
+      ["node", "true", "9600"],
+      ["facilitator", "true", "9602"],
+      ["resource-server", "true", "9601"],
+      ["pushgateway", "true", "9091"],
+    ]);
+    const upstream = manifestNamed(manifests, "Deployment", "upstream");
+    expect(JSON.stringify(upstream)).not.toContain("prometheus.io");
+    expect(manifests.filter(({ apiVersion }) => apiVersion.startsWith("monitoring."))).toEqual([]);
+  });
+});
+
+describe("a Docker stack", () => {
+  it("has no Prometheus's operator to fit into, and says what to do instead", () => {
+    const raw = { devAccounts: "true", observability: JSON.stringify(observability) };
+    expect(() => parseConfig(raw)).toThrow(/observability\.existing: found beside target docker.*urls\.operations/);
+  });
+});
