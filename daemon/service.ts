@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import type { z } from "zod";
+import { filesInForce, type FilesInForce } from "./files/files-in-force.ts";
 import { within } from "./time.ts";
 import { createLog, type Logger } from "./log.ts";
 import type { Mask } from "./mask.ts";
@@ -16,6 +17,8 @@ import { userStateDirectory } from "./user-state-directory.ts";
 export type ServiceContext = Readonly<{
   log: Logger;
   metrics: Registry;
+  /** What is in force of the files that are read again as they change. */
+  files: FilesInForce;
   /** Knows the secrets and URLs of the settings; what is shown of a process goes through it. */
   mask: Mask;
   /** Closed in reverse order of `use` when the service stops. */
@@ -74,7 +77,16 @@ export async function runService<Schema extends z.ZodObject>(
       void work.done.catch(() => undefined).finally(() => unfinished.delete(work));
     };
     const stateHome = userStateDirectory(process.env);
-    const context = { log, metrics, mask, resources, signal, userStateDirectory: stateHome, finishes };
+    const context = {
+      log,
+      metrics,
+      files: filesInForce(metrics),
+      mask,
+      resources,
+      signal,
+      userStateDirectory: stateHome,
+      finishes,
+    };
     const startError = await serve(service, settings, context);
     const stopped = stop(name, { graceMs: shutdown.graceMs, unfinished, resources, log });
     await stopped.catch((error: unknown) => {

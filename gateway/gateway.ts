@@ -1,6 +1,7 @@
 import { performance } from "node:perf_hooks";
 import type { Registry } from "prom-client";
 import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
+import type { FilesInForce } from "#daemon/files/files-in-force.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { createAnswerCache, type AnswerCache } from "./reads/cache/answer-cache.ts";
@@ -37,6 +38,8 @@ export type GatewayDependencies = Readonly<{
   /** The node behind the gateway, and what is known of it: asked for every call. */
   node: Readonly<{ httpUrl: string; webSocketUrl: string; fitness: () => NodeFitness }>;
   settingNames: SettingNames;
+  /** Told of the files that are read again as they change. */
+  files: FilesInForce;
   /** The connections that the process may hold. */
   connections: ConnectionBudget;
 }>;
@@ -56,11 +59,11 @@ const now = () => performance.now();
  */
 export async function startGateway(
   settings: GatewaySettings,
-  { log, metrics, node, settingNames, connections }: GatewayDependencies,
+  { log, metrics, node, settingNames, files, connections }: GatewayDependencies,
 ): Promise<Gateway> {
   await using starting = new AsyncDisposableStack();
 
-  const policy = starting.use(startLivePolicy(settings, { log, settingNames })).current;
+  const policy = starting.use(startLivePolicy(settings, { log, files, settingNames })).current;
   const turns = new SharedTurns({ now, later: (run) => void setImmediate(run) });
   const head = createHead(settings.head, { now, wallClock: Date.now });
   const cache = createAnswerCache(settings.cache);
@@ -107,6 +110,7 @@ export async function startGateway(
     limited: meter.limited,
     bodies: admitBodies({ ...calls, limited: meter.limited }),
     settingNames,
+    files,
     log,
   });
   starting.use(listeners);

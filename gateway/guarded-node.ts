@@ -60,7 +60,7 @@ export async function guardNode(
   settings: GuardedNodeSettings,
   { context, clock, events, settingNames }: GuardedNodeDependencies,
 ): Promise<GuardedNode> {
-  const { log, metrics, mask, resources, signal } = context;
+  const { log, metrics, files, mask, resources, signal } = context;
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
   const eventLoop = resources.use(watchEventLoop({ clock, board, metrics }));
@@ -78,7 +78,7 @@ export async function guardNode(
   };
   resources.use(watchDescriptors(connections.state, { board, log, setting }));
   const gateway = resources.use(
-    await startGateway(settings.gateway, { log, metrics, node, settingNames, connections }),
+    await startGateway(settings.gateway, { log, metrics, node, settingNames, files, connections }),
   );
   const operations = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(settings.listen) }, { log, metrics, mask });
   const setGatewayCondition = () => {

@@ -12,6 +12,7 @@ import { paymentRequired, saleAnswer } from "./payment-answers.ts";
 import { acceptedOffer, readPayment } from "./sale/payment.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";
 import { requestFingerprint } from "./claims/request-fingerprint.ts";
+import type { LiveRoutes } from "./routes/live-routes.ts";
 import type { Route } from "./routes/route.ts";
 import type { Delivery, SaleOutcome } from "./sale/sale-outcome.ts";
 import type { SaleRequest } from "./sale/sale.ts";
@@ -28,7 +29,7 @@ export type PaidRoutesDependencies = Readonly<{
 
 /** What is sold, and how it is delivered. */
 export type PaidRoutesOptions = Readonly<{
-  routes: readonly Route[];
+  routes: Pick<LiveRoutes, "find" | "taken">;
   publicUrl: string | undefined;
   /** How long a client may take to receive a response that it bought. */
   deliveryTimeoutMs: number;
@@ -42,27 +43,30 @@ export type PaidRoutesOptions = Readonly<{
 type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerResponse }>;
 
 /**
- * Adds the routes that are sold. A request is served only when method and path, byte for byte as they came, are those of a
- * route; the upstream is reached from here alone, so that no other spelling of a path gets around the payment.
+ * Adds the routes that are sold, which may change at any time. A request is served only when method and path, byte for byte as they came, are
+ * those of a route; the upstream is reached from here alone, so that no other spelling of a path gets around the payment.
  */
 export function paidRoutes(app: App, options: PaidRoutesOptions, dependencies: PaidRoutesDependencies): void {
-  const { deliveryTimeoutMs, client, schemes } = options;
+  const { routes, deliveryTimeoutMs, client, schemes } = options;
   const { log } = dependencies;
   const serving = { ...dependencies, lines: { sales: boundedLog(log, boundOfSales), others: boundedLog(log), log } };
-  for (const route of options.routes) {
-    app.on(route.method, route.path, async (c) => {
-      const { incoming } = bindingsOf(c);
-      const target = incoming.url ?? "";
-      if (incoming.method !== route.method || target.split("?", 1)[0] !== route.path) return c.notFound();
-      const url = new URL(target, options.publicUrl ?? c.req.url).href;
-      const response = await serve(c, { route, target, url, deliveryTimeoutMs, client, schemes }, serving);
-      return response;
-    });
-  }
+  app.all("*", async (c) => {
+    const { incoming } = bindingsOf(c);
+    const target = incoming.url ?? "";
+    const route = routes.find(c.req.method === "HEAD" ? "GET" : c.req.method, c.req.path);
+    if (route === undefined) return c.notFound();
+    c.set("route", route.path);
+    if (incoming.method !== route.method || target.split("?", 1)[0] !== route.path) return c.notFound();
+    const url = new URL(target, options.publicUrl ?? c.req.url).href;
+    const offers = routes.taken(route);
+    return serve(c, { route, offers, target, url, deliveryTimeoutMs, client, schemes }, serving);
+  });
 }
 
 type Ordered = Readonly<{
   route: Route;
+  /** The offers that a payment may accept. */
+  offers: Route["accepts"];
   target: string;
   url: string;
   deliveryTimeoutMs: number;
@@ -72,7 +76,7 @@ type Ordered = Readonly<{
 
 async function serve(
   c: Context<AppVariables>,
-  { route, target, url, deliveryTimeoutMs, client, schemes }: Ordered,
+  { route, offers, target, url, deliveryTimeoutMs, client, schemes }: Ordered,
   dependencies: PaidRoutesDependencies & Readonly<{ lines: SaleLines }>,
 ): Promise<Response> {
   const { sell, work, metrics, lines } = dependencies;
@@ -94,7 +98,7 @@ async function serve(
   };
   const outcome = await sell({
     payment: reading.payment,
-    requirements: acceptedOffer(reading.payment, route.accepts),
+    requirements: acceptedOffer(reading.payment, offers),
     route: route.key,
     fingerprint: requestFingerprint({ method: route.method, target, body }),
     work: () =>

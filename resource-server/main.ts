@@ -12,8 +12,7 @@ import { openFacilitation } from "./facilitators/open-facilitation.ts";
 import { paidRoutes } from "./http.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
-import type { Route } from "./routes/route.ts";
-import { readRoutes } from "./routes/routes.ts";
+import { openSoldRoutes } from "./sold-routes.ts";
 import { boundedSale } from "./sale/sale-limit.ts";
 import { sell } from "./sale/sale.ts";
 import { saleWithoutLedger } from "./sale/sale-without-ledger.ts";
@@ -34,20 +33,13 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const { log, metrics: registry, mask, resources } = context;
   const { fetch } = globalThis;
   const clock = Date.now;
-  const network = `eip155:${settings.chain.id}` as const;
-  const routes = await readRoutes({
-    path: settings.routesPath,
-    token: { network, ...settings.token },
-    payTo: settings.payTo,
-    validitySeconds: settings.payment.validitySeconds,
-  });
-  mask.hide(routes.map(({ upstream }) => upstream?.href));
-  const issuer = await openTokenIssuer(routes, settings.accessTokens, { clock });
+  const routes = resources.use(await openSoldRoutes(settings, context));
+  const issuer = await openTokenIssuer(routes.current(), settings.accessTokens, { clock });
   const signal = drainSignal(context.signal, settings.shutdown.graceMs);
   const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log }));
   const { ledger } = claims;
   const facilitation = resources.use(
-    await openFacilitation(settings, { schemes: schemesOf(routes) }, { fetch, log, metrics: registry, clock, signal }),
+    await openFacilitation(settings, routes, { fetch, log, metrics: registry, clock, signal }),
   );
   const owners = createPaymentOwners();
   const metrics = createPaymentMetrics({ ledger, owners, registry });
@@ -99,11 +91,6 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   );
   port.opened();
   return { urls: { "resource-server": listener.url, "resource-server-operations": operations.url } };
-}
-
-/** Names of the schemes that routes are sold by. */
-function schemesOf(routes: readonly Route[]): readonly string[] {
-  return [...new Set(routes.flatMap(({ accepts }) => accepts.map(({ scheme }) => scheme)))];
 }
 
 /** The port that sells, and the proxies before it. */

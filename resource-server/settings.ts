@@ -12,6 +12,7 @@ import {
   host,
   httpUrl,
   milliseconds,
+  nonNegativeInteger,
   port,
   positiveInteger,
   privateKey,
@@ -38,7 +39,9 @@ export const resourceServerSettings = defineSettings("resource-server", {
     .describe(
       "URL under which clients reach the server; payment instructions name it. Default: what the client asked for",
     ),
-  routesPath: filePath.describe("JSON5 file of the routes that are sold, keyed by `<METHOD> <path>`"),
+  routesPath: filePath.describe(
+    "JSON5 file of the routes that are sold, keyed by `<METHOD> <path>`; takes effect as it changes",
+  ),
   payTo: address.describe("Account that is paid where a route names no other (specification: recipient address)"),
   chain: section({
     id: chainId.default(1672).describe("EIP-155 id of the chain that payments are made on"),
@@ -81,6 +84,12 @@ export const resourceServerSettings = defineSettings("resource-server", {
     validitySeconds: seconds
       .default(300)
       .describe("How long an authorization may be valid that a client signs (`maxTimeoutSeconds`)"),
+    formerOfferMs: nonNegativeInteger
+      .max(3_600_000)
+      .default(60_000)
+      .describe(
+        "How long a payment may accept an offer that a changed routes file makes no more, where the route still pays that account; in milliseconds",
+      ),
     inFlightMax: positiveInteger
       .default(256)
       .describe("Payments that are worked on at one time; more are answered 503"),

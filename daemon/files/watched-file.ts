@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { watch } from "chokidar";
 import type { Logger } from "../log.ts";
+import type { FilesInForce } from "./files-in-force.ts";
 import { readJson5File } from "./json5-file.ts";
 import { StartupError } from "../startup-error.ts";
 
@@ -15,55 +17,109 @@ export type WatchedFileOptions<Value> = Readonly<{
   take: (value: Value) => void;
 }>;
 
+/** Who is told of what a file holds. */
+export type WatchedFileDependencies = Readonly<{ log: Logger; files: FilesInForce }>;
+
 /** Time in which a file that is being written has to stay the same before it is read. */
 const settleMs = 100;
 /** Time between two looks at whether a change has been missed: watches are lost on some file systems, and when they run out. */
 const lookAgainMs = 30_000;
 
 /**
- * Reads a JSON5 file now and whenever it changes. A file that turns bad later leaves in force what was, and the log says so.
+ * Reads a JSON5 file now and whenever it changes. A file that turns bad later leaves in force what was, and the log and `files` say so.
  *
  * @throws {StartupError} when the file can't be used at the start.
  */
 export function watchFile<Value extends object>(
-  { path, setting, read, take }: WatchedFileOptions<Value>,
-  { log }: Readonly<{ log: Logger }>,
+  { read, take, ...file }: WatchedFileOptions<Value>,
+  dependencies: WatchedFileDependencies,
 ): AsyncDisposable {
-  const problem = (message: string) => `${setting}: ${path}: ${message}`;
-  const state = { stamp: "" };
+  const watched = watchedFile(file, dependencies);
   const load = (): string | undefined => {
-    state.stamp = stampOf(path);
-    const file = readJson5File(path);
-    if (!file.ok) return problem(file.message);
-    const value = read(file.value);
-    if (typeof value === "string") return problem(value);
+    const content = watched.read();
+    if (!content.ok) return content.message;
+    const value = read(content.value);
+    if (typeof value === "string") return value;
     take(value);
+    watched.taken(content.text);
     return undefined;
   };
   const failure = load();
-  if (failure !== undefined) throw new StartupError(failure);
-  const reload = () => {
-    const wrong = load();
-    if (wrong === undefined) log.info({ path }, `${setting} was read again`);
-    else log.error({ path }, `${wrong}; what was read before stays in force`);
+  if (failure !== undefined) throw watched.unusable(failure);
+  return watched.follow(() => watched.tell(load()));
+}
+
+/** How a file's content becomes what is in force where that takes a while. */
+export type OpenedFileOptions<Value> = Omit<WatchedFileOptions<Value>, "read"> &
+  Readonly<{ read: (content: unknown) => Promise<Value | string> }>;
+
+/**
+ * The same as {@link watchFile} for what is read by waiting; one reading ends before the next begins.
+ *
+ * @throws {StartupError} when the file can't be used at the start.
+ */
+export async function openWatchedFile<Value extends object>(
+  { read, take, ...file }: OpenedFileOptions<Value>,
+  dependencies: WatchedFileDependencies,
+): Promise<AsyncDisposable> {
+  const watched = watchedFile(file, dependencies);
+  const load = async (): Promise<string | undefined> => {
+    const content = watched.read();
+    if (!content.ok) return content.message;
+    const value = await read(content.value);
+    if (typeof value === "string") return value;
+    take(value);
+    watched.taken(content.text);
+    return undefined;
   };
-  const lookAgain = () => {
-    if (stampOf(path) !== state.stamp) reload();
-  };
-  const watcher = watch(path, {
-    ignoreInitial: true,
-    awaitWriteFinish: { stabilityThreshold: settleMs, pollInterval: 20 },
+  const failure = await load();
+  if (failure !== undefined) throw watched.unusable(failure);
+  let reading = Promise.resolve();
+  return watched.follow(() => {
+    reading = reading.then(async () => watched.tell(await load()));
   });
-  // What changes before the watch is there is no event.
-  watcher.on("ready", lookAgain);
-  const timer = setInterval(lookAgain, lookAgainMs).unref();
-  watcher.on("add", reload);
-  watcher.on("change", reload);
-  watcher.on("error", (error) => log.error({ err: error, path }, `${setting} can't be watched`));
+}
+
+/** What reading a file at the start and again has in common. */
+function watchedFile(
+  { path, setting }: Readonly<{ path: string; setting: string }>,
+  { log, files }: WatchedFileDependencies,
+) {
+  const problem = (message: string) => message.replaceAll(/^/gm, `${setting}: ${path}: `);
+  let stamp = "";
   return {
-    [Symbol.asyncDispose]: async () => {
-      clearInterval(timer);
-      await watcher.close();
+    read: () => {
+      stamp = stampOf(path);
+      return readJson5File(path);
+    },
+    taken: (text: string) => files.taken({ setting, path, sha256: createHash("sha256").update(text).digest("hex") }),
+    unusable: (message: string) => new StartupError(problem(message)),
+    /** Tells how a later reading ended. */
+    tell: (wrong: string | undefined) => {
+      if (wrong === undefined) return log.info({ path }, `${setting} was read again`);
+      files.refused(setting, wrong);
+      log.error({ path }, `${problem(wrong)}; what was read before stays in force`);
+    },
+    follow: (reload: () => void): AsyncDisposable => {
+      const lookAgain = () => {
+        if (stampOf(path) !== stamp) reload();
+      };
+      const watcher = watch(path, {
+        ignoreInitial: true,
+        awaitWriteFinish: { stabilityThreshold: settleMs, pollInterval: 20 },
+      });
+      // What changes before the watch is there is no event.
+      watcher.on("ready", lookAgain);
+      const timer = setInterval(lookAgain, lookAgainMs).unref();
+      watcher.on("add", reload);
+      watcher.on("change", reload);
+      watcher.on("error", (error) => log.error({ err: error, path }, `${setting} can't be watched`));
+      return {
+        [Symbol.asyncDispose]: async () => {
+          clearInterval(timer);
+          await watcher.close();
+        },
+      };
     },
   };
 }

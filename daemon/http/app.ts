@@ -10,7 +10,12 @@ import type { Logger } from "../log.ts";
 import type { Mask } from "../mask.ts";
 
 /** What every handler finds in its context. */
-export type AppVariables = { Variables: RequestIdVariables };
+export type AppVariables = {
+  Variables: RequestIdVariables & {
+    /** The route as metrics and logs name it, where a handler serves many that Hono does not know. */
+    route?: string;
+  };
+};
 
 /** What is still read of a body that is refused for its size. */
 const discardLimits = { bytesMax: 16_777_216, deadlineMs: 2_000 } as const;
@@ -60,7 +65,10 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   app.onError((error, c) => {
     // How Hono's own middleware refuses a request.
     if (error instanceof HTTPException) return error.getResponse();
-    lines.error({ err: error, requestId: c.get("requestId"), route: routePath(c, -1) }, "request failed");
+    lines.error(
+      { err: error, requestId: c.get("requestId"), route: c.get("route") ?? routePath(c, -1) },
+      "request failed",
+    );
     return c.json({ error: "internal error", requestId: c.get("requestId") }, 500);
   });
   return app;
@@ -104,6 +112,6 @@ function measured(metrics: Registry): MiddlewareHandler<AppVariables> {
   return async (c, next) => {
     const end = duration.startTimer();
     await next();
-    end({ method: c.req.method, route: routePath(c, -1), status: c.res.status });
+    end({ method: c.req.method, route: c.get("route") ?? routePath(c, -1), status: c.res.status });
   };
 }

@@ -1,8 +1,7 @@
 import { createLocalJWKSet, createRemoteJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { httpEndpoint } from "#daemon/http/endpoint.ts";
-import type { Logger } from "#daemon/log.ts";
 import type { SettingNames } from "../settings/names.ts";
-import { watchFile } from "#daemon/files/watched-file.ts";
+import { watchFile, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 
 /** Where the keys are that sign callers' tokens. */
 export type KeySetOptions = Readonly<{
@@ -28,12 +27,12 @@ export type KeySet = AsyncDisposable &
 const fetchTimeoutMs = 5_000;
 
 /** What reading, and telling of it, takes. */
-type KeySetDependencies = Readonly<{
-  log: Logger;
-  settingNames: SettingNames;
-  /** Told that other keys are in force. */
-  changed: () => void;
-}>;
+type KeySetDependencies = WatchedFileDependencies &
+  Readonly<{
+    settingNames: SettingNames;
+    /** Told that other keys are in force. */
+    changed: () => void;
+  }>;
 
 /**
  * Makes the key set that settings name; undefined when they name none. One of a file is read again whenever the file changes, one at a URL
@@ -43,7 +42,7 @@ type KeySetDependencies = Readonly<{
  */
 export function startKeySet(options: KeySetOptions, dependencies: KeySetDependencies): KeySet | undefined {
   const { jwksUrl, jwksPath } = options;
-  const { log, settingNames, changed } = dependencies;
+  const { settingNames, changed } = dependencies;
   if (jwksUrl !== undefined) return keySetAt(jwksUrl, options, dependencies);
   if (jwksPath === undefined) return undefined;
   const state: { keys: JWTVerifyGetKey } = { keys: createLocalJWKSet({ keys: [] }) };
@@ -53,7 +52,7 @@ export function startKeySet(options: KeySetOptions, dependencies: KeySetDependen
   };
   const watcher = watchFile(
     { path: jwksPath, setting: settingNames.key("jwt.jwksPath"), read: readKeySet, take },
-    { log },
+    dependencies,
   );
   return {
     current: () => state.keys,

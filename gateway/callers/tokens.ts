@@ -1,5 +1,5 @@
 import { jwtVerify } from "jose";
-import type { Logger } from "#daemon/log.ts";
+import type { WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 import type { SettingNames } from "../settings/names.ts";
 import type { KeyHolder } from "./api-keys.ts";
 import { startKeySet, type KeySetOptions } from "./key-set.ts";
@@ -28,7 +28,12 @@ const signatures = ["ES256", "ES384", "EdDSA", "RS256", "PS256"];
  */
 export function createTokens(
   options: TokenOptions,
-  { log, settingNames, wallClock }: Readonly<{ log: Logger; settingNames: SettingNames; wallClock: () => number }>,
+  {
+    log,
+    files,
+    settingNames,
+    wallClock,
+  }: WatchedFileDependencies & Readonly<{ settingNames: SettingNames; wallClock: () => number }>,
 ): Tokens | undefined {
   const known = new Map<string, Readonly<{ holder: KeyHolder; expiresAtMs: number }>>();
   let generation = 0;
@@ -37,7 +42,7 @@ export function createTokens(
     generation += 1;
     known.clear();
   };
-  const keys = startKeySet(options, { log, settingNames, changed });
+  const keys = startKeySet(options, { log, files, settingNames, changed });
   if (keys === undefined) return undefined;
   const verify = async (token: string): Promise<KeyHolder | undefined> => {
     try {

@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import { namedHost } from "#daemon/http/allowed-host.ts";
+import type { FilesInForce } from "#daemon/files/files-in-force.ts";
 import type { Logger } from "#daemon/log.ts";
 import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
 import { isLoopback } from "#daemon/http/loopback.ts";
@@ -14,7 +15,7 @@ import type { MessageHandler } from "../calls/message-handler.ts";
 import { dropCounter } from "../observe/call-metrics.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy/policy.ts";
-import { watchFile } from "#daemon/files/watched-file.ts";
+import { watchFile, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 import type { SettingNames } from "../settings/names.ts";
 import type { GatewaySettings } from "../settings/gateway.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
@@ -39,6 +40,7 @@ export type ListenersDependencies = Readonly<{
   limited: Meter["limited"];
   bodies: BodyAdmission;
   settingNames: SettingNames;
+  files: FilesInForce;
   log: Logger;
 }>;
 
@@ -53,7 +55,7 @@ export type Listeners = AsyncDisposable &
  */
 export async function startListeners(
   settings: GatewaySettings,
-  { connections, blockAgeMs, metrics, settingNames, log, ...shared }: ListenersDependencies,
+  { connections, blockAgeMs, metrics, settingNames, files, log, ...shared }: ListenersDependencies,
 ): Promise<Listeners> {
   await using starting = new AsyncDisposableStack();
   const client = clientAddress(settings.callers);
@@ -103,8 +105,8 @@ export async function startListeners(
     await start("public", identifyByAddress("public", settings.public.tier, { client, notice }));
   }
   if (settings.private.enabled) {
-    const keys = starting.use(watchApiKeys(settings.callers.keysPath, { log, settingNames }));
-    const tokens = starting.use(createTokens(settings.jwt, { log, settingNames, wallClock: Date.now }));
+    const keys = starting.use(watchApiKeys(settings.callers.keysPath, { log, files, settingNames }));
+    const tokens = starting.use(createTokens(settings.jwt, { log, files, settingNames, wallClock: Date.now }));
     await start("private", identifyByCredential({ apiKeys: keys.current, tokens, policy: shared.policy }));
   }
   if (settings.internal.enabled) {
@@ -132,7 +134,7 @@ function originsFor(host: string, { callers }: GatewaySettings): readonly string
 
 function watchApiKeys(
   path: string | undefined,
-  { log, settingNames }: Readonly<{ log: Logger; settingNames: SettingNames }>,
+  { settingNames, ...dependencies }: WatchedFileDependencies & Readonly<{ settingNames: SettingNames }>,
 ) {
   const state: { keys: ApiKeys | undefined } = { keys: undefined };
   const take = (keys: ApiKeys) => {
@@ -141,6 +143,6 @@ function watchApiKeys(
   const watcher =
     path === undefined
       ? undefined
-      : watchFile({ path, setting: settingNames.key("callers.keysPath"), read: readApiKeys, take }, { log });
+      : watchFile({ path, setting: settingNames.key("callers.keysPath"), read: readApiKeys, take }, dependencies);
   return { current: () => state.keys, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
 }

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import type { Logger } from "#daemon/log.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import type { SettingNames } from "../settings/names.ts";
-import { watchFile } from "#daemon/files/watched-file.ts";
+import { watchFile, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 import { createPolicy, type Policy, type PolicySource } from "./policy.ts";
 import { policyShape, type PolicySettings } from "../settings/policy.ts";
 
@@ -27,7 +26,7 @@ const fileSchema = z.strictObject(policyShape).partial();
  */
 export function startLivePolicy(
   settings: LivePolicySettings,
-  { log, settingNames }: Readonly<{ log: Logger; settingNames: SettingNames }>,
+  { settingNames, ...dependencies }: WatchedFileDependencies & Readonly<{ settingNames: SettingNames }>,
 ): LivePolicy {
   const { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind, policyPath } = settings;
   const base: PolicySettings = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind };
@@ -49,7 +48,7 @@ export function startLivePolicy(
               state.policy = policy;
             },
           },
-          { log },
+          dependencies,
         );
   return { current: () => state.policy, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
 }

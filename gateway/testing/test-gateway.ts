@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Registry } from "prom-client";
+import { filesInForce } from "#daemon/files/files-in-force.ts";
 import { createLog } from "#daemon/log.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
 import type { NodeFitness } from "../chain/node-fitness.ts";
@@ -35,6 +36,7 @@ export async function startTestGateway(
   const gateway = await startGateway(settings, {
     log,
     metrics,
+    files: filesInForce(metrics),
     connections,
     node: { fitness: () => "fit", ...node },
     settingNames: settingNames("sidecar", "gateway"),

@@ -10,6 +10,7 @@ const everyService = {
   gatehouse_build_info: gauge("service", "version", "node"),
   gatehouse_time_seconds: gauge(),
   gatehouse_ready_check: gauge("check"),
+  gatehouse_file_in_force: gauge("setting"),
   gatehouse_http_request_duration_seconds: histogram("method", "route", "status"),
   gatehouse_connections: gauge("listener"),
   gatehouse_connections_limit: gauge(),

@@ -3,7 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import "#daemon/settings/describe-issue.ts";
-import { readRoutes } from "./routes.ts";
+import { Registry } from "prom-client";
+import { filesInForce } from "#daemon/files/files-in-force.ts";
+import { createLog } from "#daemon/log.ts";
+import { openLiveRoutes } from "./live-routes.ts";
 
 const folders: string[] = [];
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
@@ -21,13 +24,22 @@ async function read(text: string) {
   folders.push(folder);
   const path = join(folder, "routes.json5");
   writeFileSync(path, text);
-  const result = await readRoutes({ path, token, payTo, validitySeconds: 300 }).catch((error: Error) => error);
-  return result instanceof Error ? result.message.replaceAll(path, "routes.json5") : result;
+  const result = await open(path).catch((error: Error) => error);
+  if (result instanceof Error) return result.message.replaceAll(path, "routes.json5");
+  await using routes = result;
+  return routes.current();
+}
+
+function open(path: string) {
+  const options = { path, setting: "routesPath", token, payTo, validitySeconds: 300, formerOfferMs: 0 };
+  const dependencies = { clock: Date.now, check: () => undefined, took: () => undefined };
+  const log = createLog({ service: "test", level: "silent" });
+  return openLiveRoutes(options, { ...dependencies, log, files: filesInForce(new Registry()) });
 }
 
 const offer = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;
 
-describe("readRoutes", () => {
+describe("openLiveRoutes", () => {
   it("makes offers of prices", async () => {
     const other = "0x0000000000000000000000000000000000000001";
     const text = `{
@@ -92,7 +104,8 @@ describe("readRoutes", () => {
   });
 
   it("says that a file is not there", async () => {
-    const reading = readRoutes({ path: "/nowhere/routes.json5", token, payTo, validitySeconds: 300 });
-    await expect(reading).rejects.toThrow("/nowhere/routes.json5: can't be read (ENOENT); name a readable JSON5 file.");
+    await expect(open("/nowhere/routes.json5")).rejects.toThrow(
+      "/nowhere/routes.json5: can't be read (ENOENT); name a readable JSON5 file.",
+    );
   });
 });

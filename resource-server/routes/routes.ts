@@ -1,15 +1,12 @@
 import type { PaymentRequirements } from "@x402/core/types";
-import { readJson5File } from "#daemon/files/json5-file.ts";
-import { StartupError } from "#daemon/startup-error.ts";
 import type { ChargedToken } from "./money-conversion.ts";
 import { routeFileFor, type RouteFile } from "./route-file.ts";
 import { routeProblems } from "./route-problems.ts";
 import { routeMethods, type Route } from "./route.ts";
 import { sellingSchemes, type SellingScheme } from "./selling-scheme.ts";
 
-/** What turns a routes file into routes. */
+/** What turns the content of a routes file into routes. */
 export type RouteOptions = Readonly<{
-  path: string;
   token: ChargedToken;
   /** Paid where an offer names no recipient. */
   payTo: string;
@@ -19,19 +16,13 @@ export type RouteOptions = Readonly<{
   schemes?: readonly SellingScheme[];
 }>;
 
-/**
- * Reads the routes that are sold.
- *
- * @throws {StartupError} with every problem of the file, one a line, each with the route and the field.
- */
-export async function readRoutes(options: RouteOptions): Promise<readonly Route[]> {
-  const file = readJson5File(options.path);
-  if (!file.ok) throw new StartupError(`${options.path}: ${file.message}`);
+/** The routes that the content of a routes file describes; a string has every problem of it, one a line, each with the route and the field. */
+export async function routesOf(content: unknown, options: RouteOptions): Promise<readonly Route[] | string> {
   const { schemes = sellingSchemes } = options;
   const names = schemes.map(({ scheme }) => scheme.name);
-  const problems = routeProblems(file.value, options.token.network, names);
-  if (problems.length > 0) throw new StartupError(problems.map((text) => `${options.path}: ${text}`).join("\n"));
-  const routes = Object.entries(routeFileFor(names).parse(file.value));
+  const problems = routeProblems(content, options.token.network, names);
+  if (problems.length > 0) return problems.join("\n");
+  const routes = Object.entries(routeFileFor(names).parse(content));
   return Promise.all(routes.map(([key, entry]) => routeOf(key, entry, { ...options, schemes })));
 }
 

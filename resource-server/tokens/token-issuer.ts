@@ -36,9 +36,19 @@ export async function openTokenIssuer(
 ): Promise<TokenIssuer | undefined> {
   const { privateKey } = options;
   if (privateKey !== undefined) return createTokenIssuer({ ...options, privateKey }, { clock });
+  const unsigned = unsignedTokens(routes, options);
+  if (unsigned === undefined) return undefined;
+  throw new StartupError(unsigned);
+}
+
+/** What is wrong where a route sells tokens and there is no key to sign them. */
+export function unsignedTokens(
+  routes: readonly Route[],
+  { privateKey }: Pick<TokenIssuerOptions, "privateKey">,
+): string | undefined {
   const seller = routes.find(({ token }) => token !== undefined);
-  if (seller === undefined) return undefined;
-  throw new StartupError(`${seller.key}: sells a token, and ${keyName} is not set; set it to ${keyForm}.`);
+  if (privateKey !== undefined || seller === undefined) return undefined;
+  return `${seller.key}: sells a token, and ${keyName} is not set; set it to ${keyForm}.`;
 }
 
 async function createTokenIssuer(

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
+import { filesInForce } from "#daemon/files/files-in-force.ts";
 import { createMask } from "#daemon/mask.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecar } from "../main.ts";
@@ -37,9 +38,11 @@ export async function runSidecar(
     await rm(stateDirectory, { recursive: true });
   };
   try {
+    const metrics = new Registry();
     const context = {
       log: pino({ level: "silent" }),
-      metrics: new Registry(),
+      metrics,
+      files: filesInForce(metrics),
       mask: createMask(),
       resources,
       signal: stopping.signal,

@@ -21,7 +21,8 @@ import type { Facilitation } from "#resource-server/facilitators/facilitation.ts
 import { askInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
 import { facilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
 import { paidRoutes } from "#resource-server/http.ts";
-import { readRoutes } from "#resource-server/routes/routes.ts";
+import { openLiveRoutes, type LiveRoutesOptions } from "#resource-server/routes/live-routes.ts";
+import { filesInForce } from "#daemon/files/files-in-force.ts";
 import { sellingSchemes } from "#resource-server/routes/selling-scheme.ts";
 import { createPaymentMetrics } from "#resource-server/sale/payment-metrics.ts";
 import { sell } from "#resource-server/sale/sale.ts";
@@ -63,7 +64,7 @@ async function openShop(where: "over HTTP" | "in process") {
   paidRoutes(
     app,
     {
-      routes: await readShopRoutes(schemes),
+      routes: resources.use(await openShopRoutes(schemes)),
       publicUrl: undefined,
       deliveryTimeoutMs: 5_000,
       client: clientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
@@ -83,13 +84,15 @@ async function openShop(where: "over HTTP" | "in process") {
   return { url, ledger, remote, operations, reads, settling, served: () => served, resources };
 }
 
-async function readShopRoutes(schemes: NonNullable<Parameters<typeof readRoutes>[0]["schemes"]>) {
+async function openShopRoutes(schemes: NonNullable<LiveRoutesOptions["schemes"]>) {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-tab-"));
   try {
     const path = join(folder, "routes.json5");
     const offers = schemes.map(({ scheme }) => ({ scheme: scheme.name, price: "0.01", network }));
     await writeFile(path, JSON.stringify({ "GET /data": { accepts: offers, upstream: "http://upstream.test/data" } }));
-    return await readRoutes({ path, token, payTo, validitySeconds: 300, schemes });
+    const options = { path, setting: "routesPath", token, payTo, validitySeconds: 300, formerOfferMs: 0, schemes };
+    const dependencies = { clock: Date.now, check: () => undefined, took: () => undefined };
+    return await openLiveRoutes(options, { ...dependencies, log, files: filesInForce(new Registry()) });
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { Registry } from "prom-client";
+import { filesInForce } from "#daemon/files/files-in-force.ts";
 import { createLog } from "#daemon/log.ts";
 import { startGateway } from "#gateway/gateway.ts";
 import { settingNames } from "#gateway/settings/names.ts";
@@ -27,6 +28,7 @@ const metrics = new Registry();
 await using gateway = await startGateway(settings, {
   log: createLog({ service: "bench", level: "error" }),
   metrics,
+  files: filesInForce(metrics),
   node: { httpUrl, webSocketUrl, fitness: () => "fit" },
   settingNames: settingNames("bench"),
   connections: processConnections(settings.listener, { metrics }),

@@ -1,28 +1,37 @@
+import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Registry } from "prom-client";
+import { filesInForce } from "#daemon/files/files-in-force.ts";
 import { createLog } from "#daemon/log.ts";
 import { until } from "#gateway/testing/test-gateway.ts";
 import { watchFile } from "#daemon/files/watched-file.ts";
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 describe("a watched file", () => {
   let folder: string;
   let path: string;
   let lines: string[];
+  let metrics: Registry;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "gatehouse-watched-"));
     path = join(folder, "file.json5");
     lines = [];
+    metrics = new Registry();
   });
   afterEach(() => rm(folder, { recursive: true }));
+  const metric = async () => (await metrics.metrics()).match(/gatehouse_file_in_force{setting="a.setting"} (\d)/)?.[1];
   const watchIt = () => {
     const taken: unknown[] = [];
     const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
     const options = { path, setting: "a.setting", read: (content: unknown) => content as object };
-    const watcher = watchFile({ ...options, take: (value) => void taken.push(value) }, { log });
-    return { taken, last: () => taken.at(-1), [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose]() };
+    const files = filesInForce(metrics);
+    const watcher = watchFile({ ...options, take: (value) => void taken.push(value) }, { log, files });
+    return { taken, files, last: () => taken.at(-1), [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose]() };
   };
 
   it("is read again when it changes before the watch over it is there", async () => {
@@ -58,5 +67,22 @@ describe("a watched file", () => {
     await rm(join(folder, "..one"), { recursive: true });
     await until("the new one is read", () => JSON.stringify(file.last()) === '{"at":2}');
     expect(lines.some((line) => line.includes("a.setting was read again"))).toBe(true);
+  });
+
+  it("tells what is in force, and that what stands there now is not", async () => {
+    await writeFile(path, "{ at: 1 }");
+    await using file = watchIt();
+    const [first] = file.files.list();
+    expect(first).toEqual({ setting: "a.setting", path, sha256: sha256("{ at: 1 }"), readAt: first?.readAt });
+    expect(await metric()).toBe("1");
+    await writeFile(path, "{ at: ");
+    await until("the bad one is refused", () => file.files.list()[0]?.refused !== undefined);
+    expect(file.files.list()).toEqual([
+      { ...first, refused: expect.stringMatching(/^line 1, column 7: .*expected JSON5/) },
+    ]);
+    expect(await metric()).toBe("0");
+    await writeFile(path, "{ at: 3 }");
+    await until("the good one is taken", () => file.files.list()[0]?.sha256 === sha256("{ at: 3 }"));
+    expect([file.files.list()[0]?.refused, await metric()]).toEqual([undefined, "1"]);
   });
 });

@@ -1,0 +1,52 @@
+import type { ServiceContext } from "#daemon/service.ts";
+import { environmentName } from "#daemon/settings/leaf.ts";
+import { openLiveRoutes, type LiveRoutes } from "./routes/live-routes.ts";
+import type { Route } from "./routes/route.ts";
+import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
+import { unsignedTokens } from "./tokens/token-issuer.ts";
+
+/** What a running server sells. */
+export type SoldRoutes = LiveRoutes &
+  Readonly<{ /** Names of the schemes that routes were sold by at the start. */ schemes: readonly string[] }>;
+
+/**
+ * Opens the routes of a server's settings. A change that sells by another scheme than at the start is refused: nobody has asked the facilitator
+ * whether it settles that one.
+ *
+ * @throws {StartupError} with what is wrong with the routes file.
+ */
+export async function openSoldRoutes(
+  { routesPath, chain, token, payTo, payment, accessTokens }: ResourceServerSettings,
+  { log, files, mask }: Pick<ServiceContext, "log" | "files" | "mask">,
+): Promise<SoldRoutes> {
+  let schemes: readonly string[] | undefined;
+  const routes = await openLiveRoutes(
+    {
+      path: routesPath,
+      setting: environmentName(resourceServerSettings.service, ["routesPath"]),
+      token: { network: `eip155:${chain.id}`, ...token },
+      payTo,
+      validitySeconds: payment.validitySeconds,
+      formerOfferMs: payment.formerOfferMs,
+    },
+    {
+      log,
+      files,
+      clock: Date.now,
+      check: (read) => unsignedTokens(read, accessTokens) ?? newSchemes(read, schemes),
+      took: (read) => mask.hide(read.map(({ upstream }) => upstream?.href)),
+    },
+  );
+  schemes = schemesOf(routes.current());
+  return { ...routes, schemes };
+}
+
+function schemesOf(routes: readonly Route[]): readonly string[] {
+  return [...new Set(routes.flatMap(({ accepts }) => accepts.map(({ scheme }) => scheme)))];
+}
+
+function newSchemes(routes: readonly Route[], known: readonly string[] | undefined): string | undefined {
+  const added = known === undefined ? [] : schemesOf(routes).filter((scheme) => !known.includes(scheme));
+  if (added.length === 0) return undefined;
+  return `no route was sold by ${added.join(", ")} when the server started; restart it to sell by a new scheme.`;
+}
