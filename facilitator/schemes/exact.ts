@@ -1,6 +1,7 @@
 import { boundedLog, boundOfSales } from "#daemon/bounded-log.ts";
 import type { Logger } from "#daemon/log.ts";
 import { exact, type ExactPayment } from "#x402/exact.ts";
+import { validUnless, type SettleAnswer } from "#x402/answer.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { RecentVerdicts } from "../payment/recent-verdicts.ts";
@@ -9,7 +10,7 @@ import { refusePayee, type AcceptedTerms } from "../payment/terms.ts";
 import { readTransfer } from "../payment/transfer.ts";
 import { refuseTime } from "../payment/validity.ts";
 import type { Engine } from "../settlement/engine.ts";
-import type { Progress, SettleResult } from "../settlement/settlement.ts";
+import type { Recorded } from "../settlement/settlement.ts";
 import type { Order, SettlingScheme } from "./settling-scheme.ts";
 
 /** What the scheme works with. */
@@ -22,7 +23,7 @@ export type ExactDependencies = Readonly<{
   log: Logger;
 }>;
 
-type Judged = Readonly<{ payment: SignedPayment } | { refusal: Refusal; payer: string }>;
+type Judged = Readonly<{ payment: SignedPayment } | { answer: { state: "refused"; refusal: Refusal }; payer: string }>;
 
 /** Settles scheme `exact` by EIP-3009. */
 export function settleExact(
@@ -35,9 +36,10 @@ export function settleExact(
   const judge = ({ payment, requirements, accepted }: Order<ExactPayment>): Judged => {
     const transfer = readTransfer(payment, requirements, accepted);
     const judged = signedPayment(transfer, terms, recent);
-    return isRefusal(judged) ? { refusal: judged, payer: transfer.authorization.from } : { payment: judged };
+    if (!isRefusal(judged)) return { payment: judged };
+    return { answer: { state: "refused", refusal: judged }, payer: transfer.authorization.from };
   };
-  const settled = async (payment: SignedPayment, caller: Caller): Promise<SettleResult> => {
+  const settled = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
     try {
       return await engine.settle(payment, caller);
     } finally {
@@ -53,32 +55,32 @@ export function settleExact(
     },
     async verify(order, caller) {
       const judged = judge(order);
-      if ("refusal" in judged) return judged;
+      if ("answer" in judged) return judged;
       const { payment } = judged;
       const { payer } = payment;
       // Before the question how far it is: so of two copies at one time, whichever is settled first finds the other noted.
       if (caller.kind === "seller") await engine.noteVerified(payment.id, caller.owner);
-      const progress = await engine.progress(payment);
-      if (progress !== undefined) return { refusal: refuseProgress(progress, caller), payer };
+      const recorded = await engine.progress(payment);
+      if (recorded !== undefined) return { answer: validUnless(refuseRecorded(recorded, caller)), payer };
       const askedAtMs = clock();
       const refusal =
         refusePayee(payment.payTo, terms) ?? refuseTime(payment.authorization, askedAtMs) ?? (await check(payment));
       if (refusal === undefined) recent.noteGood(payment, askedAtMs);
-      return { refusal, payer };
+      return { answer: validUnless(refusal), payer };
     },
     async settle(order, caller) {
       const judged = judge(order);
-      if ("refusal" in judged) return { result: { state: "refused", refusal: judged.refusal }, payer: judged.payer };
+      if ("answer" in judged) return judged;
       const { payment } = judged;
       const { payer } = payment;
       const unserved = refusePayee(payment.payTo, terms);
       if (unserved !== undefined && (await engine.progress(payment)) === undefined) {
-        return { result: { state: "refused", refusal: unserved }, payer };
+        return { answer: { state: "refused", refusal: unserved }, payer };
       }
-      const result = await settled(payment, caller);
-      const lines = result.state === "refused" ? refusals : settlements;
-      lines.info({ settlement: payment.id, payer, ...logged(result) }, "settle answered");
-      return { result, payer };
+      const answer = await settled(payment, caller);
+      const lines = answer.state === "refused" ? refusals : settlements;
+      lines.info({ settlement: payment.id, payer, ...logged(answer) }, "settle answered");
+      return { answer, payer };
     },
   };
 }
@@ -87,10 +89,10 @@ export function settleExact(
  * Why a payment whose settlement is on record is not good for another sale, if so. It still is for the sale that owns it, and for
  * anyone where nobody does: a client that comes back after `settlement_pending` has to get through.
  */
-function refuseProgress(progress: Progress, caller: Caller): Refusal | undefined {
-  if (progress.state === "failed") return progress;
-  if (progress.owner === undefined || (caller.kind === "sale" && caller.owner === progress.owner)) return undefined;
-  return progress.state === "settled" ? settledBefore : beingSettled;
+function refuseRecorded(recorded: Recorded, caller: Caller): Refusal | undefined {
+  if (recorded.state === "failed") return recorded;
+  if (recorded.owner === undefined || (caller.kind === "sale" && caller.owner === recorded.owner)) return undefined;
+  return recorded.state === "settled" ? settledBefore : beingSettled;
 }
 
 const beingSettled: Refusal = {
@@ -103,8 +105,8 @@ const settledBefore: Refusal = {
   message: "the payment was settled before; ask the client for another payment.",
 };
 
-function logged(result: SettleResult): Readonly<Record<string, string>> {
-  if (result.state === "refused") return { state: result.state, reason: result.refusal.reason };
-  if (result.state === "failed") return { state: result.state, reason: result.reason, transaction: result.transaction };
-  return { state: result.state, transaction: result.transaction };
+function logged(answer: SettleAnswer): Readonly<Record<string, string>> {
+  if (answer.state === "refused") return { state: answer.state, reason: answer.refusal.reason };
+  if (answer.state === "failed") return { state: answer.state, reason: answer.reason, transaction: answer.transaction };
+  return { state: answer.state, transaction: answer.transaction };
 }

@@ -1,8 +1,8 @@
 import type { PaymentRequirements } from "@x402/core/types";
+import type { Answered, SettleAnswer, VerifyAnswer } from "#x402/answer.ts";
 import type { Refusal } from "#x402/reason.ts";
 import type { Scheme } from "#x402/scheme.ts";
 import type { Caller } from "../callers/caller.ts";
-import type { SettleResult } from "../settlement/settlement.ts";
 
 /** A payment with the requirements that it has to meet, and those that its client says it accepted. */
 export type Order<Payment> = Readonly<{
@@ -10,12 +10,6 @@ export type Order<Payment> = Readonly<{
   requirements: PaymentRequirements;
   accepted: PaymentRequirements;
 }>;
-
-/** A verdict about a payment: good where there is no refusal. The payer is known once its account was read. */
-export type Verdict = Readonly<{ refusal: Refusal | undefined; payer: string | undefined }>;
-
-/** What came of a settlement, for the caller who asked. */
-export type Settled = Readonly<{ result: SettleResult; payer: string | undefined }>;
 
 /**
  * A scheme with what a facilitator does about its payments. A new one is written as a file beside `exact.ts` and named in the list of
@@ -30,11 +24,11 @@ export type SettlingScheme<Payment = unknown> = Readonly<{
    *
    * @throws what `Facilitator` says.
    */
-  verify(order: Order<Payment>, caller: Caller): Promise<Verdict>;
+  verify(order: Order<Payment>, caller: Caller): Promise<Answered<VerifyAnswer>>;
   /**
    * Settles the payment, at most once.
    *
    * @throws what `Facilitator` says.
    */
-  settle(order: Order<Payment>, caller: Caller): Promise<Settled>;
+  settle(order: Order<Payment>, caller: Caller): Promise<Answered<SettleAnswer>>;
 }>;

@@ -9,7 +9,7 @@ import type { SignedPayment } from "../payment/signed-payment.ts";
 import type { FacilitatorSettings } from "../settings.ts";
 import type { Ownership } from "./ownership.ts";
 import type { Settler } from "./settler.ts";
-import type { Progress } from "./settlement.ts";
+import type { Recorded } from "./settlement.ts";
 
 /** Settings that settling depends on. */
 export type EngineOptions = Pick<FacilitatorSettings, "settlement" | "ledger"> & Readonly<{ chainId: number }>;
@@ -37,7 +37,7 @@ export type Engine = AsyncDisposable &
   Pick<Ownership, "noteVerified"> &
   Readonly<{
     /** How far the settlement of a payment is, and who owns it; nothing when it was not begun. */
-    progress: (payment: SignedPayment) => Promise<Progress | undefined>;
+    progress: (payment: SignedPayment) => Promise<Recorded | undefined>;
     inFlight: () => number;
     /** Nothing in a replica that does not settle now. */
     nextNonce: () => number | undefined;

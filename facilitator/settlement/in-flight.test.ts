@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { sampleSettlement } from "../testing/sample-settlement.ts";
-import { createInFlightBook, unsent } from "./in-flight.ts";
+import { createInFlightBook } from "./in-flight.ts";
 
 const rival = { ...sampleSettlement, id: `0x${"2d".repeat(32)}` } as const;
-const ending = unsent(new Error("the node is away"));
+const ending = new Error("the node is away");
 
 test("a settlement that has ended is forgotten, with what it would have used up", async () => {
   const book = createInFlightBook();

@@ -1,16 +1,13 @@
 import type { Hex } from "#x402/hex.ts";
-import type { Refusal } from "#x402/reason.ts";
-import type { Attempt, Outcome, Settlement } from "./settlement.ts";
-
-/** How a settlement under way ends for those who wait: for good, refused before anything was sent, or for lack of a chain. */
-export type Ending = Readonly<Outcome | { state: "refused"; refusal: Refusal } | { state: "unsent"; error: Error }>;
+import type { SettleAnswer } from "#x402/answer.ts";
+import type { Attempt, Settlement } from "./settlement.ts";
 
 /** A settlement under way. Its state changes; whoever changes it does so without an await between reading and writing. */
 export type InFlight = {
   readonly settlement: Settlement;
-  /** Never rejects. */
-  readonly ended: Promise<Ending>;
-  readonly end: (ending: Ending) => void;
+  /** What those who wait are answered, or why nothing was sent. Never rejects. */
+  readonly ended: Promise<SettleAnswer | Error>;
+  readonly end: (answer: SettleAnswer | Error) => void;
   /** Signed and journalled transactions, oldest first; empty while nothing was sent. */
   attempts: readonly Attempt[];
   /** When a node was last given one of the transactions; 0 if it was not since this process began. */
@@ -34,7 +31,7 @@ export type InFlightBook = Readonly<{
   hasRival: (settlement: Settlement) => boolean;
   add: (settlement: Settlement, attempts: readonly Attempt[]) => InFlight;
   /** Ends a settlement: it is under way no longer and everyone who waits is told. */
-  end: (entry: InFlight, ending: Ending) => void;
+  end: (entry: InFlight, answer: SettleAnswer | Error) => void;
   all: () => IteratorObject<InFlight>;
   size: () => number;
 }>;
@@ -47,7 +44,7 @@ export function createInFlightBook(): InFlightBook {
     get: (id) => byId.get(id),
     hasRival: (settlement) => (idByAuthorization.get(authorizationKey(settlement)) ?? settlement.id) !== settlement.id,
     add: (settlement, attempts) => {
-      const { promise, resolve } = Promise.withResolvers<Ending>();
+      const { promise, resolve } = Promise.withResolvers<SettleAnswer | Error>();
       const entry: InFlight = {
         settlement,
         ended: promise,
@@ -64,13 +61,13 @@ export function createInFlightBook(): InFlightBook {
       idByAuthorization.set(authorizationKey(settlement), settlement.id);
       return entry;
     },
-    end: (entry, ending) => {
+    end: (entry, answer) => {
       // One that was given up may end a second time, when its payment is under way again.
       if (byId.get(entry.settlement.id) === entry) {
         byId.delete(entry.settlement.id);
         idByAuthorization.delete(authorizationKey(entry.settlement));
       }
-      entry.end(ending);
+      entry.end(answer);
     },
     all: () => byId.values(),
     size: () => byId.size,
@@ -79,9 +76,4 @@ export function createInFlightBook(): InFlightBook {
 
 function authorizationKey({ asset, payer, authorizationNonce }: Settlement): string {
   return `${asset} ${payer} ${authorizationNonce}`.toLowerCase();
-}
-
-/** An ending for settlements that the chain could not be asked about. */
-export function unsent(error: Error): Ending {
-  return { state: "unsent", error };
 }

@@ -1,7 +1,7 @@
 import type { SqlStore } from "#daemon/sql/store.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { SettleResult } from "./settlement.ts";
+import type { SettleAnswer } from "#x402/answer.ts";
 
 /**
  * Who owns a settlement on record. The first call of `/settle` owns the payment: column `owner` is written by the statement that puts
@@ -50,23 +50,23 @@ export function createOwnership(
   };
 }
 
-/** A result, and whom it is for. */
-export type Told = Readonly<{ id: Hex; result: SettleResult; caller: Caller; isOwner: boolean }>;
+/** What is known of a settlement, and who asks. */
+type Asked = Readonly<{ id: Hex; answer: SettleAnswer; caller: Caller; isOwner: boolean }>;
 
 /**
- * What a caller is told of a result. Anyone may know that nothing was charged; a success, or that there may be one, is for the owner.
+ * What a caller is answered. Anyone may know that nothing was charged; a success, or that there may be one, is for the owner.
  * A caller without a name that is told `settlement_pending` can't be known again, so the settlement is nobody's from then on: the
  * next call gets the outcome. So the retry of `@x402/core`'s middleware does, and a client that comes back with its payment.
  */
-export async function tell({ id, result, caller, isOwner }: Told, ownership: Ownership): Promise<SettleResult> {
-  if (result.state !== "settled" && result.state !== "pending") return result;
-  const duplicate = { state: "duplicate", transaction: result.transaction } as const;
+export async function answerFor({ id, answer, caller, isOwner }: Asked, ownership: Ownership): Promise<SettleAnswer> {
+  if (answer.state !== "settled" && answer.state !== "pending") return answer;
+  const duplicate = { state: "duplicate", transaction: answer.transaction } as const;
   if (!isOwner) return duplicate;
-  if (result.state === "pending") {
+  if (answer.state === "pending") {
     if (caller.kind === "call") await ownership.release(id, caller.owner);
-    return result;
+    return answer;
   }
-  if (caller.kind === "sale" || caller.kind === "call") return result;
-  if (caller.kind === "seller" && (await ownership.verifiedOnce(id, caller.owner))) return result;
-  return (await ownership.close(id, caller.owner)) ? result : duplicate;
+  if (caller.kind === "sale" || caller.kind === "call") return answer;
+  if (caller.kind === "seller" && (await ownership.verifiedOnce(id, caller.owner))) return answer;
+  return (await ownership.close(id, caller.owner)) ? answer : duplicate;
 }

@@ -1,5 +1,5 @@
 import type { Hex } from "#x402/hex.ts";
-import type { Reason, Refusal } from "#x402/reason.ts";
+import type { Reason } from "#x402/reason.ts";
 
 /** A payment on its way to the chain: all that is needed to sign its transaction again and to recognise its success. */
 export type Settlement = Readonly<{
@@ -31,20 +31,18 @@ export type Attempt = Readonly<{
   signedAtMs: number;
 }>;
 
+/**
+ * What lasts of a settlement: a row of the ledger, and who owns it; nobody where there is no owner. What callers are told of it is another
+ * union, `Answer` of `x402/answer.ts`.
+ */
+export type Recorded = Readonly<(Begun | Outcome) & { owner: string | undefined }>;
+
+/** Under way; with its newest transaction where there is one and it was asked for. */
+type Begun = Readonly<{ state: "begun"; transaction?: Hex | undefined }>;
+
 /** How a settlement ended, for good. */
 export type Outcome = Readonly<
   { state: "settled"; transaction: Hex } | { state: "failed"; transaction: Hex; reason: Reason; message: string }
->;
-
-/** How far a settlement on record is, and who owns it; nobody where there is no owner. */
-export type Progress = Readonly<(Outcome | { state: "begun" }) & { owner: string | undefined }>;
-
-/**
- * What a caller of `settle` learns: an outcome, a refusal, that the outcome is not known yet, or that the payment is another
- * caller's. The transaction is empty while a settlement that is on record waits for a replica to send it.
- */
-export type SettleResult = Readonly<
-  Outcome | { state: "refused"; refusal: Refusal } | { state: "pending" | "duplicate"; transaction: Hex | "" }
 >;
 
 /** A settlement that was begun and has no outcome yet, with its transactions in the order in which they were signed. */

@@ -1,15 +1,16 @@
 import type { Caller } from "../callers/caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
+import type { SettleAnswer } from "#x402/answer.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "../payment/signed-payment.ts";
 import { refuseTime } from "../payment/validity.ts";
-import { unsent, type Ending, type InFlight, type InFlightBook } from "./in-flight.ts";
+import type { InFlight, InFlightBook } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { OverloadError } from "./overload-error.ts";
-import { tell, type Ownership } from "./ownership.ts";
+import { answerFor, type Ownership } from "./ownership.ts";
 import { withinReceiptTimeout, type ReceiptTime } from "./track/receipt-time.ts";
-import type { Progress, Settlement, SettleResult } from "./settlement.ts";
+import type { Recorded, Settlement } from "./settlement.ts";
 import type { Submitter } from "./submit/submitter.ts";
 
 /** How long and how many. */
@@ -36,7 +37,7 @@ export type Settler = Readonly<{
    * @throws {OverloadError} when too many settlements are under way.
    * @throws {StoreError} when the ledger can't be used; settling the same payment again tells its outcome.
    */
-  settle: (payment: SignedPayment, caller: Caller) => Promise<SettleResult>;
+  settle: (payment: SignedPayment, caller: Caller) => Promise<SettleAnswer>;
 }>;
 
 /**
@@ -46,7 +47,7 @@ export type Settler = Readonly<{
 export function createSettler(options: SettlerOptions, dependencies: SettlerDependencies): Settler {
   const { book, ledger, ownership, submitter, check, clock } = dependencies;
 
-  const judge = async (entry: InFlight, payment: SignedPayment): Promise<Ending | undefined> => {
+  const judge = async (entry: InFlight, payment: SignedPayment): Promise<SettleAnswer | undefined> => {
     const recorded = await ledger.progress(payment.id);
     if (recorded !== undefined) entry.owner = await ownerAfter(recorded, entry);
     if (recorded !== undefined && recorded.state !== "begun") return recorded;
@@ -57,17 +58,17 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
 
   const begin = async (entry: InFlight, payment: SignedPayment): Promise<void> => {
     try {
-      const ending = await judge(entry, payment);
+      const answer = await judge(entry, payment);
       if (entry.abandoned) return;
-      if (ending === undefined) submitter.submit(entry);
-      else book.end(entry, ending);
+      if (answer === undefined) submitter.submit(entry);
+      else book.end(entry, answer);
     } catch (error) {
-      if (!entry.abandoned) book.end(entry, unsent(error instanceof Error ? error : new Error(String(error))));
+      if (!entry.abandoned) book.end(entry, error instanceof Error ? error : new Error(String(error)));
     }
   };
 
   /** Who owns what the ledger has: its owner, or else whoever asked for `entry`. */
-  const ownerAfter = async ({ owner }: Progress, { settlement, owner: asking }: InFlight) => {
+  const ownerAfter = async ({ owner }: Recorded, { settlement, owner: asking }: InFlight) => {
     if (owner !== undefined || asking === undefined) return owner;
     return (await ownership.take(settlement.id, asking)) ? asking : undefined;
   };
@@ -91,14 +92,14 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
         const recorded = await ledger.progress(id);
         if (recorded === undefined || recorded.state === "begun") return { state: "refused", refusal: nonceUsed };
         const isOwner = await ownership.take(id, caller.owner);
-        return tell({ id, result: recorded, caller, isOwner }, ownership);
+        return answerFor({ id, answer: recorded, caller, isOwner }, ownership);
       }
       if (entry.owner === undefined) await adopt(entry, caller, ownership);
-      const result = await waitFor(entry, caller, options, dependencies);
+      const answer = await waitFor(entry, caller, options, dependencies);
       const isOwner = entry.owner === caller.owner;
-      const told = await tell({ id, result, caller, isOwner }, ownership);
-      if (isOwner && result.state === "pending" && caller.kind === "call") entry.owner = undefined;
-      return told;
+      const theirs = await answerFor({ id, answer, caller, isOwner }, ownership);
+      if (isOwner && answer.state === "pending" && caller.kind === "call") entry.owner = undefined;
+      return theirs;
     },
   };
 }
@@ -129,18 +130,18 @@ async function waitFor(
   caller: Caller,
   time: ReceiptTime,
   { book, ...wait }: Pick<SettlerDependencies, "book" | "pause" | "signal">,
-): Promise<SettleResult> {
-  const ending = await withinReceiptTimeout(entry.ended, time, wait);
-  if (ending !== undefined) return resultOf(ending);
+): Promise<SettleAnswer> {
+  const ended = await withinReceiptTimeout(entry.ended, time, wait);
+  if (ended !== undefined) return answerOf(ended);
   const newest = entry.attempts.at(-1);
   if (newest !== undefined) return { state: "pending", transaction: newest.hash };
   if (entry.owner !== caller.owner) return { state: "pending", transaction: "" };
   entry.abandoned = true;
-  book.end(entry, unsent(new ChainError("timeout", "the settlement could not be sent in time; nothing was sent")));
-  return resultOf(await entry.ended);
+  book.end(entry, new ChainError("timeout", "the settlement could not be sent in time; nothing was sent"));
+  return answerOf(await entry.ended);
 }
 
-function resultOf(ending: Ending): SettleResult {
-  if (ending.state === "unsent") throw ending.error;
-  return ending;
+function answerOf(ended: SettleAnswer | Error): SettleAnswer {
+  if (ended instanceof Error) throw ended;
+  return ended;
 }

@@ -1,7 +1,8 @@
 import type { Hex } from "#x402/hex.ts";
 import type { Ledger } from "../settlement/ledger/ledger.ts";
 import { TermEndedError, termLifeMs, type SettlerLease } from "../settlement/leader/settler-lease.ts";
-import type { LeaderRequests, RecordedState, Requests } from "../settlement/leader/requests.ts";
+import type { Recorded } from "../settlement/settlement.ts";
+import type { LeaderRequests, Requests } from "../settlement/leader/requests.ts";
 import type { SharedLedger } from "../settlement/leader/shared-ledger.ts";
 import type { Ownership } from "../settlement/ownership.ts";
 import * as rows from "./memory-tables.ts";
@@ -83,7 +84,7 @@ function prune({ settlements, attempts, verifications }: rows.Tables, beforeMs: 
 }
 
 function createRequests({ tables, nowMs }: MemoryDatabase, link: Link): Requests {
-  const stateOf = (id: Hex): readonly (readonly [Hex, RecordedState])[] => {
+  const stateOf = (id: Hex): readonly (readonly [Hex, Recorded])[] => {
     const row = tables.settlements.get(id);
     if (row === undefined) return [];
     const begun = { state: "begun", transaction: rows.attemptsOf(tables, id).at(-1)?.hash } as const;

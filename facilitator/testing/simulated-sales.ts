@@ -1,14 +1,15 @@
 import type { Hex } from "#x402/hex.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { SignedPayment } from "../payment/signed-payment.ts";
-import type { Settlement, SettleResult } from "../settlement/settlement.ts";
+import type { SettleAnswer } from "#x402/answer.ts";
+import type { Settlement } from "../settlement/settlement.ts";
 import type { MemoryDatabase } from "./memory-database.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SimulatedChain } from "./simulated-chain.ts";
 import type { SimulatedReplica } from "./simulated-replica.ts";
 
 /** An answer of `settle` that is for good. */
-export type Told = Readonly<{ id: Hex; owner: string; result: SettleResult }>;
+export type Told = Readonly<{ id: Hex; owner: string; result: SettleAnswer }>;
 
 /** A payment, and who settles it. */
 export type Sale = Readonly<{ payment: SignedPayment; caller: Caller }>;

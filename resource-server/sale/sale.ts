@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
-import type { PaymentRequirements } from "@x402/core/types";
+import type { PaymentRequirements, SettleResponse } from "@x402/core/types";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
-import { isInconclusive } from "../facilitators/inconclusive-reason.ts";
+import { settleState, verifyState } from "#x402/answer.ts";
 import type { ClaimKey, PaymentClaim } from "../claims/payment-claim.ts";
 import type { PaymentOwners } from "../claims/payment-owners.ts";
 import type { Payment } from "./payment.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
-import { resumeClaim, settleClaim, type SettlementOutcome } from "./settlement-outcome.ts";
+import { resumeClaim, settleClaim } from "./claim-settlement.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
 /** One payment for one request. */
@@ -93,9 +93,10 @@ async function verify(
 ): Promise<SaleOutcome | undefined> {
   try {
     const verdict = await facilitation.verify(payment.read, requirements);
-    if (verdict.isValid) return undefined;
+    const state = verifyState(verdict);
+    if (state === "valid") return undefined;
     const { invalidReason } = verdict;
-    if (!isInconclusive(invalidReason)) return { kind: "invalid", reason: invalidReason ?? malformed };
+    if (state === "refused") return { kind: "invalid", reason: invalidReason ?? malformed };
     const cause = new FacilitationError("failed", `the facilitator's verdict is its own fault: ${invalidReason}`);
     return { kind: "no-verdict", cause };
   } catch (error) {
@@ -149,36 +150,34 @@ const spent: SaleOutcome = { kind: "invalid", reason: "invalid_exact_evm_nonce_a
 
 async function conclude(
   claim: PaymentClaim,
-  outcome: SettlementOutcome,
+  settlement: SettleResponse | FacilitationError,
   dependencies: SaleDependencies,
 ): Promise<SaleOutcome> {
-  await record(claim, outcome, dependencies);
-  switch (outcome.kind) {
+  await record(claim, settlement, dependencies);
+  if (settlement instanceof FacilitationError) return { kind: "no-verdict", cause: settlement };
+  switch (settleState(settlement)) {
     case "settled":
-      return sold({ ...claim, state: "settled", settlement: outcome.settlement }, dependencies);
-    case "refused": {
-      const { settlement } = outcome;
+      return sold({ ...claim, state: "settled", settlement }, dependencies);
+    case "refused":
       return { kind: "invalid", reason: settlement.errorReason ?? "unexpected_settle_error", settlement };
-    }
     case "pending":
-      return { kind: "pending", settlement: outcome.settlement };
-    case "not-sent":
-      return { kind: "no-verdict", cause: outcome.cause };
+      return { kind: "pending", settlement };
   }
 }
 
 async function record(
   claim: PaymentClaim,
-  outcome: SettlementOutcome,
+  settlement: SettleResponse | FacilitationError,
   { ledger, onSettled }: SaleDependencies,
 ): Promise<void> {
-  switch (outcome.kind) {
+  if (settlement instanceof FacilitationError) return ledger.release(claim.key);
+  switch (settleState(settlement)) {
     case "settled":
-      await ledger.settled(claim.key, outcome.settlement);
+      await ledger.settled(claim.key, settlement);
       return onSettled(claim);
     case "pending":
-      return ledger.pending(claim.key, outcome.settlement);
-    default:
+      return ledger.pending(claim.key, settlement);
+    case "refused":
       return ledger.release(claim.key);
   }
 }

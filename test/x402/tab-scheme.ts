@@ -5,6 +5,7 @@ import { priceToAmount } from "#resource-server/routes/price.ts";
 import type { SellingScheme } from "#resource-server/routes/selling-scheme.ts";
 import type { PayingScheme } from "#client/paying-scheme.ts";
 import { parsePart } from "#x402/malformed-payment-error.ts";
+import { validUnless } from "#x402/answer.ts";
 import { reason } from "#x402/reason.ts";
 import type { Scheme } from "#x402/scheme.ts";
 
@@ -45,13 +46,13 @@ export function settleTab(tab: Scheme<TabPayment>, word: string): SettlingScheme
     written,
     scheme: tab,
     refusePayload: () => undefined,
-    verify: async ({ payment }) => ({ refusal: refusalOf(payment), payer: payment.account }),
+    verify: async ({ payment }) => ({ answer: validUnless(refusalOf(payment)), payer: payment.account }),
     async settle({ payment, requirements }) {
       const refusal = refusalOf(payment);
-      if (refusal !== undefined) return { result: { state: "refused", refusal }, payer: payment.account };
+      if (refusal !== undefined) return { answer: { state: "refused", refusal }, payer: payment.account };
       const { nonce } = tab.key(payment, requirements);
       written.push(`${payment.account} ${nonce} ${requirements.amount}`);
-      return { result: { state: "settled", transaction: `0x${"7a".repeat(32)}` }, payer: payment.account };
+      return { answer: { state: "settled", transaction: `0x${"7a".repeat(32)}` }, payer: payment.account };
     },
   };
 }

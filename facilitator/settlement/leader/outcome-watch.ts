@@ -1,15 +1,15 @@
 import type { Hex } from "#x402/hex.ts";
 import { createPollLoop, type PollDependencies } from "../track/poll-loop.ts";
-import type { Outcome } from "../settlement.ts";
-import type { RecordedState, Requests } from "./requests.ts";
+import type { Recorded } from "../settlement.ts";
+import type { Requests } from "./requests.ts";
 
-/** How a watched settlement ended: with an outcome, and whose it was then, or not on record any more. */
-export type WatchedEnding = Readonly<(Outcome & { owner: string | undefined }) | { state: "gone" }>;
+/** What is on record of a settlement that ended. */
+export type EndedRecord = Exclude<Recorded, { state: "begun" }>;
 
 /** A settlement that somebody in this process waits for. */
 export type Watched = Readonly<{
-  /** Never rejects. */
-  ended: Promise<WatchedEnding>;
+  /** What is on record at the end, or that nothing is any more. Never rejects. */
+  ended: Promise<EndedRecord | "gone">;
   /** Its newest transaction, as far as is known. */
   transaction: () => Hex | undefined;
   /** Waits no longer. */
@@ -27,8 +27,8 @@ export type OutcomeWatch = AsyncDisposable &
 type Entry = {
   waits: number;
   transaction: Hex | undefined;
-  end: (ending: WatchedEnding) => void;
-  ended: Promise<WatchedEnding>;
+  end: (ended: EndedRecord | "gone") => void;
+  ended: Promise<EndedRecord | "gone">;
 };
 
 type OutcomeWatchDependencies = Pick<PollDependencies, "log" | "pause" | "random"> &
@@ -42,13 +42,13 @@ export function createOutcomeWatch(
   const entries = new Map<Hex, Entry>();
   let waits = 0;
 
-  const settle = (id: Hex, entry: Entry, state: RecordedState | undefined): void => {
-    if (state?.state === "begun") {
-      entry.transaction = state.transaction ?? entry.transaction;
+  const settle = (id: Hex, entry: Entry, recorded: Recorded | undefined): void => {
+    if (recorded?.state === "begun") {
+      entry.transaction = recorded.transaction ?? entry.transaction;
       return;
     }
     entries.delete(id);
-    entry.end(state ?? { state: "gone" });
+    entry.end(recorded ?? "gone");
   };
   const look = async (): Promise<void> => {
     // Only those that were there before the question: what is asked for meanwhile may be too new for the answer.
@@ -61,7 +61,7 @@ export function createOutcomeWatch(
   const entryOf = (id: Hex): Entry => {
     const known = entries.get(id);
     if (known !== undefined) return known;
-    const { promise: ended, resolve: end } = Promise.withResolvers<WatchedEnding>();
+    const { promise: ended, resolve: end } = Promise.withResolvers<EndedRecord | "gone">();
     const entry: Entry = { waits: 0, transaction: undefined, end, ended };
     entries.set(id, entry);
     return entry;

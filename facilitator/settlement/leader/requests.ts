@@ -1,20 +1,8 @@
 import { StoreError } from "#daemon/sql/store-error.ts";
 import { valuesText, type SqlConnection, type SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
-import {
-  authorizationKey,
-  settlementColumns,
-  settlementRow,
-  toOutcome,
-  toOwner,
-  toSettlement,
-} from "../ledger/rows.ts";
-import type { Outcome, Settlement } from "../settlement.ts";
-
-/** How far a settlement is that is on record: at its end, or under way with its newest transaction, if it has one; and whose it is. */
-export type RecordedState = Readonly<
-  (Outcome | { state: "begun"; transaction: Hex | undefined }) & { owner: string | undefined }
->;
+import { authorizationKey, settlementColumns, settlementRow, toRecorded, toSettlement } from "../ledger/rows.ts";
+import type { Recorded, Settlement } from "../settlement.ts";
 
 /**
  * The table of settlements as the place where replicas meet: any of them asks for a settlement and watches it, the one that settles
@@ -26,8 +14,8 @@ export type Requests = Readonly<{
    * same authorization nonce.
    */
   ask: (settlement: Settlement) => Promise<boolean>;
-  /** What is on record about settlements; those that are not there are not in the answer. */
-  states: (ids: readonly Hex[]) => Promise<ReadonlyMap<Hex, RecordedState>>;
+  /** What is on record about settlements, with the newest transaction of each; those that are not there are not in the answer. */
+  states: (ids: readonly Hex[]) => Promise<ReadonlyMap<Hex, Recorded>>;
   /** Why the last request for a settlement came to nothing, if one did. */
   unsentReason: (id: Hex) => Promise<string | undefined>;
 }>;
@@ -90,7 +78,7 @@ export function createRequests(
     },
     states: async (ids) => {
       const rows = await store.rows(statesSql, [chainId, ids.join(",")]);
-      return new Map(rows.map((row) => [String(row["id"]) as Hex, stateOf(row)]));
+      return new Map(rows.map((row) => [String(row["id"]) as Hex, toRecorded(row)]));
     },
     unsentReason: async (id) => {
       const [row] = await store.rows("SELECT message FROM unsent WHERE chain_id = $1 AND id = $2", [chainId, id]);
@@ -105,10 +93,4 @@ export function createRequests(
         await connection.change("DELETE FROM unsent WHERE at_ms < $1", [clock() - unsentAgeMaxMs]);
       }),
   };
-}
-
-function stateOf(row: Readonly<Record<string, unknown>>): RecordedState {
-  const owner = toOwner(row);
-  if (row["state"] !== "begun") return { ...toOutcome(row), owner };
-  return { state: "begun", transaction: row["newest"] === null ? undefined : (String(row["newest"]) as Hex), owner };
 }

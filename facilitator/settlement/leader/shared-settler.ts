@@ -4,11 +4,11 @@ import type { Refusal } from "#x402/reason.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "../../payment/signed-payment.ts";
 import { refuseTime } from "../../payment/validity.ts";
-import { tell, type Ownership } from "../ownership.ts";
+import { answerFor, type Ownership } from "../ownership.ts";
 import { nonceUsed, settlementOf, type Settler, type SettlerOptions } from "../settler.ts";
 import { OverloadError } from "../overload-error.ts";
 import { withinReceiptTimeout } from "../track/receipt-time.ts";
-import type { OutcomeWatch, WatchedEnding } from "./outcome-watch.ts";
+import type { EndedRecord, OutcomeWatch } from "./outcome-watch.ts";
 import type { Requests } from "./requests.ts";
 
 /** What settling in one of several replicas works with. */
@@ -54,15 +54,15 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
       }
       const isOwner = await ownership.take(id, caller.owner);
       if (state !== undefined && state.state !== "begun")
-        return tell({ id, result: state, caller, isOwner }, ownership);
-      const result = await waitFor(payment, options, dependencies);
+        return answerFor({ id, answer: state, caller, isOwner }, ownership);
+      const answer = await waitFor(payment, options, dependencies);
       // A request that could not be sent goes off record, and whoever asks next owns it: what counts is whose the outcome is. While
       // there is none, somebody else owns it only if it is on record.
       const isTheirs =
-        result.state === "pending"
+        answer.state === "pending"
           ? isOwner || (await onRecord(payment)) === undefined
-          : isOwner && result.owner === caller.owner;
-      return tell({ id, result, caller, isOwner: isTheirs }, ownership);
+          : isOwner && answer.owner === caller.owner;
+      return answerFor({ id, answer, caller, isOwner: isTheirs }, ownership);
     },
   };
 }
@@ -71,12 +71,12 @@ async function waitFor(
   { id }: SignedPayment,
   options: SettlerOptions,
   { requests, watch, ...wait }: SharedSettlerDependencies,
-): Promise<Exclude<WatchedEnding, { state: "gone" }> | Readonly<{ state: "pending"; transaction: Hex | "" }>> {
+): Promise<EndedRecord | Readonly<{ state: "pending"; transaction: Hex | "" }>> {
   const watched = watch.watch(id);
   try {
-    const ending = await withinReceiptTimeout(watched.ended, options, wait);
-    if (ending === undefined) return { state: "pending", transaction: watched.transaction() ?? "" };
-    if (ending.state !== "gone") return ending;
+    const ended = await withinReceiptTimeout(watched.ended, options, wait);
+    if (ended === undefined) return { state: "pending", transaction: watched.transaction() ?? "" };
+    if (ended !== "gone") return ended;
     const why = (await requests.unsentReason(id)) ?? "it was withdrawn";
     throw new ChainError("refused", `the settlement could not be sent, nothing was charged: ${why}`);
   } finally {

@@ -2,7 +2,7 @@ import { StoreError } from "#daemon/sql/store-error.ts";
 import type { Hex } from "#x402/hex.ts";
 import { createWakeablePause } from "#daemon/time.ts";
 import type { Chain } from "../../chain/chain.ts";
-import type { Ending } from "../in-flight.ts";
+import type { SettleAnswer } from "#x402/answer.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { startSettling, type Settling, type SettlingDependencies, type SettlingOptions } from "../settling.ts";
 import type { LeaderRequests } from "./requests.ts";
@@ -106,11 +106,11 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
   /** Declined, and not noted yet: still on record as if nobody had seen them. */
   const leaving = new Set<Hex>();
 
-  const conclude = async (id: Hex, end: Ending): Promise<void> => {
-    if (end.state !== "unsent" || isFault(end.error)) return;
+  const conclude = async (id: Hex, end: SettleAnswer | Error): Promise<void> => {
+    if (!(end instanceof Error) || isFault(end)) return;
     leaving.add(id);
     try {
-      await requests.decline(id, end.error.message);
+      await requests.decline(id, end.message);
     } finally {
       leaving.delete(id);
     }

@@ -7,11 +7,10 @@ import {
   settlementColumns,
   settlementRow,
   toAttempt,
-  toOutcome,
-  toOwner,
+  toRecorded,
   toSettlement,
 } from "./rows.ts";
-import type { Attempt, Outcome, Progress, Settlement, Unfinished } from "../settlement.ts";
+import type { Attempt, Outcome, Recorded, Settlement, Unfinished } from "../settlement.ts";
 
 /** A settlement and the transaction that is about to be sent for it. */
 type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
@@ -22,7 +21,7 @@ type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
  * throws `StoreError` when the database can't be used now.
  */
 export type Ledger = Readonly<{
-  progress: (id: Hex) => Promise<Progress | undefined>;
+  progress: (id: Hex) => Promise<Recorded | undefined>;
   /** Whether another payment than `settlement` has used, or is about to use, the same authorization nonce. */
   hasRival: (settlement: Pick<Settlement, "id" | "asset" | "payer" | "authorizationNonce">) => Promise<boolean>;
   /** Notes transactions before they are sent, all of them or none. */
@@ -78,9 +77,7 @@ export function createLedger(
   return {
     progress: async (id) => {
       const [row] = await store.rows(progressSql, [chainId, id]);
-      if (row === undefined) return undefined;
-      const owner = toOwner(row);
-      return row["state"] === "begun" ? { state: "begun", owner } : { ...toOutcome(row), owner };
+      return row === undefined ? undefined : toRecorded(row);
     },
     hasRival: async (settlement) => {
       const rows = await store.rows(rivalSql, [chainId, ...authorizationKey(settlement), settlement.id]);

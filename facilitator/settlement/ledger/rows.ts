@@ -1,7 +1,7 @@
 import type { SqlRow, SqlValue } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Reason } from "#x402/reason.ts";
-import type { Attempt, Outcome, Settlement } from "../settlement.ts";
+import type { Attempt, Recorded, Settlement } from "../settlement.ts";
 
 /** What names an authorization. Addresses are kept in lower case, so that equal ones are equal. */
 export function authorizationKey({
@@ -35,15 +35,19 @@ export function attemptRow(chainId: number, settlementId: Hex, attempt: Attempt)
 export const attemptColumns =
   "chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas, max_priority_fee_per_gas, signed_at_ms";
 
-/** Reads the outcome of a finished settlement. */
-export function toOutcome(row: SqlRow): Outcome {
+/** Reads how far a settlement is. Column `newest`, where it was asked for, is the transaction of one that is under way. */
+export function toRecorded(row: SqlRow): Recorded {
+  const owner = toOwner(row);
+  if (row["state"] === "begun") {
+    return { state: "begun", owner, ...(typeof row["newest"] === "string" ? { transaction: hex(row, "newest") } : {}) };
+  }
   const transaction = hex(row, "transaction_hash");
-  if (row["state"] === "settled") return { state: "settled", transaction };
-  return { state: "failed", transaction, reason: String(row["reason"]) as Reason, message: String(row["message"]) };
+  if (row["state"] === "settled") return { state: "settled", transaction, owner };
+  const [reason, message] = [String(row["reason"]) as Reason, String(row["message"])];
+  return { state: "failed", transaction, reason, message, owner };
 }
 
-/** Reads who owns a settlement. */
-export function toOwner({ owner }: SqlRow): string | undefined {
+function toOwner({ owner }: SqlRow): string | undefined {
   return typeof owner === "string" ? owner : undefined;
 }
 

@@ -3,7 +3,7 @@ import type { Chain } from "../../chain/chain.ts";
 import { ChainError } from "../../chain/chain-error.ts";
 import type { FeeQuotes } from "../../chain/fees.ts";
 import type { SendOutcome } from "../../chain/send-outcome.ts";
-import { unsent, type InFlightBook } from "../in-flight.ts";
+import type { InFlightBook } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { signBatch, type Job, type SignedJob, type SigningDependencies, type SigningOptions } from "./sign-batch.ts";
 
@@ -102,7 +102,7 @@ async function isForeignNonce(
   entry.attempts = entry.attempts.filter(({ hash }) => hash !== attempt.hash);
   if (replaced === undefined) nonces.release(attempt.nonce);
   if (entry.attempts.length === 0) {
-    book.end(entry, unsent(new ChainError("refused", `the node refused the settlement: ${outcome.message}`)));
+    book.end(entry, new ChainError("refused", `the node refused the settlement: ${outcome.message}`));
   }
   return false;
 }

@@ -1,5 +1,5 @@
 import type { Logger } from "#daemon/log.ts";
-import { unsent, type InFlight, type InFlightBook } from "../in-flight.ts";
+import type { InFlight, InFlightBook } from "../in-flight.ts";
 import type { SentBatch } from "./send-batch.ts";
 import type { Job } from "./sign-batch.ts";
 
@@ -50,7 +50,7 @@ export function createSubmitter(
       if (fault !== failure.message)
         log.error({ err: error, settlements: jobs.length }, "settlements could not be sent");
       fault = failure.message;
-      for (const { entry } of jobs) if (entry.attempts.length === 0) book.end(entry, unsent(failure));
+      for (const { entry } of jobs) if (entry.attempts.length === 0) book.end(entry, failure);
     }
   };
 

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { settleResponse, settleState, validUnless, verifyResponse, verifyState, type SettleAnswer } from "./answer.ts";
+import { reason } from "./reason.ts";
+
+const network = "eip155:1672";
+const payer = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const transaction = `0x${"ab".repeat(32)}` as const;
+const refusal = { reason: reason.balance, message: "too little." };
+
+test.each<readonly [SettleAnswer, object, ReturnType<typeof settleState>]>([
+  [{ state: "settled", transaction }, { success: true, transaction }, "settled"],
+  [
+    { state: "refused", refusal },
+    { success: false, errorReason: refusal.reason, errorMessage: refusal.message, transaction: "" },
+    "refused",
+  ],
+  [
+    { state: "failed", transaction, reason: reason.transaction, message: "reverted." },
+    { success: false, errorReason: reason.transaction, errorMessage: "reverted.", transaction },
+    "refused",
+  ],
+  [
+    { state: "pending", transaction: "" },
+    {
+      success: false,
+      errorReason: "settlement_pending",
+      errorMessage:
+        "the transaction is sent and its outcome is not known yet; settle the same payment again to learn it.",
+      transaction: "",
+    },
+    "pending",
+  ],
+  [
+    { state: "duplicate", transaction },
+    {
+      success: false,
+      errorReason: "duplicate_settlement",
+      errorMessage:
+        "the payment belongs to the call that settled it first. Deliver nothing for this one. To ask again for a settlement of your own, send the same Idempotency-Key each time.",
+      transaction,
+    },
+    "refused",
+  ],
+])("/settle says $state, and a seller reads what it comes to", (answer, body, state) => {
+  const said = settleResponse({ answer, payer }, network);
+  expect(said).toEqual({ ...body, network, payer });
+  expect(settleState(said)).toBe(state);
+  expect(settleResponse({ answer, payer: undefined }, network)).toEqual({ ...body, network });
+});
+
+test("/verify says valid or why not", () => {
+  expect(verifyResponse({ answer: validUnless(undefined), payer })).toEqual({ isValid: true, payer });
+  const refused = verifyResponse({ answer: validUnless(refusal), payer: undefined });
+  expect(refused).toEqual({ isValid: false, invalidReason: refusal.reason, invalidMessage: refusal.message });
+  expect([verifyState({ isValid: true }), verifyState(refused)]).toEqual(["valid", "refused"]);
+});
+
+test("a facilitator's own fault in the form of a verdict says nothing about the payment", () => {
+  for (const fault of ["unexpected_verify_error", "unexpected_settle_error", "unexpected_error"]) {
+    expect(verifyState({ isValid: false, invalidReason: fault })).toBeUndefined();
+    expect(settleState({ success: false, errorReason: fault })).toBe("pending");
+  }
+  expect(settleState({ success: false })).toBe("refused");
+});

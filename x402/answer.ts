@@ -1,0 +1,106 @@
+import type { SettleResponse, VerifyResponse } from "@x402/core/types";
+import type { Hex } from "./hex.ts";
+import { reason, type Reason, type Refusal } from "./reason.ts";
+
+/**
+ * What HTTP says of a payment to the caller who asked. `/verify` answers `valid` or `refused`, `/settle` everything but `valid`. What lasts is
+ * another union, `Recorded` of the facilitator's ledger.
+ *
+ * - `valid`: it would settle now;
+ * - `refused`: nothing was sent, and nothing is charged;
+ * - `settled`: it was charged by this transaction;
+ * - `failed`: the transaction charged nothing, and none will;
+ * - `pending`: not known yet. The transaction is empty while a settlement that is on record waits for a replica to send it;
+ * - `duplicate`: the payment is another caller's.
+ */
+export type Answer = Readonly<
+  | { state: "valid" }
+  | { state: "refused"; refusal: Refusal }
+  | { state: "settled"; transaction: Hex }
+  | { state: "failed"; transaction: Hex; reason: Reason; message: string }
+  | { state: "pending" | "duplicate"; transaction: Hex | "" }
+>;
+
+/** What `/verify` says. */
+export type VerifyAnswer = Extract<Answer, { state: "valid" | "refused" }>;
+
+/** What `/settle` says. */
+export type SettleAnswer = Exclude<Answer, { state: "valid" }>;
+
+/** An answer about a payment whose payer is known once its account was read. */
+export type Answered<Said extends Answer> = Readonly<{ answer: Said; payer: string | undefined }>;
+
+/** Valid where nothing speaks against it. */
+export function validUnless(refusal: Refusal | undefined): VerifyAnswer {
+  return refusal === undefined ? { state: "valid" } : { state: "refused", refusal };
+}
+
+/** The body of an answer to `/verify`. */
+export function verifyResponse({ answer, payer }: Answered<VerifyAnswer>): VerifyResponse {
+  if (answer.state === "valid") return { isValid: true, ...known(payer) };
+  const { reason: invalidReason, message } = answer.refusal;
+  return { isValid: false, invalidReason, invalidMessage: message, ...known(payer) };
+}
+
+type Network = SettleResponse["network"];
+
+/** The body of an answer to `/settle`. */
+export function settleResponse({ answer, payer }: Answered<SettleAnswer>, network: Network): SettleResponse {
+  if (answer.state === "settled") {
+    return { success: true, transaction: answer.transaction, network, ...known(payer) };
+  }
+  const { reason: errorReason, message } = refusalOf(answer);
+  const transaction = answer.state === "refused" ? "" : answer.transaction;
+  return { success: false, errorReason, errorMessage: message, transaction, network, ...known(payer) };
+}
+
+function known(payer: string | undefined): Readonly<{ payer?: string }> {
+  return payer === undefined ? {} : { payer };
+}
+
+function refusalOf(answer: Exclude<SettleAnswer, { state: "settled" }>): Refusal {
+  switch (answer.state) {
+    case "refused":
+      return answer.refusal;
+    case "failed":
+      return answer;
+    case "duplicate":
+    case "pending":
+      return unknownYet[answer.state];
+  }
+}
+
+/** Why a caller is told no outcome. */
+const unknownYet: Readonly<Record<"duplicate" | "pending", Refusal>> = {
+  duplicate: {
+    reason: reason.duplicate,
+    message:
+      "the payment belongs to the call that settled it first. Deliver nothing for this one. To ask again for a settlement of " +
+      "your own, send the same Idempotency-Key each time.",
+  },
+  pending: {
+    reason: reason.pending,
+    message: "the transaction is sent and its outcome is not known yet; settle the same payment again to learn it.",
+  },
+};
+
+/**
+ * Reasons of x402 by which a facilitator tells of its own fault in the form of a verdict. They say nothing about the payment: asking
+ * for another one would charge a client twice whose first is still under way.
+ */
+const inconclusive = new Set(["unexpected_verify_error", "unexpected_settle_error", "unexpected_error"]);
+
+/** What any facilitator's answer to `/verify` comes to for a seller; nothing where it is the facilitator's own fault. */
+export function verifyState({ isValid, invalidReason = "" }: VerifyResponse): VerifyAnswer["state"] | undefined {
+  if (isValid) return "valid";
+  return inconclusive.has(invalidReason) ? undefined : "refused";
+}
+
+/** What any facilitator's answer to `/settle` comes to for a seller: charged, not charged, or not known yet. */
+export function settleState({
+  success,
+  errorReason = "",
+}: Pick<SettleResponse, "success" | "errorReason">): Extract<SettleAnswer["state"], "settled" | "refused" | "pending"> {
+  if (success) return "settled";
+  return errorReason === reason.pending || inconclusive.has(errorReason) ? "pending" : "refused";
+}
