@@ -1,6 +1,8 @@
+import { log } from "@pulumi/pulumi";
 import { Gatehouse } from "./components/gatehouse.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import type { Platform } from "./platform.ts";
+import { silentAlertsWarning } from "./services/observability-problems.ts";
 import { stackArgs } from "./services/stack-specs.ts";
 import { deploymentSecret } from "./config/stack-input.ts";
 
@@ -23,6 +25,8 @@ export async function deployStack(config: StackConfig, { prefix, root }: StackPl
     config.target === "docker"
       ? await (await import("./docker/docker-stack.ts")).dockerHostOf(config, { prefix, root })
       : (await import("./kubernetes/kubernetes-stack.ts")).kubernetesNamespaceOf(config, prefix);
+  const warning = silentAlertsWarning(config);
+  if (warning !== undefined) void log.warn(warning);
   const { addresses, restart } = platform;
   new Gatehouse(prefix, { ...stackArgs(config, { prefix, addresses, restart, secret: deploymentSecret }), platform });
 }

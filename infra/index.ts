@@ -6,8 +6,8 @@ import { confPath } from "./services/node-layout.ts";
 import { unnamedImages } from "./services/stack-images.ts";
 import { installImageDependencies } from "./images/image-dependencies.ts";
 import { preflight } from "./preflight/preflight.ts";
-import { stackConfiguration } from "./config/stack-input.ts";
-import { dockerOutputs, kubernetesOutputs } from "./stack-outputs.ts";
+import { deploymentSecret, stackConfiguration } from "./config/stack-input.ts";
+import { dockerOutputs, grafanaOutput, kubernetesOutputs } from "./stack-outputs.ts";
 
 const project = getProject();
 const prefix = `${project}-${getStack()}`;
@@ -18,6 +18,9 @@ const watch = watchInterruptions({ project, stack: getStack() });
 await deployStack(config, { prefix, root: getRootDirectory() });
 
 export const { urls, tryThis, signer } = config.target === "docker" ? dockerOutputs(config) : kubernetesOutputs(config);
+
+/** How one enters Grafana, where the stack brings one: `pulumi stack output --show-secrets grafana`. */
+export const grafana = grafanaOutput(config, { prefix, secret: deploymentSecret });
 
 /** What the next preview watches over. */
 export const watchedAtPreview = await watch.end();

@@ -4,7 +4,12 @@ import * as PublicKey from "ox/PublicKey";
 import { urlAuthority } from "#daemon/http/url-authority.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import { publicHosts } from "./config/public-way.ts";
+import type { DeploymentSecret } from "./config/deployment-secret.ts";
+import { alertmanagerPort } from "./services/alertmanager-spec.ts";
 import { devAccounts } from "./services/dev-accounts.ts";
+import { grafanaPort } from "./services/grafana-spec.ts";
+import { grafanaPasswordOf, watchersPorts } from "./services/observability-args.ts";
+import { prometheusPort } from "./services/prometheus-spec.ts";
 import { pushgatewayPort } from "./services/pushgateway-spec.ts";
 import { resourceServerOperationsPort } from "./services/resource-server-spec.ts";
 import { valueAt } from "./services/settings-tree.ts";
@@ -31,6 +36,7 @@ export function dockerOutputs(config: StackConfig): StackOutputs {
         status,
         sales: `http://127.0.0.1:${config.resourceServerOperationsPort}`,
         pushgateway: config.pushgatewayUrl ?? `http://127.0.0.1:${config.pushgatewayPort}`,
+        watchers: Object.entries(watchersPorts(config)).map(([name, port]) => [name, `http://127.0.0.1:${port}`]),
       }),
     },
     tryThis: [
@@ -61,6 +67,7 @@ export function kubernetesOutputs(config: StackConfig): StackOutputs {
         status,
         sales: `http://resource-server:${resourceServerOperationsPort}`,
         pushgateway: config.pushgatewayUrl ?? `http://pushgateway:${pushgatewayPort}`,
+        watchers: Object.keys(watchersPorts(config)).map((name) => [name, `http://${name}:${servedAt(name)}`]),
       }),
     },
     tryThis: [
@@ -77,7 +84,9 @@ function operationsUrls({
   status,
   sales,
   pushgateway,
-}: Readonly<Record<"status" | "sales" | "pushgateway", string>>): StackOutputs["urls"]["operations"] {
+  watchers,
+}: Readonly<Record<"status" | "sales" | "pushgateway", string>> &
+  Readonly<{ watchers: readonly (readonly [string, string])[] }>): StackOutputs["urls"]["operations"] {
   return {
     status: `${status}/status`,
     metrics: `${status}/metrics`,
@@ -85,7 +94,25 @@ function operationsUrls({
     resourceServerMetrics: `${sales}/metrics`,
     resourceServerReady: `${sales}/readyz`,
     pushgateway: new URL("/metrics", pushgateway).href,
+    ...Object.fromEntries(watchers),
   };
+}
+
+/** Port of a Service of what watches the stack. */
+function servedAt(name: string): number {
+  if (name === "grafana") return grafanaPort;
+  return name === "prometheus" ? prometheusPort : alertmanagerPort;
+}
+
+/** How one enters Grafana, where the stack brings one; the password is secret. */
+export function grafanaOutput(
+  config: StackConfig,
+  { prefix, secret }: Readonly<{ prefix: string; secret: (text: string) => DeploymentSecret }>,
+): Readonly<{ user: string; password: DeploymentSecret["value"] }> | undefined {
+  if (config.observability?.grafana === undefined) return undefined;
+  const signerPrivateKey = config.signerPrivateKey ?? devAccounts.signer.privateKey;
+  const password = grafanaPasswordOf(config, { prefix, signerPrivateKey });
+  return password === undefined ? undefined : { user: "admin", password: secret(password).value };
 }
 
 /** Whom the facilitator's gas is charged to, and how to see to it that there is some. */

@@ -13,6 +13,7 @@ import { upstreamSpec } from "../services/upstream-spec.ts";
 import { Node } from "./node.ts";
 import { withoutProblems } from "./refuse-problems.ts";
 import { Service } from "./service.ts";
+import { buildWatchers, deployWatchers } from "./watchers.ts";
 
 /** The whole system: a guarded node, its Pushgateway, a facilitator and a resource server. */
 export class Gatehouse extends ComponentResource {
@@ -53,13 +54,14 @@ export class Gatehouse extends ComponentResource {
       { service: built.resourceServer, platform, after: [facilitator.ready, ...ledgers, ...sold] },
       here,
     );
+    deployWatchers(name, built, { platform, parent: this });
     this.registerOutputs({});
   }
 }
 
 /** Builds each service of a stack once. @throws {ConfigError} with the problems of all of them. */
 function buildServices(args: StackArgs) {
-  return withoutProblems({
+  const services = {
     node: nodeSpec(args.node),
     sidecar: sidecarSpec(args.sidecar),
     restore: args.restore && restoreSpec(args.restore),
@@ -69,5 +71,7 @@ function buildServices(args: StackArgs) {
     facilitator: facilitatorSpec(args.facilitator),
     resourceServer: resourceServerSpec(args.resourceServer),
     upstream: args.upstream && upstreamSpec(args.upstream),
-  });
+  };
+  const specs = Object.values(services).flatMap((service) => service?.spec ?? []);
+  return withoutProblems({ ...services, ...buildWatchers(args.observability, specs) });
 }

@@ -12,7 +12,15 @@ export type Placed = Readonly<{
 }>;
 
 /** Services that a component of their own deploys, by the names that Pulumi's state has of their types (`gatehouse:index:Facilitator`). */
-type ServiceType = "Facilitator" | "Postgres" | "Pushgateway" | "ResourceServer" | "Upstream";
+type ServiceType =
+  | "Alertmanager"
+  | "Facilitator"
+  | "Grafana"
+  | "Postgres"
+  | "Prometheus"
+  | "Pushgateway"
+  | "ResourceServer"
+  | "Upstream";
 
 /** One service on a platform: its container or Deployment, its volume, its files. */
 export class Service extends ComponentResource {

@@ -9,6 +9,11 @@ export type ConfigProblem = Readonly<{
   message: string;
 }>;
 
+/** The command that sets a key, also one inside of an object. */
+export function setCommand(key: string): string {
+  return `pulumi config set ${key.includes(".") ? "--path " : ""}${key} …`;
+}
+
 /**
  * A stack's configuration that can't be deployed. `message` has one line per problem, all problems at once; Pulumi prints it without
  * a stack trace, because it is a {@link RunError}.

@@ -22,6 +22,8 @@ const secrets = {
     .regex(/^[A-Za-z0-9._~-]{16,64}$/)
     .optional()
     .meta({ expected: "16 to 64 letters, digits and . _ ~ -" }),
+  alertmanagerConfig: z.string().min(1).max(262_144).optional().meta({ expected: "the text of an alertmanager.yml" }),
+  grafanaPassword: z.string().min(12).max(200).optional().meta({ expected: "12 to 200 characters" }),
   domainKey: nodeKey.optional(),
   stabilizingKey: nodeKey.optional(),
 };

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { port } from "#daemon/settings/types.ts";
+import { imageReference } from "./config-types.ts";
 
 /** Labels of Kubernetes, or annotations of the same shape. */
 const labels = z.record(z.string().min(1), z.string().max(63));
@@ -33,6 +35,35 @@ const existing = z.strictObject({
     .describe("Labels of the dashboards' ConfigMaps, by which Grafana's sidecar finds them"),
 });
 
+/** The port of the Docker host at which operators reach a server of their own. */
+const operatorsPort = (number: number, what: string) =>
+  port.min(1).default(number).describe(`Docker: host port, on loopback, of ${what}`);
+
+const image = (what: string) =>
+  imageReference.optional().describe(`Image, with a digest; default is the official ${what}`);
+
+const prometheus = z.strictObject({
+  image: image("prom/prometheus:v3.5.0 by its digest"),
+  retentionDays: z.int().min(1).max(3_650).default(15).describe("How many days samples are kept"),
+  volumeGibibytes: z
+    .int()
+    .min(1)
+    .max(65_536)
+    .default(10)
+    .describe("Size of its volume in GiB; samples take four fifths of it at most, and the oldest go first"),
+  port: operatorsPort(9_090, "Prometheus"),
+});
+
+const alertmanager = z.strictObject({
+  image: image("prom/alertmanager:v0.28.1 by its digest"),
+  port: operatorsPort(9_093, "the Alertmanager"),
+});
+
+const grafana = z.strictObject({
+  image: image("grafana/grafana:12.1.1 by its digest"),
+  port: operatorsPort(3_001, "Grafana"),
+});
+
 const observability = z.strictObject({
   scrapeIntervalSeconds: z
     .int()
@@ -47,6 +78,11 @@ const observability = z.strictObject({
   existing: existing
     .optional()
     .describe("Kubernetes: fits the stack into a Prometheus that the cluster has; absent: it is not told of the stack"),
+  prometheus: prometheus.optional().describe("A Prometheus of the stack's own; absent: none"),
+  alertmanager: alertmanager
+    .optional()
+    .describe("An Alertmanager beside that Prometheus, with the secret alertmanagerConfig; absent: none"),
+  grafana: grafana.optional().describe("A Grafana with the dashboards over that Prometheus; absent: none"),
 });
 
 /** How a stack is watched, by the key `observability`. */
@@ -56,6 +92,8 @@ export type Observability = Readonly<z.output<typeof observability>>;
 export const observabilityKeys = {
   observability: observability
     .optional()
-    .meta({ expected: "{existing, runbookBaseUrl, …}; see docs/observability.md" })
-    .describe("Alerts, dashboards and who scrapes the services: {existing, …}; docs/observability.md"),
+    .meta({ expected: "{existing, prometheus, alertmanager, grafana, …}; see docs/observability.md" })
+    .describe(
+      "Alerts, dashboards and who scrapes the services: {existing, prometheus, alertmanager, grafana, …}; docs/observability.md",
+    ),
 };

@@ -18,7 +18,7 @@ const services = [
 ] as const;
 
 /** The services whose limits a stack may set. */
-const limited = [...services, "pushgateway", "postgres"] as const;
+const limited = [...services, "pushgateway", "postgres", "prometheus", "alertmanager", "grafana"] as const;
 
 /** The keys by which a stack sets limits and settings of single services. */
 export const serviceKeys = {

@@ -2,7 +2,7 @@ import type * as docker from "@pulumi/docker";
 import type { Input } from "@pulumi/pulumi";
 import { engineCpus } from "./engine-values.ts";
 import { healthcheckOf } from "./health-check.ts";
-import { filesDirectoryOf, volumeKey, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
+import { filesDirectoriesOf, volumeKey, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
 
 /** Where a service's container is put on a Docker host. */
 export type Placement = Readonly<{
@@ -101,7 +101,11 @@ function volumes(spec: ServiceSpec, placement: Placement): docker.ContainerArgs[
   const files =
     placement.files === undefined
       ? []
-      : [{ volumeName: placement.files.volume, containerPath: filesDirectoryOf(spec), readOnly: true }];
+      : filesDirectoriesOf(spec).map((containerPath) => ({
+          volumeName: placement.files?.volume ?? "",
+          containerPath,
+          readOnly: true,
+        }));
   const host = placement.hostFiles.map(({ hostPath, path }) => ({ hostPath, containerPath: path, readOnly: true }));
   return [...mounted, ...programs, ...files, ...host];
 }

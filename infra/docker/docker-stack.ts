@@ -1,6 +1,7 @@
 import * as docker from "@pulumi/docker";
 import type { StackConfig } from "../config/config-schema.ts";
 import { imagesOf, unnamedImages } from "../services/stack-images.ts";
+import { watchersPorts } from "../services/observability-args.ts";
 import { DockerHost } from "./docker-host.ts";
 import { engineSocketPath, socketGroup } from "./engine-socket.ts";
 import { engineTraits } from "./engine-traits.ts";
@@ -43,6 +44,7 @@ export async function dockerHostOf(
       resourceServerOperations: config.resourceServerOperationsPort,
       status: config.statusPort,
       pushgateway: config.pushgatewayPort,
+      ...watchersPorts(config),
     },
     engineSocket: { path, group: config.dockerSocketGroup ?? socketGroup(path) },
     engineProxy: { limits: config.limits["engine-proxy"], settings: config.settings["engine-proxy"] },

@@ -1,4 +1,4 @@
-import type { ServiceSpec } from "../services/service-spec.ts";
+import type { ServiceName, ServiceSpec } from "../services/service-spec.ts";
 import type { Placement } from "./container-args.ts";
 
 const loopback = "127.0.0.1";
@@ -10,7 +10,15 @@ export type PublishOptions = Readonly<{
   hostPorts: Readonly<
     Partial<
       Record<
-        "gateway" | "privateGateway" | "resourceServer" | "resourceServerOperations" | "status" | "pushgateway",
+        | "gateway"
+        | "privateGateway"
+        | "resourceServer"
+        | "resourceServerOperations"
+        | "status"
+        | "pushgateway"
+        | "prometheus"
+        | "alertmanager"
+        | "grafana",
         number
       >
     >
@@ -20,7 +28,7 @@ export type PublishOptions = Readonly<{
 /**
  * The ports of a service that the host publishes: the gateway, the resource server, the node's port for its peers, and on
  * loopback the gateway's private listener, whose tokens want TLS in front, and what Prometheus scrapes: the sidecar's status, the resource
- * server's metrics, the Pushgateway. The node's own RPC is published nowhere.
+ * server's metrics, the Pushgateway; and what operators look at: Prometheus, Alertmanager, Grafana. The node's own RPC is published nowhere.
  */
 export function publications(spec: ServiceSpec, options: PublishOptions): Placement["published"] {
   const { publishAddress, hostPorts } = options;
@@ -37,12 +45,18 @@ export function publications(spec: ServiceSpec, options: PublishOptions): Placem
       ...published("operations", loopback, hostPorts.resourceServerOperations),
     };
   }
-  if (spec.name === "pushgateway") return published("http", loopback, hostPorts.pushgateway);
+  if (isForOperators(spec.name)) return published("http", loopback, hostPorts[spec.name]);
   return Object.fromEntries(
     spec.ports
       .filter((port) => port.audience === "peers")
       .map((port) => [port.name, { address: "0.0.0.0", port: port.number }]),
   );
+}
+
+const forOperators = ["pushgateway", "prometheus", "alertmanager", "grafana"] as const;
+
+function isForOperators(name: ServiceName): name is (typeof forOperators)[number] {
+  return forOperators.some((one) => one === name);
 }
 
 function published(port: string, address: string, hostPort: number | undefined): Placement["published"] {

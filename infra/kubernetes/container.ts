@@ -1,7 +1,7 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
 import { healthTimes, type HealthSpec } from "../services/health-spec.ts";
-import { filesDirectoryOf, hasFiles, portNamed, type ServiceSpec } from "../services/service-spec.ts";
+import { filesDirectoriesOf, hasFiles, portNamed, type ServiceSpec } from "../services/service-spec.ts";
 
 type Container = types.input.core.v1.Container;
 type Probe = types.input.core.v1.Probe;
@@ -44,7 +44,9 @@ export function containerOf(spec: ServiceSpec, image: Input<string>): Container 
         readOnly,
       })),
       ...(spec.programs === undefined ? [] : [{ name: programsVolume(spec), mountPath: spec.programs }]),
-      ...(hasFiles(spec) ? [{ name: filesVolume(spec), mountPath: filesDirectoryOf(spec), readOnly: true }] : []),
+      ...(hasFiles(spec)
+        ? filesDirectoriesOf(spec).map((mountPath) => ({ name: filesVolume(spec), mountPath, readOnly: true }))
+        : []),
       { name: "tmp", mountPath: "/tmp", subPath: spec.name },
     ],
     ...(spec.health === undefined ? {} : probes(spec, spec.health)),

@@ -19,7 +19,7 @@ import { publicIngress } from "./public-ingress.ts";
 import { publicRoutes } from "./public-routes.ts";
 import type { ServiceAccess } from "./service-account.ts";
 import { snapshotJob } from "./snapshot-job.ts";
-import { nodeServices, serviceOf } from "./services.ts";
+import { nodeServices, podsServiceOf, serviceOf } from "./services.ts";
 import type { types } from "@pulumi/kubernetes";
 import { stackLabels } from "./labels.ts";
 
@@ -82,6 +82,8 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const claims = spec.volumes.map((volume) => this.#claim(volume));
     const secret = this.#secret(spec, parent);
     new k8s.core.v1.Service(named, serviceOf(spec, this.#options), this.#inNamespace(parent));
+    const pods = podsServiceOf(spec, this.#options);
+    if (pods !== undefined) new k8s.core.v1.Service(`${named}-pods`, pods, this.#inNamespace(parent));
     new k8s.policy.v1.PodDisruptionBudget(named, disruptionBudget(spec, this.#options), this.#inNamespace(parent));
     const autoscaler = autoscalerOf(spec, this.#options);
     if (autoscaler !== undefined) {

@@ -1,5 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
-import type { PortSpec, ServiceSpec } from "../services/service-spec.ts";
+import { podsHost } from "../services/prometheus-spec.ts";
+import { portNamed, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { selectorLabels, stackLabels } from "./labels.ts";
 
@@ -8,6 +9,17 @@ type Service = types.input.core.v1.Service;
 /** The Service under which other services reach this one. */
 export function serviceOf(spec: ServiceSpec, options: KubernetesOptions): Service {
   return service({ name: spec.name, spec, ports: spec.ports, options, type: "ClusterIP" });
+}
+
+/**
+ * The Service that is no address of its own but a name of all pods of a service with replicas, so that a Prometheus of the stack's own scrapes
+ * each, ready or not; `undefined` where nobody asks for it.
+ */
+export function podsServiceOf(spec: ServiceSpec, options: KubernetesOptions): Service | undefined {
+  if (options.observability?.prometheus === undefined || spec.metrics === undefined || spec.replicas.max === 1) return;
+  const ports = [portNamed(spec, spec.metrics.port)];
+  const made = evenUnready(service({ name: podsHost(spec.name), spec, ports, options, type: "ClusterIP" }));
+  return { ...made, spec: { ...made.spec, clusterIP: "None" } };
 }
 
 /**

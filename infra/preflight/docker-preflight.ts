@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { StackConfig } from "../config/config-schema.ts";
-import type { ConfigProblem } from "../config/config-problem.ts";
+import { setCommand, type ConfigProblem } from "../config/config-problem.ts";
+import { watchersPorts } from "../services/observability-args.ts";
 import { peerPort } from "../services/peers.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import { imageKeys, imagesOf, unnamedImages } from "../services/stack-images.ts";
@@ -76,7 +77,7 @@ async function portProblems(
       const taken =
         holder === undefined ? await probe?.(address, port) : `the container ${holder} publishes it already`;
       if (taken === undefined) return [];
-      const advice = `Free it, or take another one with \`pulumi config set ${key} …\`.`;
+      const advice = `Free it, or take another one with \`${setCommand(key)}\`.`;
       return [{ key, message: `found ${port}, but ${taken}. ${advice}` }];
     }),
   );
@@ -96,6 +97,11 @@ function wantedPorts(config: StackConfig): readonly WantedPort[] {
     ...(config.pushgatewayUrl === undefined
       ? [{ key: "pushgatewayPort", address: "127.0.0.1", port: config.pushgatewayPort }]
       : []),
+    ...Object.entries(watchersPorts(config)).map(([name, port]) => ({
+      key: `observability.${name}.port`,
+      address: "127.0.0.1",
+      port,
+    })),
     ...(config.nodeImage === undefined ? [] : [{ key: "peerPort", address: "0.0.0.0", port: peerPort(config) }]),
   ];
 }
@@ -106,7 +112,7 @@ function clashes(config: StackConfig): readonly ConfigProblem[] {
     const other = seen.get(port);
     seen.set(port, key);
     if (other === undefined) return [];
-    return [{ key, message: `found ${port}, as is ${other}; give each its own with \`pulumi config set ${key} …\`.` }];
+    return [{ key, message: `found ${port}, as is ${other}; give each its own with \`${setCommand(key)}\`.` }];
   });
 }
 
@@ -124,7 +130,7 @@ async function imageProblems(config: StackConfig, { ask }: DockerLook): Promise<
       if ([200, 401, 403].includes(there.status)) return [];
       const why = message.safeParse(there.body).data?.message ?? `HTTP ${there.status}`;
       const what = `found ${name}, which the engine does not have and can't pull (${why})`;
-      return [{ key, message: `${what}; correct it with \`pulumi config set ${key} …\`, or load it into the engine.` }];
+      return [{ key, message: `${what}; correct it with \`${setCommand(key)}\`, or load it into the engine.` }];
     }),
   );
   return found.flat();

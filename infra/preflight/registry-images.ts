@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readText } from "#daemon/bytes.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import type { ConfigProblem } from "../config/config-problem.ts";
+import { setCommand, type ConfigProblem } from "../config/config-problem.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import { imageKeys, imagesOf } from "../services/stack-images.ts";
 
@@ -33,7 +33,7 @@ export async function registryProblems(config: StackConfig, look: RegistryLook):
       const key = imageKeys[name as ImageName];
       const place = placeOf(reference);
       if (place === undefined || !(await isMissing(place, look))) return [];
-      const message = `found ${reference}, but ${place.registry} has no ${place.version} in ${place.repository}. Push it, or correct it with \`pulumi config set ${key} …\`.`;
+      const message = `found ${reference}, but ${place.registry} has no ${place.version} in ${place.repository}. Push it, or correct it with \`${setCommand(key)}\`.`;
       return [{ key, message }];
     }),
   );

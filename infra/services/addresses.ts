@@ -6,11 +6,15 @@ export type Addresses = Readonly<{
   node: string;
   /** The gateway's host, as the other services see it. */
   gateway: string;
+  /** The sidecar's listener for operators. */
+  sidecarStatus: string;
   pushgateway: string;
   facilitator: string;
   resourceServer: string;
   upstream: string;
   postgres: string;
+  prometheus: string;
+  alertmanager: string;
 }>;
 
 /** On Docker every service is an alias of its name on the private network. */
@@ -18,11 +22,14 @@ export const dockerAddresses: Addresses = {
   nodeOfSidecar: "node",
   node: "node",
   gateway: "sidecar",
+  sidecarStatus: "sidecar",
   pushgateway: "pushgateway",
   facilitator: "facilitator",
   resourceServer: "resource-server",
   upstream: "upstream",
   postgres: "postgres",
+  prometheus: "prometheus",
+  alertmanager: "alertmanager",
 };
 
 /** On Kubernetes a service is found by its Service's name; the sidecar stands in the node's own pod. */
@@ -30,9 +37,12 @@ export const kubernetesAddresses: Addresses = {
   nodeOfSidecar: "127.0.0.1",
   node: "node",
   gateway: "gateway",
+  sidecarStatus: "sidecar-status",
   pushgateway: "pushgateway",
   facilitator: "facilitator",
   resourceServer: "resource-server",
   upstream: "upstream",
   postgres: "postgres",
+  prometheus: "prometheus",
+  alertmanager: "alertmanager",
 };

@@ -1,5 +1,6 @@
 import type { BuiltService } from "./built-service.ts";
-import { oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
+import { prometheusProject } from "./prometheus-project.ts";
+import type { ResourceLimits, ServiceSpec } from "./service-spec.ts";
 
 /** Port of the Pushgateway (specification, sample of `monitor_config`). */
 export const pushgatewayPort = 9_091;
@@ -10,9 +11,6 @@ export const officialImage =
 
 /** What a Pushgateway is deployed with. */
 export type PushgatewayArgs = Readonly<{ limits?: ResourceLimits | undefined }>;
-
-/** The user of the official image, who owns the directory that it keeps its file in: nobody. */
-const nobody = 65_534;
 
 /** The official image's own working directory, which a new volume takes over with its owner. */
 const directory = "/pushgateway";
@@ -26,33 +24,18 @@ const persistenceInterval = "30s";
  */
 export function pushgatewaySpec(args: PushgatewayArgs): BuiltService {
   const spec: ServiceSpec = {
-    name: "pushgateway",
-    image: "pushgateway",
+    ...prometheusProject({ name: "pushgateway", port: pushgatewayPort }),
     arguments: [
       `--web.listen-address=:${pushgatewayPort}`,
       `--persistence.file=${directory}/pushgateway.data`,
       `--persistence.interval=${persistenceInterval}`,
     ],
-    environment: {},
     files: [],
-    ports: [{ name: "http", number: pushgatewayPort, audience: "system" }],
     volumes: [{ name: "pushgateway-data", path: directory, readOnly: false, keep: false, sizeGibibytes: 1 }],
     edges: [],
     metrics: { port: "http", honorLabels: true },
-    health: {
-      kind: "http",
-      port: "http",
-      readyPath: "/-/ready",
-      livePath: "/-/healthy",
-      startupPath: "/-/ready",
-      startWithinSeconds: 60,
-      // Without `-T`: busybox 1.35 ends by SIGSEGV there. The engine's own limit bounds it.
-      command: ["wget", "-q", "-O", "/dev/null", `http://127.0.0.1:${pushgatewayPort}/-/ready`],
-    },
     limits: args.limits ?? { cpus: 0.5, memoryMebibytes: 256 },
-    user: { uid: nobody, gid: serviceUser.gid },
     stopGraceSeconds: 10,
-    replicas: oneReplica,
   };
   return { spec, problems: [] };
 }

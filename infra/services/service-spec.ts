@@ -12,10 +12,21 @@ export type ServiceName =
   | "facilitator"
   | "resource-server"
   | "upstream"
-  | "postgres";
+  | "postgres"
+  | "prometheus"
+  | "alertmanager"
+  | "grafana";
 
 /** Which image runs a service; the target knows how the image is come by. */
-export type ImageName = "gatehouse" | "devnet" | "node" | "postgres" | "pushgateway";
+export type ImageName =
+  | "gatehouse"
+  | "devnet"
+  | "node"
+  | "postgres"
+  | "pushgateway"
+  | "prometheus"
+  | "alertmanager"
+  | "grafana";
 
 /**
  * Who may reach a port: `public` from outside, `peers` other nodes of the chain from outside, `system` the other services of the
@@ -105,6 +116,8 @@ export type ServiceSpec = Readonly<{
   foreignFiles?: ForeignFiles | undefined;
   /** Where its files stand in its container; default: {@link filesDirectory}. */
   filesDirectory?: string;
+  /** Where else its own files stand, all of them at each place. */
+  furtherFilesDirectories?: readonly string[];
   ports: readonly PortSpec[];
   volumes: readonly VolumeSpec[];
   /** Directory of its image that it runs from and writes to: the container has a copy, made anew for every image. */
@@ -141,6 +154,11 @@ export const filesDirectory = "/run/gatehouse/files";
 /** Where a service's files stand in its own container. */
 export function filesDirectoryOf(spec: ServiceSpec): string {
   return spec.filesDirectory ?? filesDirectory;
+}
+
+/** All places where a service's files stand in its own container. */
+export function filesDirectoriesOf(spec: ServiceSpec): readonly string[] {
+  return [filesDirectoryOf(spec), ...(spec.furtherFilesDirectories ?? [])];
 }
 
 /** Whether a service finds files at its start, its own or foreign ones. */

@@ -1,4 +1,5 @@
 import type { StackConfig } from "../config/config-schema.ts";
+import { observabilityImagesOf } from "./observability-args.ts";
 import { pushgatewayImageOf } from "./push-target.ts";
 import type { ImageName } from "./service-spec.ts";
 
@@ -9,7 +10,10 @@ export const imageKeys = {
   node: "nodeImage",
   postgres: "postgresImage",
   pushgateway: "pushgatewayImage",
-} as const satisfies Readonly<Record<ImageName, keyof StackConfig>>;
+  prometheus: "observability.prometheus.image",
+  alertmanager: "observability.alertmanager.image",
+  grafana: "observability.grafana.image",
+} as const satisfies Readonly<Record<ImageName, string>>;
 
 /** Whether a stack sells the sample, because it names no routes. */
 export function sellsSample({ routes }: Pick<StackConfig, "routes">): boolean {
@@ -29,6 +33,7 @@ export function imagesOf(config: StackConfig): Readonly<Partial<Record<ImageName
     node: config.nodeImage,
     postgres: config.postgresImage,
     pushgateway: pushgatewayImageOf(config),
+    ...observabilityImagesOf(config),
   };
   return Object.fromEntries(Object.entries(named).filter(([, reference]) => reference !== undefined));
 }

@@ -12,6 +12,7 @@ import { nodePorts } from "./node-layout.ts";
 import type { NodeArgs } from "./node-spec.ts";
 import { nodeVersionOf } from "./node-version.ts";
 import { ownDatabaseOf } from "./own-database.ts";
+import { observabilityArgsOf, type ObservabilityArgs } from "./observability-args.ts";
 import { hostAddress, peerPort } from "./peers.ts";
 import type { PostgresArgs } from "./postgres-spec.ts";
 import { pushTargetOf, type PushTarget } from "./push-target.ts";
@@ -43,6 +44,8 @@ export type StackArgs = Readonly<{
   resourceServer: ResourceServerArgs;
   /** The sample upstream, where the stack sells no routes of its own. */
   upstream: CommonArgs | undefined;
+  /** What watches the stack, where it brings that. */
+  observability: ObservabilityArgs | undefined;
 }>;
 
 /** What the arguments are made from beside the configuration. */
@@ -115,6 +118,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
       ...common(config, "resource-server"),
     },
     upstream: sample ? common(config, "upstream") : undefined,
+    observability: observabilityArgsOf(config, context, signer),
   };
 }
 

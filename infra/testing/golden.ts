@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { stringify } from "yaml";
 import type { Manifest } from "./deployed-stack.ts";
 
-type GoldenSet = "stack" | "real-node" | "watched";
+type GoldenSet = "stack" | "real-node" | "watched" | "watchers";
 
 /** Where a set of golden objects stands: one YAML file each, small enough to be read in a change. */
 export function goldenDirectory(set: GoldenSet): string {

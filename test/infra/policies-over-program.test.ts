@@ -18,6 +18,18 @@ const stacks: Readonly<Record<string, Record<string, string>>> = {
     postgresImage: `postgres:17-bookworm@${digest}`,
     postgresPassword: "hidden-password-of-the-ledgers",
   },
+  "docker with its own Prometheus": {
+    ...shared,
+    dockerEngine: "tcp://engine.example:2376",
+    observability: JSON.stringify({ prometheus: {}, alertmanager: {}, grafana: {} }),
+  },
+  "kubernetes with its own Prometheus": {
+    ...shared,
+    target: "kubernetes",
+    gatehouseImage: `registry.example/gatehouse@${digest}`,
+    devnetImage: `registry.example/devnet@${digest}`,
+    observability: JSON.stringify({ prometheus: {}, alertmanager: {}, grafana: {} }),
+  },
   "docker with a real node": {
     tokenAddress,
     dockerEngine: "tcp://engine.example:2376",

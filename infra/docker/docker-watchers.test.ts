@@ -1,0 +1,183 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { runtime } from "@pulumi/pulumi";
+import { parse } from "yaml";
+import { ConfigError } from "../config/config-problem.ts";
+import { grafanaOutput, dockerOutputs } from "../stack-outputs.ts";
+import { alertmanagerSpec } from "../services/alertmanager-spec.ts";
+import { parseConfig } from "../stack-config.ts";
+import { deployedStack } from "../testing/deployed-stack.ts";
+import type { Recorded } from "../testing/recording-mocks.ts";
+
+const config = {
+  dockerEngine: "tcp://engine.example:2376",
+  devAccounts: "true",
+  tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
+};
+const brought = {
+  ...config,
+  observability: JSON.stringify({
+    runbookBaseUrl: "https://git.example/runbooks",
+    prometheus: { retentionDays: 30, volumeGibibytes: 20, port: 19_090 },
+    alertmanager: {},
+    grafana: {},
+  }),
+};
+const receivers = `
+route: { receiver: pager }
+receivers: [{ name: pager, webhook_configs: [{ url: "https://pager.example/hidden-token" }] }]
+`;
+const watchers = ["prometheus", "alertmanager", "grafana"];
+
+const containersOf = (recorded: readonly Recorded[]) =>
+  recorded.filter(({ type }) => type === "docker:index/container:Container");
+const containerOf = (recorded: readonly Recorded[], name: string) =>
+  containersOf(recorded).find((one) => one.name === `gh-${name}`)?.inputs ?? {};
+
+type Uploads = Readonly<{ value: readonly Readonly<{ file: string; content: unknown }>[] }>;
+
+function uploaded(recorded: readonly Recorded[], service: string, file: string): string {
+  const given = containerOf(recorded, `${service}-files`)["uploads"];
+  const uploads = given as Uploads & Record<string, unknown>;
+  const list =
+    uploads[runtime.specialSigKey] === runtime.specialSecretSig ? uploads.value : (given as Uploads["value"]);
+  return String(list.find((upload) => upload.file.endsWith(`/${file}`))?.content);
+}
+
+function problemsOf(raw: Readonly<Record<string, string>>): string[] {
+  try {
+    parseConfig({ ...config, ...raw });
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map(({ key, message }) => `${key}: ${message}`);
+    throw error;
+  }
+  return [];
+}
+
+describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafana", () => {
+  let recorded: readonly Recorded[] = [];
+  beforeAll(async () => {
+    recorded = await deployedStack(brought, { preview: false });
+  }, 30_000);
+
+  it("brings none of them unless it is asked to", async () => {
+    const plain = await deployedStack(config, { preview: false });
+    expect(containersOf(plain).filter(({ name }) => watchers.some((one) => name.includes(one)))).toEqual([]);
+    expect(grafanaOutput(parseConfig(config), { prefix: "gh", secret: asPlain })).toBeUndefined();
+  });
+
+  it("publishes them on loopback alone, confined as every other service is", () => {
+    const places = watchers.map((name) => {
+      const { ports, readOnly, capabilities, networksAdvanced } = containerOf(recorded, name);
+      expect({ readOnly, capabilities }).toEqual({ readOnly: true, capabilities: { drops: ["ALL"] } });
+      expect(networksAdvanced).toHaveLength(2);
+      return ports;
+    });
+    expect(places).toEqual([
+      [{ internal: 9_090, external: 19_090, ip: "127.0.0.1", protocol: "tcp" }],
+      [{ internal: 9_093, external: 9_093, ip: "127.0.0.1", protocol: "tcp" }],
+      [{ internal: 3_000, external: 3_001, ip: "127.0.0.1", protocol: "tcp" }],
+    ]);
+    expect(dockerOutputs(parseConfig(brought)).urls.operations).toMatchObject({
+      prometheus: "http://127.0.0.1:19090",
+      alertmanager: "http://127.0.0.1:9093",
+      grafana: "http://127.0.0.1:3001",
+    });
+  });
+
+  it("scrapes every service with metrics at its own port, each a job, and keeps the labels of what was pushed", () => {
+    const scraped = parse(uploaded(recorded, "prometheus", "prometheus.yaml")) as Record<string, unknown>;
+    expect(scraped).toMatchObject({
+      global: { scrape_interval: "30s", scrape_timeout: "10s", external_labels: { stack: "gh" } },
+      rule_files: ["rules.yaml"],
+      alerting: { alertmanagers: [{ static_configs: [{ targets: ["alertmanager:9093"] }] }] },
+    });
+    expect(scraped["scrape_configs"]).toEqual([
+      { job_name: "gh/sidecar", static_configs: [{ targets: ["sidecar:9600"] }] },
+      { job_name: "gh/pushgateway", honor_labels: true, static_configs: [{ targets: ["pushgateway:9091"] }] },
+      { job_name: "gh/facilitator", static_configs: [{ targets: ["facilitator:9602"] }] },
+      { job_name: "gh/resource-server", static_configs: [{ targets: ["resource-server:9601"] }] },
+    ]);
+    expect(uploaded(recorded, "prometheus", "rules.yaml")).toContain("https://git.example/runbooks/node-down.md");
+  });
+
+  it("keeps samples as long as it is told to, on a volume that they can't fill", () => {
+    const { command, volumes } = containerOf(recorded, "prometheus");
+    expect(command).toEqual(
+      expect.arrayContaining(["--storage.tsdb.retention.time=30d", "--storage.tsdb.retention.size=16384MB"]),
+    );
+    expect(volumes).toContainEqual({ volumeName: "gh-prometheus-data", containerPath: "/prometheus", readOnly: false });
+  });
+
+  it("lets Grafana find datasource and dashboards, and makes its admin's password of the signer's key", () => {
+    const { volumes, envs } = containerOf(recorded, "grafana");
+    const places = [
+      "/run/gatehouse/files",
+      "/etc/grafana/provisioning/datasources",
+      "/etc/grafana/provisioning/dashboards",
+    ];
+    expect(volumes).toEqual([
+      { volumeName: "gh-grafana-data", containerPath: "/var/lib/grafana", readOnly: false },
+      ...places.map((containerPath) => ({ volumeName: "gh-grafana-files", containerPath, readOnly: true })),
+    ]);
+    expect(uploaded(recorded, "grafana", "datasource.yaml")).toContain("http://prometheus:9090");
+    expect(JSON.parse(uploaded(recorded, "grafana", "gatehouse-overview.json"))).toMatchObject({
+      uid: "gatehouse-overview",
+    });
+    const password = uploaded(recorded, "grafana", "admin-password");
+    expect(password).toMatch(/^[\w-]{32}$/);
+    expect(JSON.stringify(envs)).not.toContain(password);
+    const given = parseConfig(brought);
+    expect(grafanaOutput(given, { prefix: "gh", secret: asPlain })).toEqual({ user: "admin", password });
+    expect(grafanaOutput(given, { prefix: "other", secret: asPlain })?.password).not.toBe(password);
+    const own = parseConfig({ ...brought, grafanaPassword: "of one's own choice" });
+    expect(grafanaOutput(own, { prefix: "gh", secret: asPlain })?.password).toBe("of one's own choice");
+  });
+
+  it("hands receivers to the Alertmanager as a file that Pulumi keeps secret", async () => {
+    const told = await deployedStack({ ...brought, alertmanagerConfig: receivers }, { preview: false });
+    expect(uploaded(told, "alertmanager", "alertmanager.yaml")).toBe(receivers);
+    const uploads = containerOf(told, "alertmanager-files")["uploads"] as Record<string, unknown>;
+    expect(uploads[runtime.specialSigKey]).toBe(runtime.specialSecretSig);
+  });
+
+  it.each([
+    ["no YAML", "route: {", /^found text that is no YAML\. .*`amtool check-config/],
+    ["no receivers", "route: {}\nhidden: hidden-token", /^found no `route` with a `receiver`/],
+    ["a route to nobody", receivers.replace("name: pager", "name: x"), /^found a `route` to a receiver that/],
+  ])("refuses an Alertmanager's configuration with %s, without showing it", (_, text, said) => {
+    const { problems } = alertmanagerSpec({ config: asPlain(text) });
+    expect(problems).toEqual([{ key: "alertmanagerConfig", message: expect.stringMatching(said) }]);
+    expect(JSON.stringify(problems)).not.toContain("hidden-token");
+  });
+});
+
+describe("a stack's configuration of what watches it", () => {
+  it.each([
+    [{ alertmanager: {} }, {}, "observability.alertmanager: found without observability.prometheus"],
+    [{ grafana: {} }, {}, "observability.grafana: found without observability.prometheus"],
+    [
+      { prometheus: {} },
+      { alertmanagerConfig: receivers },
+      "alertmanagerConfig: found without observability.alertmanager",
+    ],
+    [{ prometheus: {} }, { grafanaPassword: "of one's own" }, "grafanaPassword: found without observability.grafana"],
+    [
+      { prometheus: {}, existing: { namespace: "monitoring" } },
+      { target: "kubernetes", gatehouseImage: "g", devnetImage: "d" },
+      "observability.prometheus: found beside observability.existing",
+    ],
+  ])(
+    "is refused as a whole where one key makes no sense without or beside another: %j",
+    (observability, more, said) => {
+      const problems = problemsOf({
+        observability: JSON.stringify(observability),
+        ...(more as Record<string, string>),
+      });
+      expect(problems).toEqual([expect.stringContaining(said)]);
+    },
+  );
+});
+
+function asPlain(text: string) {
+  return { kind: "secret", check: text, value: text } as const;
+}

@@ -1,0 +1,87 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { kubernetesOutputs } from "../stack-outputs.ts";
+import { parseConfig } from "../stack-config.ts";
+import { deployedStack, manifestNamed, manifestsOf, type Manifest } from "../testing/deployed-stack.ts";
+import { expectGolden } from "../testing/golden.ts";
+import type { Recorded } from "../testing/recording-mocks.ts";
+import { schemaFindings } from "../testing/kubernetes-schema.ts";
+import { unknownFields } from "../testing/strict-schema.ts";
+
+const digest = `sha256:${"a".repeat(64)}`;
+const config = {
+  target: "kubernetes",
+  gatehouseImage: `registry.example/gatehouse@${digest}`,
+  devnetImage: `registry.example/devnet@${digest}`,
+  devAccounts: "true",
+  tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
+  databaseUrl: "postgresql://gatehouse:hidden-password@db.example:6432/gatehouse",
+  facilitatorReplicas: '{"min": 2, "max": 3}',
+  observability: JSON.stringify({ prometheus: {}, alertmanager: {}, grafana: {} }),
+};
+const isTheirs = ({ metadata }: Manifest) => /^(prometheus|alertmanager|grafana)|-pods$/.test(metadata.name);
+
+describe("a Kubernetes stack that brings its own Prometheus, Alertmanager and Grafana", { timeout: 60_000 }, () => {
+  let recorded: readonly Recorded[] = [];
+  let manifests: readonly Manifest[] = [];
+  const theirs = () => manifests.filter(isTheirs);
+  beforeAll(async () => {
+    recorded = await deployedStack(config, { preview: false });
+    manifests = manifestsOf(recorded);
+  }, 60_000);
+
+  it("brings the golden YAML", async () => {
+    await expectGolden("watchers", theirs());
+  });
+
+  it("has what the published schemas allow, and no field that they do not know", async () => {
+    for (const manifest of theirs()) {
+      expect(await schemaFindings(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
+    }
+    expect(unknownFields(theirs())).toEqual([]);
+  });
+
+  it("lets Prometheus into each service with metrics, at that port alone, and nobody into Prometheus but Grafana", () => {
+    const from = (pod: string, source: string) =>
+      (manifestNamed(manifests, "NetworkPolicy", pod).spec["ingress"] as readonly Record<string, unknown>[])
+        .filter((rule) => JSON.stringify(rule["from"] ?? "").includes(`"${source}"`))
+        .map((rule) => (rule["ports"] as readonly { port: number }[]).map(({ port }) => port));
+    const services = ["node", "facilitator", "resource-server", "pushgateway"];
+    expect(services.map((name) => from(name, "prometheus"))).toEqual([[[9_600]], [[9_602]], [[9_601]], [[9_091]]]);
+    expect(from("prometheus", "grafana")).toEqual([[9_090]]);
+    expect(from("alertmanager", "prometheus")).toEqual([[9_093]]);
+    expect(manifestNamed(manifests, "NetworkPolicy", "prometheus").spec["ingress"]).toHaveLength(1);
+    expect(manifestNamed(manifests, "NetworkPolicy", "grafana").spec["ingress"]).toEqual([]);
+  });
+
+  it("finds each replica by the name of all pods, and the rest by their Services", () => {
+    const { inputs } = recorded.find(({ name }) => name === "gh-prometheus-files") ?? { inputs: {} };
+    const text = /"prometheus\.yaml":("(?:[^"\\]|\\.)*")/.exec(JSON.stringify(inputs))?.[1] ?? '""';
+    const { scrape_configs: jobs } = parse(JSON.parse(text) as string) as { scrape_configs: unknown };
+    expect(jobs).toEqual([
+      { job_name: "gh/sidecar", static_configs: [{ targets: ["sidecar-status:9600"] }] },
+      { job_name: "gh/pushgateway", honor_labels: true, static_configs: [{ targets: ["pushgateway:9091"] }] },
+      {
+        job_name: "gh/facilitator",
+        dns_sd_configs: [{ names: ["facilitator-pods"], type: "A", port: 9_602, refresh_interval: "30s" }],
+      },
+      { job_name: "gh/resource-server", static_configs: [{ targets: ["resource-server:9601"] }] },
+    ]);
+    expect(manifestNamed(manifests, "Service", "facilitator-pods").spec).toMatchObject({
+      clusterIP: "None",
+      publishNotReadyAddresses: true,
+      ports: [{ port: 9_602 }],
+    });
+  });
+
+  it("makes nothing of it public, and tells where operators find it", () => {
+    const services = theirs().filter(({ kind }) => kind === "Service");
+    expect(services.map(({ spec }) => spec["type"])).toEqual(["ClusterIP", "ClusterIP", "ClusterIP", "ClusterIP"]);
+    expect(manifests.filter(({ kind }) => kind === "Ingress" || kind === "HTTPRoute")).toEqual([]);
+    expect(kubernetesOutputs(parseConfig(config)).urls.operations).toMatchObject({
+      prometheus: "http://prometheus:9090",
+      alertmanager: "http://alertmanager:9093",
+      grafana: "http://grafana:3000",
+    });
+  });
+});

@@ -1,0 +1,51 @@
+/** A listener that answers Prometheus. */
+export type ScrapeTarget = Readonly<{
+  job: string;
+  host: string;
+  port: number;
+  /** Whether samples keep the labels that they come with. */
+  honorLabels?: true | undefined;
+  /** Whether the host's name stands for the addresses of several processes, each of which is scraped. */
+  replicated?: boolean;
+}>;
+
+/** How a Prometheus that belongs to one stack is configured. */
+export type PrometheusOptions = Readonly<{
+  targets: readonly ScrapeTarget[];
+  intervalSeconds: number;
+  ruleFile: string;
+  /** `host:port` of an Alertmanager. */
+  alertmanager?: string | undefined;
+  /** What tells this Prometheus's alerts and samples from another one's. */
+  externalLabels: Readonly<Record<string, string>>;
+}>;
+
+/** Prometheus's own default, and the most that it may be beside a longer interval. */
+const timeoutSeconds = 10;
+
+/** The configuration of Prometheus (2.42 and later), as its file has it: in YAML, or in JSON, which YAML contains. */
+export function prometheusConfig(options: PrometheusOptions): Readonly<Record<string, unknown>> {
+  const { targets, intervalSeconds, ruleFile, alertmanager, externalLabels } = options;
+  const every = `${intervalSeconds}s`;
+  return {
+    global: {
+      scrape_interval: every,
+      scrape_timeout: `${Math.min(timeoutSeconds, intervalSeconds)}s`,
+      evaluation_interval: every,
+      external_labels: externalLabels,
+    },
+    rule_files: [ruleFile],
+    ...(alertmanager !== undefined && {
+      alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager] }] }] },
+    }),
+    scrape_configs: targets.map((target) => scrapeJob(target, every)),
+  };
+}
+
+function scrapeJob({ job, host, port, honorLabels, replicated }: ScrapeTarget, every: string) {
+  const discovery =
+    replicated === true
+      ? { dns_sd_configs: [{ names: [host], type: "A", port, refresh_interval: every }] }
+      : { static_configs: [{ targets: [`${host}:${port}`] }] };
+  return { job_name: job, ...(honorLabels && { honor_labels: true }), ...discovery };
+}

@@ -1,0 +1,77 @@
+import { parse, stringify } from "yaml";
+import { z } from "zod";
+import type { ConfigProblem } from "../config/config-problem.ts";
+import type { DeploymentSecret } from "../config/deployment-secret.ts";
+import type { BuiltService } from "./built-service.ts";
+import { prometheusProject } from "./prometheus-project.ts";
+import { filesDirectory, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
+
+/** What an Alertmanager of the stack's own is deployed with. */
+export type AlertmanagerArgs = Readonly<{
+  /** The whole of its configuration file, whose receivers have passwords and tokens; absent: it shows alerts and tells nobody. */
+  config: DeploymentSecret | undefined;
+  limits?: ResourceLimits | undefined;
+}>;
+
+/** Port of the Alertmanager. */
+export const alertmanagerPort = 9_093;
+
+/** The Alertmanager that a stack runs unless it names another: the official image, for all of its platforms. */
+export const alertmanagerImage =
+  "prom/alertmanager:v0.28.1@sha256:27c475db5fb156cab31d5c18a4251ac7ed567746a2483ff264516437a39b15ba";
+
+/** The official image's own directory of silences and of what was told to whom. */
+const directory = "/alertmanager";
+
+const configFile = "alertmanager.yaml";
+
+/** Groups alerts as a person wants to hear of them, and tells nobody. */
+const silentConfig = {
+  route: { receiver: "nobody", group_by: ["alertname", "job"] },
+  receivers: [{ name: "nobody" }],
+};
+
+/** Of Alertmanager's configuration, what every one has; the rest is Alertmanager's to judge. */
+const configShape = z.object({
+  route: z.object({ receiver: z.string().min(1) }),
+  receivers: z.array(z.object({ name: z.string().min(1) })).min(1),
+});
+
+/** Builds an Alertmanager that the stack's Prometheus alone sends to, and that may reach receivers on the internet where it has some. */
+export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltService {
+  const content = config?.value ?? stringify(silentConfig);
+  const spec: ServiceSpec = {
+    ...prometheusProject({ name: "alertmanager", port: alertmanagerPort }),
+    arguments: [
+      `--config.file=${filesDirectory}/${configFile}`,
+      `--storage.path=${directory}`,
+      `--web.listen-address=:${alertmanagerPort}`,
+      // One process has nobody to talk to.
+      "--cluster.listen-address=",
+    ],
+    files: [{ name: configFile, content, secret: config !== undefined }],
+    volumes: [{ name: "alertmanager-data", path: directory, readOnly: false, keep: false, sizeGibibytes: 1 }],
+    edges: config === undefined ? [] : [{ to: "internet" }],
+    limits: limits ?? { cpus: 0.5, memoryMebibytes: 256 },
+    stopGraceSeconds: 20,
+  };
+  return { spec, problems: config === undefined ? [] : configProblems(config.check) };
+}
+
+/** What is wrong with an Alertmanager's configuration at a first look. No message shows any of it: it has passwords. */
+function configProblems(text: string): readonly ConfigProblem[] {
+  const correct =
+    "Look at it with `amtool check-config alertmanager.yml`, then `pulumi config set --secret alertmanagerConfig < alertmanager.yml`.";
+  const problem = (found: string) => [{ key: "alertmanagerConfig", message: `${found} ${correct}` }];
+  let tree: unknown;
+  try {
+    tree = parse(text);
+  } catch {
+    return problem("found text that is no YAML.");
+  }
+  const parsed = configShape.safeParse(tree);
+  if (!parsed.success) return problem("found no `route` with a `receiver`, or no `receivers` with a `name` each.");
+  const { route, receivers } = parsed.data;
+  if (receivers.some(({ name }) => name === route.receiver)) return [];
+  return problem("found a `route` to a receiver that `receivers` does not have.");
+}

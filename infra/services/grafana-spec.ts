@@ -1,0 +1,95 @@
+import { stringify } from "yaml";
+import { dashboards } from "../observability/dashboards/all.ts";
+import { dashboardFiles } from "../observability/dashboards/grafana.ts";
+import type { DeploymentSecret } from "../config/deployment-secret.ts";
+import type { BuiltService } from "./built-service.ts";
+import { prometheusPort } from "./prometheus-spec.ts";
+import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
+
+/** What a Grafana of the stack's own is deployed with. */
+export type GrafanaArgs = Readonly<{
+  /** Of the user `admin`; Grafana takes it over at its first start only. */
+  password: DeploymentSecret;
+  runbookBaseUrl: string;
+  /** Host of the stack's own Prometheus. */
+  prometheus: string;
+  limits?: ResourceLimits | undefined;
+}>;
+
+/** Port of Grafana. */
+export const grafanaPort = 3_000;
+
+/** The Grafana that a stack runs unless it names another: the official image, for all of its platforms. */
+export const grafanaImage =
+  "grafana/grafana:12.1.1@sha256:a1701c2180249361737a99a01bc770db39381640e4d631825d38ff4535efa47d";
+
+/** The user of the official image (Grafana's documentation, "Run Grafana Docker image"). */
+const grafanaUser = 472;
+
+const provisioning = "/etc/grafana/provisioning";
+const passwordFile = "admin-password";
+
+/** Where Grafana finds Prometheus, in its own form (Grafana's documentation, "Provision Grafana"). */
+function datasource(prometheus: string) {
+  const own = { name: "Prometheus", uid: "prometheus", type: "prometheus", access: "proxy", isDefault: true };
+  return { apiVersion: 1, datasources: [{ ...own, url: `http://${prometheus}:${prometheusPort}`, editable: false }] };
+}
+
+const provider = {
+  apiVersion: 1,
+  providers: [
+    { name: "gatehouse", folder: "Gatehouse", type: "file", allowUiUpdates: false, options: { path: filesDirectory } },
+  ],
+};
+
+/**
+ * Builds a Grafana with Gatehouse's dashboards over the stack's Prometheus. Its files stand at both places that it looks for provisioning in,
+ * where it takes from each file what belongs there. It opens no connection but to Prometheus: no report of use, no look for updates.
+ */
+export function grafanaSpec(args: GrafanaArgs): BuiltService {
+  const shown = dashboardFiles(dashboards, { runbookBaseUrl: args.runbookBaseUrl });
+  const spec: ServiceSpec = {
+    name: "grafana",
+    image: "grafana",
+    arguments: undefined,
+    environment: {
+      GF_SERVER_HTTP_PORT: String(grafanaPort),
+      GF_LOG_MODE: "console",
+      GF_SECURITY_ADMIN_PASSWORD__FILE: `${filesDirectory}/${passwordFile}`,
+      GF_USERS_ALLOW_SIGN_UP: "false",
+      GF_ANALYTICS_REPORTING_ENABLED: "false",
+      GF_ANALYTICS_CHECK_FOR_UPDATES: "false",
+      GF_ANALYTICS_CHECK_FOR_PLUGIN_UPDATES: "false",
+      GF_PLUGINS_PREINSTALL_DISABLED: "true",
+      GF_NEWS_NEWS_FEED_ENABLED: "false",
+    },
+    files: [
+      { name: passwordFile, content: args.password.value, secret: true },
+      { name: "datasource.yaml", content: stringify(datasource(args.prometheus)), secret: false },
+      { name: "provider.yaml", content: stringify(provider), secret: false },
+      ...Object.entries(shown).map(([path, content]) => ({
+        name: path.replace(/^dashboards\//, ""),
+        content,
+        secret: false,
+      })),
+    ],
+    furtherFilesDirectories: [`${provisioning}/datasources`, `${provisioning}/dashboards`],
+    ports: [{ name: "http", number: grafanaPort, audience: "system" }],
+    volumes: [{ name: "grafana-data", path: "/var/lib/grafana", readOnly: false, keep: false, sizeGibibytes: 1 }],
+    edges: [{ to: "prometheus", port: "http" }],
+    health: {
+      kind: "http",
+      port: "http",
+      readyPath: "/api/health",
+      livePath: "/api/health",
+      startupPath: "/api/health",
+      startWithinSeconds: 120,
+      command: ["wget", "-q", "-O", "/dev/null", `http://127.0.0.1:${grafanaPort}/api/health`],
+    },
+    limits: args.limits ?? { cpus: 0.5, memoryMebibytes: 512 },
+    user: { uid: grafanaUser, gid: serviceUser.gid },
+    stopGraceSeconds: 30,
+    replicas: oneReplica,
+  };
+  return { spec, problems: [] };
+}

@@ -1,0 +1,34 @@
+import { oneReplica, serviceUser, type ServiceSpec } from "./service-spec.ts";
+
+/** The user of the official images of Prometheus's project, who owns the directory that each keeps its data in: nobody. */
+const nobody = 65_534;
+
+type Shared = Pick<ServiceSpec, "name" | "image" | "environment" | "ports" | "health" | "user" | "replicas">;
+
+/**
+ * What the servers of Prometheus's project have in common in their official images: a user, the paths that tell how they are, and of programs
+ * busybox's `wget`.
+ */
+export function prometheusProject({
+  name,
+  port,
+}: Readonly<{ name: "prometheus" | "alertmanager" | "pushgateway"; port: number }>): Shared {
+  return {
+    name,
+    image: name,
+    environment: {},
+    ports: [{ name: "http", number: port, audience: "system" }],
+    health: {
+      kind: "http",
+      port: "http",
+      readyPath: "/-/ready",
+      livePath: "/-/healthy",
+      startupPath: "/-/ready",
+      startWithinSeconds: 60,
+      // Without `-T`: busybox 1.35 ends by SIGSEGV there. The engine's own limit bounds it.
+      command: ["wget", "-q", "-O", "/dev/null", `http://127.0.0.1:${port}/-/ready`],
+    },
+    user: { uid: nobody, gid: serviceUser.gid },
+    replicas: oneReplica,
+  };
+}

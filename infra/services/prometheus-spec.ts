@@ -1,0 +1,100 @@
+import { stringify } from "yaml";
+import { ruleFiles } from "../observability/rule-files.ts";
+import { ruleGroups } from "../observability/rules/all.ts";
+import { prometheusConfig, type ScrapeTarget } from "../observability/scrape-config.ts";
+import { alertmanagerPort } from "./alertmanager-spec.ts";
+import type { BuiltService } from "./built-service.ts";
+import { prometheusProject } from "./prometheus-project.ts";
+import { filesDirectory, portNamed, type ResourceLimits, type ServiceName, type ServiceSpec } from "./service-spec.ts";
+
+/** What a Prometheus of the stack's own is deployed with. */
+export type PrometheusArgs = Readonly<{
+  /** Begins the jobs, e.g. `gatehouse-prod` of `gatehouse-prod/facilitator`. */
+  prefix: string;
+  /** Host names by which it finds the services. */
+  hosts: Readonly<Partial<Record<ServiceName, string>>>;
+  /** What is scraped of these: every service that says where its metrics are. */
+  services: readonly ServiceSpec[];
+  intervalSeconds: number;
+  runbookBaseUrl: string;
+  retentionDays: number;
+  volumeGibibytes: number;
+  /** Host of the stack's own Alertmanager, where it has one. */
+  alertmanager: string | undefined;
+  limits?: ResourceLimits | undefined;
+}>;
+
+/** Port of Prometheus. */
+export const prometheusPort = 9_090;
+
+/** The Prometheus that a stack runs unless it names another: the official image of a release with long-term support, for all of its platforms. */
+export const prometheusImage =
+  "prom/prometheus:v3.5.0@sha256:63805ebb8d2b3920190daf1cb14a60871b16fd38bed42b857a3182bc621f4996";
+
+/** The official image's own directory of data, which a new volume takes over with its owner. */
+const directory = "/prometheus";
+
+/** Of the volume, what blocks may take: the rest is for the write-ahead log and for compaction. */
+const blocksShare = 0.8;
+
+const ruleFile = "rules.yaml";
+
+/** The name, as DNS has it, of all addresses of a service with replicas on Kubernetes. */
+export function podsHost(service: ServiceName): string {
+  return `${service}-pods`;
+}
+
+/**
+ * Builds a Prometheus that scrapes the stack's services by their own ports and judges them by Gatehouse's rules. It is never public: nothing
+ * asks it who it is.
+ */
+export function prometheusSpec(args: PrometheusArgs): BuiltService {
+  const scraped = args.services.filter(({ metrics }) => metrics !== undefined);
+  const config = prometheusConfig({
+    targets: scraped.flatMap((service) => targetOf(service, args)),
+    intervalSeconds: args.intervalSeconds,
+    ruleFile,
+    alertmanager: args.alertmanager && `${args.alertmanager}:${alertmanagerPort}`,
+    externalLabels: { stack: args.prefix },
+  });
+  const rules = ruleFiles(ruleGroups, { runbookBaseUrl: args.runbookBaseUrl })["prometheus-rules.yaml"] ?? "";
+  const spec: ServiceSpec = {
+    ...prometheusProject({ name: "prometheus", port: prometheusPort }),
+    arguments: [
+      `--config.file=${filesDirectory}/prometheus.yaml`,
+      `--web.listen-address=:${prometheusPort}`,
+      `--storage.tsdb.path=${directory}`,
+      `--storage.tsdb.retention.time=${args.retentionDays}d`,
+      `--storage.tsdb.retention.size=${Math.floor(args.volumeGibibytes * 1_024 * blocksShare)}MB`,
+    ],
+    files: [
+      { name: "prometheus.yaml", content: stringify(config, { lineWidth: 0 }), secret: false },
+      { name: ruleFile, content: rules, secret: false },
+    ],
+    volumes: [
+      { name: "prometheus-data", path: directory, readOnly: false, keep: false, sizeGibibytes: args.volumeGibibytes },
+    ],
+    edges: [
+      ...scraped.flatMap(({ name, metrics }) => (metrics === undefined ? [] : [{ to: name, port: metrics.port }])),
+      ...(args.alertmanager === undefined ? [] : [{ to: "alertmanager", port: "http" } as const]),
+    ],
+    limits: args.limits ?? { cpus: 1, memoryMebibytes: 1_024 },
+    stopGraceSeconds: 60,
+  };
+  return { spec, problems: [] };
+}
+
+function targetOf(service: ServiceSpec, { prefix, hosts }: PrometheusArgs): readonly ScrapeTarget[] {
+  const { name, metrics, replicas } = service;
+  if (metrics === undefined) return [];
+  const replicated = replicas.max > 1;
+  return [
+    {
+      job: `${prefix}/${name}`,
+      host: replicated ? podsHost(name) : (hosts[name] ?? name),
+      port: portNamed(service, metrics.port).number,
+      honorLabels: metrics.honorLabels,
+      replicated,
+    },
+  ];
+}
