@@ -1,8 +1,11 @@
+import completeOnTab from "@bomb.sh/tab/commander";
 import { Command } from "@commander-js/extra-typings";
+import type { Command as UntypedCommand } from "commander";
 import { maskUncaughtErrors } from "#daemon/uncaught-errors.ts";
 import { createMask } from "#daemon/mask.ts";
 import { version } from "#daemon/version.ts";
 import { adoptCommand } from "./adopt-command.ts";
+import { configCommand } from "./config-command.ts";
 import { lintCommand } from "./lint-command.ts";
 import { payCommand } from "./pay-command.ts";
 import { planCommand } from "./plan-command.ts";
@@ -22,7 +25,7 @@ const program = new Command("gatehouse")
   .showHelpAfterError('("gatehouse --help" lists the commands)')
   .addHelpText(
     "after",
-    "\nStart here:\n  gatehouse stack --once         the whole system on this machine, one paid request, then stop\n  gatehouse <command> --help     what a command does and every setting that it reads",
+    "\nStart here:\n  gatehouse stack --once         the whole system on this machine, one paid request, then stop\n  gatehouse <command> --help     what a command does and the settings to begin with",
   );
 
 program.addCommand(stackCommand());
@@ -106,5 +109,9 @@ addServiceCommand(
   },
   { mask },
 );
+
+program.addCommand(configCommand({ mask }));
+// The typed commands are commander's own.
+completeOnTab(program as unknown as UntypedCommand, { completionCommandName: "completion" });
 
 await program.parseAsync();

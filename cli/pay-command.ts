@@ -10,7 +10,7 @@ import { defineSettings, readSettings, section } from "#daemon/settings/settings
 import { SettingsError } from "#daemon/settings/problem.ts";
 
 /** What `gatehouse pay` reads from the environment: its key never stands on the command line, where every process can read it. */
-const paySettings = defineSettings("pay", {
+const paySettings = defineSettings("pay", [], {
   signer: section({ privateKey: secret(privateKey).optional().describe("Key of the account that pays") }),
   chain: section({ rpcUrl: httpUrl.optional().describe("JSON-RPC endpoint of the chain") }),
 });

@@ -14,7 +14,7 @@ export function restoreCommand({ mask }: Readonly<{ mask: Mask }>) {
       "Downloads an archive with a checksum, unpacks it beside the data directory and puts it in place at once. A run that was ended at any instant is gone on with by the next one; a directory that holds anything is left as it is. Exits 0 when there are data, 1 when they could not be restored.",
     )
     .option("--settings <file>", "JSON5 file with the settings; environment variables win over it")
-    .addHelpText("after", () => settingsHelp(restoreSettings))
+    .addHelpText("after", () => settingsHelp(restoreSettings, "all"))
     .action(async ({ settings }) => {
       const { restoreCommand: run } = await import("#sidecar/restore/restore-command.ts");
       const signal = stopSignal();

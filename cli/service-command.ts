@@ -14,7 +14,7 @@ export type ServiceCommand<Schema extends z.ZodObject> = Readonly<{
   load: () => Promise<Service<Schema>>;
 }>;
 
-/** Adds `gatehouse <service>`: runs the service until SIGINT or SIGTERM; its `--help` lists its settings. */
+/** Adds `gatehouse <service>`: runs the service until SIGINT or SIGTERM; its `--help` begins with the settings that matter. */
 export function addServiceCommand<Schema extends z.ZodObject>(
   program: Command,
   { name, summary, load }: ServiceCommand<Schema>,
@@ -26,17 +26,20 @@ export function addServiceCommand<Schema extends z.ZodObject>(
   program.hook("preSubcommand", async (_, chosen) => {
     if (chosen.name() === name) await service();
   });
-  program
+  const command = program
     .command(name)
     .summary(summary)
     .description(summary)
     .option("--settings <file>", "JSON5 file with the settings; environment variables win over it")
+    .option("--all", "with --help: explain every setting");
+  command
     .addHelpText("after", () =>
       loaded.service === undefined
         ? `\n"gatehouse ${name} --help" lists the settings.`
-        : settingsHelp(loaded.service.definition),
+        : settingsHelp(loaded.service.definition, command.opts().all === true ? "all" : "essential"),
     )
-    .action(async ({ settings }) => {
+    .action(async ({ settings, all }) => {
+      if (all === true) command.error(`${name}: --all goes with --help: gatehouse ${name} --help --all`);
       // Whatever a library still holds open, the process ends when its service has.
       await endProcess(await runService(await service(), { settingsFile: settings }, { mask }));
     });

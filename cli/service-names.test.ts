@@ -26,3 +26,11 @@ test("a variable of a misspelt service is refused by the service that was meant,
   expect(refused("GATEHOUSE_SIDE_CAR_NODE_WORKSPACE")).toEqual([`no such service as SIDE_CAR; ${meant}`]);
   expect(refused("GATEHOUSE_SIDEACR_NODE_WORKSPCE")).toEqual([`no such service as SIDEACR; ${meant}`]);
 });
+
+test.each(serviceDefinitions)(
+  "$service has each setting that its help begins with",
+  ({ service, schema, essentials }) => {
+    const known = new Set(settingsLeaves(service, schema).map(({ path }) => path.join(".")));
+    expect(essentials.filter((name) => !known.has(name))).toEqual([]);
+  },
+);

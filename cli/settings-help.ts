@@ -1,20 +1,42 @@
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { environmentName, settingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
 
+/** Columns of a terminal that the list of groups keeps to. */
+const columns = 80;
+
+/** How much of a service's settings its help shows: the few that matter first and the names of the others, or all. */
+export type HelpExtent = "essential" | "all";
+
 /** The settings of a service as its `--help` shows them: name, purpose, what is expected, default. */
-export function settingsHelp(definition: SettingsDefinition): string {
+export function settingsHelp(definition: SettingsDefinition, extent: HelpExtent): string {
   const leaves = settingsLeaves(definition.service, definition.schema);
+  const shown = extent === "all" ? leaves : leaves.filter((leaf) => isEssential(definition, leaf));
+  const others = leaves.filter((leaf) => !shown.includes(leaf));
   const example = leaves[0];
   return [
     "",
-    "Settings (environment variables; all but secrets may also stand in the settings file, as the nested key in brackets):",
+    extent === "all" ? "Settings:" : "Settings to begin with:",
     "",
-    ...leaves.map(settingHelp),
+    ...shown.map(settingHelp),
+    ...(others.length === 0
+      ? []
+      : [
+          `${others.length} more have defaults; "gatehouse ${definition.service} --help --all" explains each:`,
+          "",
+          ...groupsOf(others),
+          "",
+        ]),
+    "Each is an environment variable; all but secrets may also stand in the settings file, as the key in brackets.",
     `A settings file is JSON5; name it with --settings or ${environmentName(definition.service, ["settingsPath"])}.`,
     ...(example === undefined
       ? []
       : [`The environment wins over the file: ${example.env} over ${example.path.join(".")}.`]),
   ].join("\n");
+}
+
+/** Whether a setting is one of the few that most deployments set: one that is required, or that the service names so. */
+export function isEssential({ essentials }: SettingsDefinition, { path, required }: SettingsLeaf): boolean {
+  return required || essentials.includes(path.join("."));
 }
 
 function settingHelp(leaf: SettingsLeaf): string {
@@ -27,4 +49,23 @@ function settingHelp(leaf: SettingsLeaf): string {
   const lines = [`  ${leaf.env}  [${leaf.path.join(".")}]`, `      ${leaf.description}`];
   if (notes.length > 0) lines.push(`      ${notes.join("; ")}`);
   return `${lines.join("\n")}\n`;
+}
+
+/** The second keys of settings by their first, a group a paragraph that is wrapped for a terminal. */
+function groupsOf(leaves: readonly SettingsLeaf[]): readonly string[] {
+  const groups = Map.groupBy(leaves, ({ path }) => path[0] ?? "");
+  return [...groups].flatMap(([group, members]) => {
+    const names = new Set(members.map(({ path: [, second] }) => second ?? group));
+    return wrapped(`  ${group.padEnd(14)}`, [...names].join(", "));
+  });
+}
+
+function wrapped(label: string, text: string): readonly string[] {
+  const lines = [label];
+  for (const word of text.split(" ")) {
+    const line = `${lines.at(-1)} ${word}`;
+    if (line.length <= columns) lines[lines.length - 1] = line;
+    else lines.push(`${" ".repeat(label.length)} ${word}`);
+  }
+  return lines;
 }

@@ -1,5 +1,6 @@
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { environmentName, settingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
+import { isEssential } from "./settings-help.ts";
 
 /** The settings reference of the documentation, in Markdown, printed from the schemas that the services read. */
 export function settingsReference(definitions: readonly SettingsDefinition[]): string {
@@ -16,11 +17,13 @@ export function settingsReference(definitions: readonly SettingsDefinition[]): s
 
 function serviceReference(definition: SettingsDefinition): string[] {
   const leaves = settingsLeaves(definition.service, definition.schema);
+  const essentials = leaves.filter((leaf) => isEssential(definition, leaf));
   return [
     `## \`gatehouse ${definition.service}\``,
     "",
     `Settings file: \`--settings <file>\` or \`${environmentName(definition.service, ["settingsPath"])}\`.`,
     "",
+    ...(essentials.length === 0 ? [] : [`Set first: ${essentials.map(({ env }) => `\`${env}\``).join(", ")}.`, ""]),
     "| setting | what it is for | expected | default |",
     "|---|---|---|---|",
     ...leaves.map(settingRow),

@@ -13,7 +13,7 @@ export function volumeSnapshotCommand({ mask }: Readonly<{ mask: Mask }>) {
       "Asks the cluster for a VolumeSnapshot of a claim, and deletes the oldest of its own beyond the number that is kept. Exits 0 when it is taken, 1 when the API server refuses.",
     )
     .option("--settings <file>", "JSON5 file with the settings; environment variables win over it")
-    .addHelpText("after", () => settingsHelp(volumeSnapshotSettings))
+    .addHelpText("after", () => settingsHelp(volumeSnapshotSettings, "all"))
     .action(async ({ settings }) => {
       const { volumeSnapshotCommand: run } = await import("#sidecar/volume-snapshot/volume-snapshot-command.ts");
       const { error } = terminalOutput({ mask });

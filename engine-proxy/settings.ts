@@ -2,8 +2,11 @@ import { z } from "zod";
 import { bytes, filePath, milliseconds, positiveInteger } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 
+/** What most deployments set. */
+const essentials = ["engine", "listen.socketPath"];
+
 /** Settings of the engine proxy: which engine, which one container, and what may be asked of it. */
-export const engineProxySettings = defineSettings("engine-proxy", {
+export const engineProxySettings = defineSettings("engine-proxy", essentials, {
   engine: z
     .string()
     .regex(/^unix:\/\/\/.+$/)

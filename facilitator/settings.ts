@@ -110,8 +110,11 @@ const settlement = section({
   batchMax: positiveInteger.max(500).default(64).describe("Most transactions that are journalled and sent together"),
 });
 
+/** What most deployments set. */
+const essentials = ["listen.port", "chain.id", "chain.rpcUrl", "ledger.url"];
+
 /** What the facilitator can be told. The signing key and at least one asset are required; all else has a default. */
-export const facilitatorSettings = defineSettings("facilitator", {
+export const facilitatorSettings = defineSettings("facilitator", essentials, {
   listen,
   operations: operationsSettings({ port: 9_602, nothing: "settled" }),
   chain,

@@ -13,8 +13,11 @@ const nodeSection = section({
   chainId: chainId.describe("Chain id that the node has to answer"),
 });
 
+/** What most deployments set. */
+const essentials = ["node.webSocketUrl", "public.port", "policyPath", "callers.trustedProxies"];
+
 /** Everything that the gateway can be told when it runs before a node without a sidecar. */
-export const gatewaySettings = defineSettings("gateway", {
+export const gatewaySettings = defineSettings("gateway", essentials, {
   node: nodeSection,
   listen: listenSection,
   health: section(rpcHealthShape),

@@ -20,11 +20,14 @@ import {
 } from "#daemon/settings/types.ts";
 import { z } from "zod";
 
+/** What most deployments set. */
+const essentials = ["listen.port", "publicUrl", "facilitator.url", "chain.id"];
+
 /**
  * Settings of the resource server (specification, "x402 route protection configuration"). With `facilitator.url` payments are
  * verified and settled there; without it in this process, and then all of `settlement` is needed.
  */
-export const resourceServerSettings = defineSettings("resource-server", {
+export const resourceServerSettings = defineSettings("resource-server", essentials, {
   listen: section({
     host: host.default("127.0.0.1").describe("Address that the resource server listens on"),
     port: port.default(4021).describe("Port that the resource server listens on"),

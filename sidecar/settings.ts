@@ -7,8 +7,11 @@ import { volumeSection } from "./settings/volume.ts";
 import { composeSection, dockerSection, kubernetesSection, opsSection } from "./settings/drivers.ts";
 import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSection } from "./settings/upkeep.ts";
 
+/** What most deployments set. */
+const essentials = ["node.workspace", "node.version", "pushgateway.url", "restart.driver", "gateway.public.port"];
+
 /** Everything that the sidecar of one node can be told: what the node is, what is desired of it, and how it is reached. */
-export const sidecarSettings = defineSettings("sidecar", {
+export const sidecarSettings = defineSettings("sidecar", essentials, {
   listen: listenSection,
   node: nodeSection,
   pushgateway: pushgatewaySection,

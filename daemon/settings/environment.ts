@@ -47,7 +47,7 @@ export function unknownVariables(
       if (!name.startsWith(prefix)) return misspeltService(name, prefix, [...known]);
       const meant = nearestWord(name, [...known]);
       const question = meant === undefined ? "no such setting;" : `no such setting; did you mean ${meant}?`;
-      const list = `"gatehouse ${service} --help" lists the settings of ${service}.`;
+      const list = `"gatehouse ${service} --help --all" lists the settings of ${service}.`;
       return [{ name, message: `${question} ${list} Correct the name or remove it.` }];
     });
 }

@@ -9,7 +9,7 @@ import { address, httpUrl, milliseconds, port, privateKey } from "./types.ts";
 import { SettingsError } from "./problem.ts";
 import { defineSettings, readSettings, section } from "./settings.ts";
 
-const definition = defineSettings("till", {
+const definition = defineSettings("till", [], {
   listen: section({ port: port.default(3000).describe("Port of the till") }),
   signer: section({ privateKey: secret(privateKey).describe("Key that pays") }),
   chain: section({ rpcUrl: httpUrl.describe("The node"), timeoutMs: milliseconds.default(30_000) }),
@@ -101,7 +101,7 @@ describe("readSettings", () => {
 
   it("names a mistyped variable, and leaves alone what Kubernetes adds for a Service of that name", () => {
     expect(problemsOf({ ...right, GATEHOUSE_TILL_LISTEN_PROT: "1" })).toEqual([
-      'till: GATEHOUSE_TILL_LISTEN_PROT: no such setting; did you mean GATEHOUSE_TILL_LISTEN_PORT? "gatehouse till --help" lists the settings of till. Correct the name or remove it.',
+      'till: GATEHOUSE_TILL_LISTEN_PROT: no such setting; did you mean GATEHOUSE_TILL_LISTEN_PORT? "gatehouse till --help --all" lists the settings of till. Correct the name or remove it.',
     ]);
     expect(
       problemsOf({

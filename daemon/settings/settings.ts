@@ -2,14 +2,16 @@ import { z } from "zod";
 import { readEnvironment, unknownVariables, type Environment } from "./environment.ts";
 import { readSettingsFile } from "./file.ts";
 import { describeIssues } from "./issue.ts";
-import { environmentName, settingsLeaves } from "./leaf.ts";
+import { environmentName, settingsLeaves, type SettingsLeaf } from "./leaf.ts";
 import { SettingsError, type SettingsProblem } from "./problem.ts";
-import { assignAt } from "./value.ts";
+import { assignAt, valueAt } from "./value.ts";
 
 /** What one service can be told: its name and the schema of its settings. The deployment uses the same object to check. */
 export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Readonly<{
   service: string;
   schema: Schema;
+  /** The few settings that most deployments set, by their path in the settings file; help and documentation begin with them. */
+  essentials: readonly string[];
 }>;
 
 /** A group of settings, present with its defaults when nothing of it is set. */
@@ -46,15 +48,20 @@ const common = {
 };
 
 /**
- * Defines the settings of a service; `log`, `start` and `shutdown` are added, because every service has them.
+ * Defines the settings of a service; `log`, `start` and `shutdown` are added, because every service has them. `essentials` are the few that
+ * most deployments set, by their path in the settings file; those that are required count among them anyway.
  *
  * @example
- * export const facilitatorSettings = defineSettings("facilitator", {
+ * export const facilitatorSettings = defineSettings("facilitator", ["listen.port"], {
  *   listen: section({ port: port.default(3000).describe("Port of the facilitator's HTTP listener") }),
  * });
  */
-export function defineSettings<Shape extends z.core.$ZodLooseShape>(service: string, shape: Shape) {
-  return { service, schema: z.strictObject({ ...shape, ...common }) } as const;
+export function defineSettings<Shape extends z.core.$ZodLooseShape>(
+  service: string,
+  essentials: readonly string[],
+  shape: Shape,
+) {
+  return { service, essentials, schema: z.strictObject({ ...shape, ...common }) } as const;
 }
 
 /** Where settings are read from. */
@@ -74,6 +81,21 @@ export function readSettings<Schema extends z.ZodObject>(
   definition: SettingsDefinition<Schema>,
   sources: SettingsSources,
 ): z.output<Schema> {
+  return resolveSettings(definition, sources).settings;
+}
+
+/** A service's settings, and where each came from. */
+export type ResolvedSettings<Schema extends z.ZodObject> = Readonly<{
+  settings: z.output<Schema>;
+  /** Where a setting's value came from, e.g. `default`, `/etc/gatehouse.json5: line 3` or its environment variable. */
+  origin: (leaf: SettingsLeaf) => string;
+}>;
+
+/** {@link readSettings}, with the origin of each value. Throws the same. */
+export function resolveSettings<Schema extends z.ZodObject>(
+  definition: SettingsDefinition<Schema>,
+  sources: SettingsSources,
+): ResolvedSettings<Schema> {
   const leaves = settingsLeaves(definition.service, definition.schema);
   const problems: SettingsProblem[] = [...unknownVariables(definition.service, leaves, sources.env)];
   const path = sources.file ?? (sources.env[environmentName(definition.service, ["settingsPath"])] || undefined);
@@ -96,7 +118,11 @@ export function readSettings<Schema extends z.ZodObject>(
     );
   }
   if (problems.length > 0 || !parsed.success) throw new SettingsError(definition.service, problems);
-  return deepFreeze(parsed.data);
+  const origin = (leaf: SettingsLeaf) => {
+    if (fromEnvironment.has(leaf.env)) return sources.env[`${leaf.env}_FILE`] ? `${leaf.env}_FILE` : leaf.env;
+    return file !== undefined && valueAt(file.values, leaf.path) !== undefined ? file.place(leaf.path) : "default";
+  };
+  return { settings: deepFreeze(parsed.data), origin };
 }
 
 function deepFreeze<T>(value: T): T {

@@ -2,8 +2,11 @@ import { z } from "zod";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { bytes, filePath, host, milliseconds, port, positiveInteger } from "#daemon/settings/types.ts";
 
+/** What most deployments set. */
+const essentials = ["listen.port", "implementation"];
+
 /** Settings of the Pushgateway. The limits hold for the stand-in. */
-export const pushgatewaySettings = defineSettings("pushgateway", {
+export const pushgatewaySettings = defineSettings("pushgateway", essentials, {
   listen: section({
     host: host.default("127.0.0.1").describe("Address that the Pushgateway listens on"),
     port: port.default(9_091).describe("Port that the Pushgateway listens on"),

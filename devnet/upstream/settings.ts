@@ -1,8 +1,11 @@
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { host, port } from "#daemon/settings/types.ts";
 
+/** What most deployments set. */
+const essentials = ["listen.port"];
+
 /** Settings of the sample upstream. */
-export const upstreamSettings = defineSettings("upstream", {
+export const upstreamSettings = defineSettings("upstream", essentials, {
   listen: section({
     host: host.default("127.0.0.1").describe("Address that the sample upstream listens on"),
     port: port.default(4022).describe("Port that the sample upstream listens on"),

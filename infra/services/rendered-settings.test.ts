@@ -53,7 +53,7 @@ describe("renderSettings", () => {
       {
         key: "settings.facilitator.chain.identifier",
         message:
-          'facilitator has no such setting; "gatehouse facilitator --help" lists them. Correct the name or remove it.',
+          'facilitator has no such setting; "gatehouse facilitator --help --all" lists them. Correct the name or remove it.',
       },
     ]);
   });

@@ -69,7 +69,7 @@ function strangers(
       const question = meant === undefined ? ";" : `; did you mean ${meant}?`;
       return {
         key: settingKey(definition.service, path),
-        message: `${definition.service} has no such setting${question} "gatehouse ${definition.service} --help" lists them. Correct the name or remove it.`,
+        message: `${definition.service} has no such setting${question} "gatehouse ${definition.service} --help --all" lists them. Correct the name or remove it.`,
       };
     });
 }

@@ -3,7 +3,7 @@ import { bytes, filePath, httpUrl, milliseconds, positiveInteger } from "#daemon
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 
 /** What a restore of chain data can be told. */
-export const restoreSettings = defineSettings("restore", {
+export const restoreSettings = defineSettings("restore", [], {
   archive: section({
     url: httpUrl.describe("URL of the snapshot: a tar archive, plain or packed with zstd or gzip"),
     sha256: z

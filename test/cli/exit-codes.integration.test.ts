@@ -76,6 +76,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   "restore 1": [{ args: ["restore"] }],
   "volume-snapshot 1": [{ args: ["volume-snapshot"] }],
   "stack 1": [{ args: ["stack", "--once", "--state-dir", "/dev/null/state"] }],
+  "config 0": [{ args: ["config", "dump", "devnet"] }, { args: ["config", "dump", "sidecar", "--json", "--changed"] }],
+  "config 1": [{ args: ["config", "dump", "facilitator"] }, { args: ["config", "dump", "sidcar"] }],
+  "completion 0": (["bash", "zsh", "fish"] as const).map((shell) => ({ args: ["completion", shell] })),
+  "completion 1": [{ args: ["completion", "tcsh"] }],
   "services 1": services.map((name) => ({ args: [name, "--settings", files.none] })),
 };
 

@@ -20,10 +20,47 @@ describe("gatehouse", () => {
     expect([typo.status, typo.stderr]).toEqual([1, expect.stringContaining("Did you mean sidecar?")]);
   });
 
-  it("lists a service's settings in its help", async () => {
+  it("begins a service's help with the settings that matter and names the others, and explains all with --all", async () => {
     const { stdout } = await runGatehouse(["facilitator", "--help"]);
     expect(stdout).toContain("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY  [signer.privateKey]");
     expect(stdout).toContain("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE with a file's path");
+    expect(stdout).not.toContain("GATEHOUSE_FACILITATOR_SETTLEMENT_BATCH_MAX");
+    expect(stdout).toMatch(/^ {2}settlement +receiptTimeoutMs, .*drainMs/m);
+    const all = await runGatehouse(["facilitator", "--help", "--all"]);
+    expect(all.stdout).toContain("GATEHOUSE_FACILITATOR_SETTLEMENT_BATCH_MAX  [settlement.batchMax]");
+    const mistaken = await runGatehouse(["facilitator", "--all"]);
+    expect([mistaken.status, mistaken.stderr]).toEqual([
+      1,
+      expect.stringContaining("gatehouse facilitator --help --all"),
+    ]);
+  });
+
+  it("keeps the sidecar's help to two screens", async () => {
+    const { stdout } = await runGatehouse(["sidecar", "--help"]);
+    expect(stdout.split("\n").length).toBeLessThan(80);
+  });
+
+  it("completes commands and options in a real bash", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "gatehouse-completion-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const script = join(directory, "completion.bash");
+    await writeFile(script, (await runGatehouse(["completion", "bash"])).stdout);
+    await writeFile(join(directory, "gatehouse"), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`, {
+      mode: 0o755,
+    });
+    const completed = (...words: readonly string[]) =>
+      execFileSync(
+        "bash",
+        [
+          "-c",
+          `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=\${#COMP_LINE}; __gatehouse_complete; printf '%s\\n' "\${COMPREPLY[@]}"`,
+          script,
+          ...words,
+        ],
+        { env: { PATH: `${directory}:${process.env["PATH"]}` }, encoding: "utf8" },
+      );
+    expect(completed("gatehouse", "resource-s")).toContain("resource-server");
+    expect(completed("gatehouse", "config", "dump", "faci")).toContain("facilitator");
   });
 });
 
