@@ -1,7 +1,8 @@
 import type { SettleResponse } from "@x402/core/types";
 import { exitStatus, type PayEnd } from "./exit-status.ts";
 import { offerLine, type OfferView } from "./offer-view.ts";
-import type { PaymentEvent, SignedAuthorization } from "./payment-event.ts";
+import type { SignedAuthorization } from "#x402/scheme.ts";
+import type { PaymentEvent } from "./payment-event.ts";
 import { describePaymentEvent } from "./payment-event-text.ts";
 import { terminalText } from "./plain-text.ts";
 import { amountText } from "#x402/money.ts";

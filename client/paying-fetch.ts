@@ -4,7 +4,8 @@ import { wrapFetchWithPayment, x402Client, x402HTTPClient } from "@x402/fetch";
 import { requireDecimals, withDecimals } from "./asset-decimals.ts";
 import { choosePayment, type AllowedAsset, type ChosenPayment } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
-import { payingSchemes, type PayingScheme } from "./paying-scheme.ts";
+import type { Scheme } from "#x402/scheme.ts";
+import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { repeatingFetch, type Fetch } from "./repeating-fetch.ts";
 import { requireFunds } from "./sufficient-funds.ts";
 import { createSpendingBudget } from "./spending-budget.ts";
@@ -36,13 +37,16 @@ export type PayingFetchOptions = Readonly<{
   outcomeTimeoutMs?: number;
 }>;
 
+/** What a client does by a scheme. */
+export type PayingScheme = Pick<Scheme, "name" | "objectionTo" | "signer" | "authorization">;
+
 /** What a paying fetch works with. */
 export type PayingFetchDependencies = Readonly<{
   /** Default: the global one. */
   fetch?: Fetch;
   /** Reads decimals, and the payer's balance before it signs, e.g. `tokenReader({ rpcUrl })`. Default: nothing is read. */
   tokens?: TokenReader;
-  /** What it pays by. Default: scheme `exact`. */
+  /** What it pays by. Default: all that are known. */
   schemes?: readonly PayingScheme[];
   /** Told about each step of each payment. */
   onEvent?: (event: PaymentEvent) => void;
@@ -66,7 +70,7 @@ export type PayingFetchDependencies = Readonly<{
  * const response = await fetch("http://127.0.0.1:4021/data");
  */
 export function payingFetch(options: PayingFetchOptions, dependencies: PayingFetchDependencies = {}): Fetch {
-  const { fetch = globalThis.fetch, onEvent = () => undefined, tokens, schemes = payingSchemes } = dependencies;
+  const { fetch = globalThis.fetch, onEvent = () => undefined, tokens, schemes = knownSchemes } = dependencies;
   const budget = createSpendingBudget(parseTokenAmount(options.maxTotal));
   const limits = {
     maxPerPayment: parseTokenAmount(options.maxPerPayment),
@@ -84,7 +88,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
     const client = new x402Client(
       (_version, accepts) => accepts.find((offer) => offer === chosen?.offer) ?? unchosen(),
     );
-    for (const scheme of schemes) client.register("eip155:*", scheme.signer(options.account));
+    for (const scheme of schemes) client.register("eip155:*", await scheme.signer(options.account));
     client.setSpendControls(false);
     client.onAfterPaymentCreation(async ({ paymentPayload }) =>
       onEvent(signedEvent(paymentPayload, chosen?.decimals, schemes)),

@@ -1,5 +1,6 @@
 import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
-import { payingSchemes, type PayingScheme } from "./paying-scheme.ts";
+import type { Scheme } from "#x402/scheme.ts";
+import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { PaymentRefusedError } from "./payment-refused.ts";
 import { amountText, decimalsMax, unitsOf, type TokenAmount } from "#x402/money.ts";
 import type { TokenPlace } from "./token-reader.ts";
@@ -14,7 +15,7 @@ export type PaymentLimits = Readonly<{
   /** Longest time that a signed payment may stay valid. */
   maxValiditySeconds: number;
   /** Default: all that are known. */
-  schemes?: readonly PayingScheme[];
+  schemes?: readonly Pick<Scheme, "name" | "objectionTo">[];
 }>;
 
 /** The offer to pay, and the decimals of its token where they are known. */
@@ -53,7 +54,7 @@ function not(text: string): Objection {
 
 /** Says why an offer may not be paid; nothing where it may. */
 export function objectionTo(offer: PaymentRequirements, limits: PaymentLimits): Objection | undefined {
-  const { schemes = payingSchemes } = limits;
+  const { schemes = knownSchemes } = limits;
   const paying = schemes.find(({ name }) => name === offer.scheme);
   if (paying === undefined) {
     return not(`scheme "${offer.scheme}" is not ${schemes.map(({ name }) => `"${name}"`).join(" or ")}`);

@@ -1,18 +1,5 @@
 import type { PaymentRequired, PaymentRequirements, SettleResponse } from "@x402/core/types";
-
-/** What an EIP-3009 payment authorizes, in text as on the wire. Its signature is never part of an event. */
-export type SignedAuthorization = Readonly<{
-  from: string;
-  to: string;
-  /** Smallest units of the token. */
-  value: string;
-  /** Unix seconds. */
-  validAfter: string;
-  /** Unix seconds. */
-  validBefore: string;
-  /** 32 bytes, hexadecimal; the token takes each only once from one account. */
-  nonce: string;
-}>;
+import type { SignedAuthorization } from "#x402/scheme.ts";
 
 /** A step of a payment, in the order in which they happen. */
 export type PaymentEvent = Readonly<

@@ -11,11 +11,11 @@ import { createFacilitatorMetrics } from "./facilitator-metrics.ts";
 import { followNewHeads } from "./chain/new-heads.ts";
 import { createRecentVerdicts } from "./payment/recent-verdicts.ts";
 import { pause } from "#daemon/time.ts";
-import type { SignedPayment } from "./payment/signed-payment.ts";
-import type { AcceptedAsset, AcceptedTerms } from "./payment/terms.ts";
+import { schemes as knownSchemes } from "#x402/schemes.ts";
+import type { AcceptedAsset, SignedPayment } from "#x402/signed-payment.ts";
 import { domainSeparator } from "#x402/typed-data.ts";
-import { settleExact } from "./schemes/exact.ts";
 import { createOperations, type Operations } from "./schemes/operations.ts";
+import { createTransfers } from "./schemes/transfers.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 import { startEngine } from "./settlement/start-engine.ts";
 import { checkOnChain } from "./schemes/chain-check.ts";
@@ -46,7 +46,7 @@ export type FacilitatorDependencies = Readonly<{
 }>;
 
 /**
- * Verifies and settles x402 version 2 payments: scheme `exact` with EIP-3009 on one EVM chain.
+ * Verifies and settles x402 version 2 payments by the schemes that are known (`x402/schemes.ts`), with EIP-3009 on one EVM chain.
  *
  * `verify` and `settle` take what a client sent, unparsed or as this process has read it, and throw
  * - `MalformedPaymentError` when it has not the shape of a payment (HTTP 400),
@@ -96,10 +96,10 @@ export async function createFacilitator(
   const rpc = resources.use(createJsonRpcClient({ url: rpcUrl, timeoutMs }, { observe: metrics.observeRpc }));
   const chain = createChain({ rpc });
   const fees = createFeeQuotes(settlement, { chain, clock });
-  const terms = acceptedTerms(options);
+  const assets = acceptedAssets(options);
   const { gasLimit } = settlement;
   const about = { chainId: chainOptions.id, rpcUrl, nativeDecimals: chainOptions.nativeDecimals, gasLimit };
-  const watching = { ...about, signer: signer.address, assets: [...terms.assets.values()] };
+  const watching = { ...about, signer: signer.address, assets: [...assets.values()] };
   const watch = resources.use(
     await startStep(`the node at ${new URL(rpcUrl).origin}`, () => startChainWatch(watching, { chain, fees, log })),
   );
@@ -119,23 +119,23 @@ export async function createFacilitator(
   // Ends first as well: what still waits for a node that hangs must not hold up the stop; it is journalled.
   resources.use(rpc);
   metrics.watch({ inFlight: engine.inFlight, nextNonce: engine.nextNonce, signerBalance: watch.signerBalance });
-  const schemes = [settleExact({ terms }, { engine, check, recent, clock, log })];
+  const payees = new Set(options.payees.map((payee) => payee.toLowerCase()));
+  const transfersFor = createTransfers({ assets, payees }, { engine, check, recent, clock, log });
+  const schemes = await Promise.all(
+    knownSchemes.map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
+  );
   const owned = resources.move();
   return {
     signer: signer.address,
     network,
-    ...createOperations({ network, signer: signer.address, schemes }, { metrics }),
+    ...createOperations({ network, signer: signer.address, schemes }, { transfersFor, metrics }),
     readiness: () => readinessOf({ ...watch.checks(), ledger: engine.readiness() }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
-function acceptedTerms({ assets, payees, chain }: FacilitatorOptions): AcceptedTerms {
-  const accepted = assets.map((asset): AcceptedAsset => {
-    return { ...asset, separator: domainSeparator({ ...asset, chainId: chain.id }) };
-  });
-  return {
-    assets: new Map(accepted.map((asset) => [asset.address.toLowerCase(), asset])),
-    payees: new Set(payees.map((payee) => payee.toLowerCase())),
-  };
+/** The tokens that are settled, by address in lower case. */
+function acceptedAssets({ assets, chain }: FacilitatorOptions): ReadonlyMap<string, AcceptedAsset> {
+  const separated = assets.map((asset) => ({ ...asset, separator: domainSeparator({ ...asset, chainId: chain.id }) }));
+  return new Map(separated.map((asset) => [asset.address.toLowerCase(), asset]));
 }

@@ -3,6 +3,9 @@ import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import { MalformedPaymentError, parsePart } from "./malformed-payment-error.ts";
 import type { Audience, ReadPayment, Scheme } from "./scheme.ts";
 
+/** Where the parts of a payment stand in a request to a facilitator. */
+export const paths = { payment: "paymentPayload", requirements: "paymentRequirements" } as const;
+
 /** What every payment of x402 version 2 has, whatever its scheme. */
 export type Envelope = Readonly<{
   sent: PaymentPayload;

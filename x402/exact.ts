@@ -1,106 +1,11 @@
 import { createHash } from "node:crypto";
-import { z } from "zod";
-import type { Hex } from "./hex.ts";
-import { MalformedPaymentError, parsePart } from "./malformed-payment-error.ts";
-import type { Audience, Scheme } from "./scheme.ts";
+import { readPayload, type ExactPayment } from "./exact/payload.ts";
+import type { Scheme, SignedAuthorization } from "./scheme.ts";
 
-const uint256Max = (1n << 256n) - 1n;
-const decimal = /^[0-9]{1,78}$/;
-const numberSentence = "expected a whole number as a string of decimal digits";
-
-/** A uint256 as x402 writes one: decimal digits. */
-export const decimalUint256 = z
-  .string()
-  .regex(decimal, numberSentence)
-  .transform(BigInt)
-  .refine((value) => value <= uint256Max, "expected a number below 2^256");
-
-/** Text of `bytes` bytes in hexadecimal; `typeSentence` is said of what is no text. */
-function hexBytes(bytes: number, sentence: string, typeSentence?: string) {
-  return z
-    .string(typeSentence)
-    .regex(new RegExp(`^0x[0-9a-fA-F]{${bytes * 2}}$`), sentence)
-    .transform((text) => text as Hex);
-}
-
-/** The same sentence for text of another form as for what is no text. */
-function hexBytesOrElse(bytes: number, what: string) {
-  const sentence = `expected ${what}: 0x and ${bytes * 2} hexadecimal digits`;
-  return hexBytes(bytes, sentence, sentence);
-}
-
-/** An account or contract address. */
-export const evmAddress = hexBytesOrElse(20, "an address");
-
-const signatureSentence = "expected the signature as a string";
-
-/**
- * The forms of fields, with the sentence that each audience gets. A seller may ask about any signature: text that is none makes a payment
- * invalid, not malformed.
- */
-const forms = {
-  seller: {
-    signature: z.string(signatureSentence),
-    address: evmAddress,
-    number: z.string().regex(decimal, numberSentence),
-    nonce: hexBytesOrElse(32, "the authorization's nonce"),
-  },
-  client: {
-    signature: z.string().regex(/^0x[0-9a-fA-F]*$/, "expected hexadecimal with 0x"),
-    address: hexBytes(20, "expected an address"),
-    number: z.string().regex(decimal, "expected a whole number in decimal text"),
-    nonce: hexBytes(32, "expected 32 bytes in hexadecimal with 0x"),
-  },
-} satisfies Record<Audience, object>;
-
-/** The payload of scheme `exact` by EIP-3009. Numbers stay text: ledgers name a payment by the digits that were sent. */
-function payloadSchema({ signature, address, number, nonce }: (typeof forms)[Audience]) {
-  const authorization = { from: address, to: address, value: number, validAfter: number, validBefore: number, nonce };
-  return z.object({ signature, authorization: z.object(authorization) });
-}
-
-const payloadFor = { seller: payloadSchema(forms.seller), client: payloadSchema(forms.client) };
-
-/** A payment by EIP-3009 as it was sent: each field has its form, no number has its meaning yet. */
-export type ExactPayment = Readonly<z.output<typeof payloadFor.seller>>;
-
-/** EIP-3009's `TransferWithAuthorization`. Amount in the token's smallest unit, times in seconds since 1970. */
-export type Authorization = Readonly<{
-  from: Hex;
-  to: Hex;
-  value: bigint;
-  validAfter: bigint;
-  validBefore: bigint;
-  nonce: Hex;
-}>;
-
-/** Longest signature that is judged; those of smart wallets (ERC-6492) carry a deployment with them. */
-const signatureLengthMax = 16_384;
-
-/**
- * The authorization with its numbers.
- *
- * @throws {MalformedPaymentError} when a number is none of 256 bits, or the signature is longer than any.
- */
-export function authorizationOf({ signature, authorization }: ExactPayment): Authorization {
-  if (signature.length > signatureLengthMax) throw new MalformedPaymentError("signature", signatureSentence);
-  const { from, to, nonce } = authorization;
-  const number = (field: "value" | "validAfter" | "validBefore") =>
-    parsePart(decimalUint256, authorization[field], `authorization.${field}`);
-  return {
-    from,
-    to,
-    value: number("value"),
-    validAfter: number("validAfter"),
-    validBefore: number("validBefore"),
-    nonce,
-  };
-}
-
-/** Scheme `exact` by EIP-3009: one signed transfer pays exactly the price. */
+/** Scheme `exact` by EIP-3009, after the work was offered: one signed transfer pays exactly the price. */
 export const exact: Scheme<ExactPayment> = {
   name: "exact",
-  read: (payload, audience) => parsePart(payloadFor[audience], payload, ""),
+  read: readPayload,
   key: ({ authorization: { from, nonce } }, { network, asset }) => ({
     network,
     asset: asset.toLowerCase(),
@@ -116,4 +21,22 @@ export const exact: Scheme<ExactPayment> = {
     const validBefore = BigInt(authorization.validBefore);
     return validBefore > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(validBefore);
   },
+  async quote(price, token) {
+    const { exactScheme } = await import("./exact/money-conversion.ts");
+    const { amount, asset, extra } = await exactScheme(token).parsePrice(price, token.network);
+    return { amount, asset, extra: extra ?? {} };
+  },
+  // Anything else that goes by the name `exact` is not paid.
+  objectionTo({ extra }) {
+    const method = extra?.["assetTransferMethod"] ?? "eip3009";
+    if (method !== "eip3009") return `transfer method "${String(method)}" is not EIP-3009`;
+    const flow = extra?.["paymentFlow"] ?? "authorization";
+    return flow === "authorization" ? undefined : `payment flow "${String(flow)}" is not "authorization"`;
+  },
+  async signer(account) {
+    const { ExactEvmScheme } = await import("@x402/evm/exact/client");
+    return new ExactEvmScheme(account);
+  },
+  authorization: (payload) => (payload as { authorization: SignedAuthorization }).authorization,
+  settling: async () => (await import("./exact/settling.ts")).settleExact,
 };

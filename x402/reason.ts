@@ -31,3 +31,8 @@ export type Reason = (typeof reason)[keyof typeof reason];
 
 /** A payment is not acceptable: the code for programs, and a sentence for people. */
 export type Refusal = Readonly<{ reason: Reason; message: string }>;
+
+/** Whether judging ended in a refusal. */
+export function isRefusal(judged: object): judged is Refusal {
+  return "reason" in judged;
+}

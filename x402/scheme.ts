@@ -1,4 +1,8 @@
-import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
+import type { PaymentPayload, PaymentRequirements, SchemeNetworkClient } from "@x402/core/types";
+import type { ClientEvmSigner } from "@x402/evm";
+import type { Answered, SettleAnswer, VerifyAnswer } from "./answer.ts";
+import type { Refusal } from "./reason.ts";
+import type { AcceptedAsset, SignatureCheck, SignedPayment } from "./signed-payment.ts";
 
 /** What names a payment for good: the token takes a nonce of an account once. Everything but `network` is in lower case. */
 export type PaymentKey = Readonly<{ network: string; asset: string; payer: string; nonce: string }>;
@@ -6,9 +10,31 @@ export type PaymentKey = Readonly<{ network: string; asset: string; payer: strin
 /** Who reads the sentence about a mistake: the client that sent a header, or the seller that sent a body. */
 export type Audience = "client" | "seller";
 
+/** The token that prices are charged in, on one network; `name` and `version` are those of its EIP-712 domain. */
+export type ChargedToken = Readonly<{
+  network: PaymentRequirements["network"];
+  address: string;
+  name: string;
+  version: string;
+}>;
+
+/** What a payment authorizes, in text as on the wire. Its signature is never part of it. */
+export type SignedAuthorization = Readonly<{
+  from: string;
+  to: string;
+  /** Smallest units of the token. */
+  value: string;
+  /** Unix seconds. */
+  validAfter: string;
+  /** Unix seconds. */
+  validBefore: string;
+  /** 32 bytes, hexadecimal; the token takes each only once from one account. */
+  nonce: string;
+}>;
+
 /**
- * A scheme of x402 version 2 as every room knows it. What verifies and settles its payments extends this in the facilitator
- * (`facilitator/schemes/settling-scheme.ts`), what prices its offers in the resource server, what signs them in the client.
+ * A scheme of x402 version 2: all that client, seller and facilitator do by it. A new one is a file with such a value and a line in `schemes.ts`;
+ * nothing else knows schemes apart.
  */
 export type Scheme<Payment = unknown> = Readonly<{
   /** As offers and payments name it, e.g. `exact`. */
@@ -25,6 +51,54 @@ export type Scheme<Payment = unknown> = Readonly<{
   digest(payment: Payment): string;
   /** Unix seconds from which on the payment can't be settled. */
   expiresAt(payment: Payment): number;
+  /** What a seller's offer asks for at a price in dollars. */
+  quote(price: string, token: ChargedToken): Promise<Pick<PaymentRequirements, "amount" | "asset" | "extra">>;
+  /** Says why a client pays no such offer, whatever its limits are, if so. */
+  objectionTo(offer: PaymentRequirements): string | undefined;
+  /** Signs payments of a client's account, in the form that the SDK's client takes. */
+  signer(account: ClientEvmSigner): Promise<SchemeNetworkClient>;
+  /** What a payload that a client signed authorizes. */
+  authorization(payload: PaymentPayload["payload"]): SignedAuthorization;
+  /** What a facilitator does by it. Loaded when a facilitator starts: it takes most of the time that loading a scheme takes. */
+  settling(): Promise<Settling<Payment>>;
+}>;
+
+/** How a facilitator verifies and settles payments of a scheme. */
+export type Settling<Payment = unknown> = Readonly<{
+  /** Says why a payload of another kind of the scheme is not settled here, if so, before it is read. */
+  refusePayload(payload: Readonly<Record<string, unknown>>): Refusal | undefined;
+  /**
+   * Whether the payment would settle now. Changes nothing but what the caller is known to have asked.
+   *
+   * @throws what `Facilitator` says.
+   */
+  verify(order: Order<Payment>, transfers: Transfers): Promise<Answered<VerifyAnswer>>;
+  /**
+   * Settles the payment, at most once.
+   *
+   * @throws what `Facilitator` says.
+   */
+  settle(order: Order<Payment>, transfers: Transfers): Promise<Answered<SettleAnswer>>;
+}>;
+
+/** A payment with the requirements that it has to meet, and those that its client says it accepted. */
+export type Order<Payment> = Readonly<{
+  payment: Payment;
+  requirements: PaymentRequirements;
+  accepted: PaymentRequirements;
+}>;
+
+/**
+ * What a facilitator does for its schemes on behalf of one caller: it knows who is served, what is on record and whose it is, asks the chain, and
+ * settles. A scheme finds out who signed what, and leaves the rest to it.
+ */
+export type Transfers = Readonly<{
+  /** The tokens that are settled, by address in lower case. */
+  assets: ReadonlyMap<string, AcceptedAsset>;
+  /** Whether the payer signed; recovers a signature once. */
+  isSigned: SignatureCheck;
+  verify(payment: SignedPayment): Promise<Answered<VerifyAnswer>>;
+  settle(payment: SignedPayment): Promise<Answered<SettleAnswer>>;
 }>;
 
 /** A payment that this process has read, so that no other part of it reads it again. */

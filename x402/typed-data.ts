@@ -1,6 +1,15 @@
 import { keccak256, stringToBytes } from "viem/utils";
-import type { Authorization } from "./exact.ts";
 import { addressWord, integerWord, type Hex, type Word } from "./hex.ts";
+
+/** EIP-3009's `TransferWithAuthorization`. Amount in the token's smallest unit, times in seconds since 1970. */
+export type Authorization = Readonly<{
+  from: Hex;
+  to: Hex;
+  value: bigint;
+  validAfter: bigint;
+  validBefore: bigint;
+  nonce: Hex;
+}>;
 
 /** EIP-712 domain of a token. */
 export type TokenDomain = Readonly<{ address: Hex; name: string; version: string; chainId: number }>;

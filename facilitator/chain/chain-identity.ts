@@ -1,5 +1,5 @@
 import { StartupError } from "#daemon/startup-error.ts";
-import type { AcceptedAsset } from "../payment/terms.ts";
+import type { AcceptedAsset } from "#x402/signed-payment.ts";
 import type { Chain } from "./chain.ts";
 import { domainSeparatorCall } from "./token.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createRecentVerdicts, verdictFreshMs } from "./recent-verdicts.ts";
-import type { SignedPayment } from "./signed-payment.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
 
 const payer = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const asset = "0x00000000000000000000000000000000000000AA";

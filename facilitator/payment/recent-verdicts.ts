@@ -1,5 +1,5 @@
 import type { Hex } from "#x402/hex.ts";
-import type { SignatureCheck, SignedPayment } from "./signed-payment.ts";
+import type { SignatureCheck, SignedPayment } from "#x402/signed-payment.ts";
 
 /** How long the chain's word about a payment counts. Blocks come about as often, and a seller's work between the two questions is short. */
 export const verdictFreshMs = 2_000;

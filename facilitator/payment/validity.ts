@@ -1,4 +1,4 @@
-import type { Authorization } from "#x402/exact.ts";
+import type { Authorization } from "#x402/typed-data.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 
 /** Time that has to be left before an authorization ends, so that a block can still take it; the reference has the same. */

@@ -4,7 +4,7 @@ import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
 import { authorizationStateCall, balanceOfCall } from "../chain/token.ts";
 import { integerWord, type Hex } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
-import type { SignedPayment } from "../payment/signed-payment.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
 
 /** Who would settle, and with how much gas. */
 export type ChainCheckOptions = Readonly<{ signer: Hex; gasLimit: number }>;

@@ -4,8 +4,8 @@ import type { Refusal } from "#x402/reason.ts";
 import type { Hex } from "#x402/hex.ts";
 import { identifyCaller, type Caller, type CallerFacts } from "../callers/caller.ts";
 import type { FacilitatorMetrics } from "../facilitator-metrics.ts";
-import { readQuestion, sentIn, type PaymentQuestion } from "./payment-question.ts";
-import type { SettlingScheme } from "./settling-scheme.ts";
+import { readQuestion, sentIn, type PaymentQuestion, type SettlingScheme } from "./payment-question.ts";
+import type { Transfers } from "#x402/scheme.ts";
 
 /** What is settled, and who does. */
 export type OperationsOptions = Readonly<{
@@ -21,21 +21,28 @@ export type Operations = Readonly<{
   supported: () => SupportedResponse;
 }>;
 
+/** What operations work with. */
+export type OperationsDependencies = Readonly<{
+  /** What schemes settle with, on behalf of a caller. */
+  transfersFor: (caller: Caller) => Transfers;
+  metrics: Pick<FacilitatorMetrics, "startVerify" | "startSettle">;
+}>;
+
 /** Offers schemes in the words of x402 version 2. */
 export function createOperations(
   options: OperationsOptions,
-  { metrics }: Readonly<{ metrics: Pick<FacilitatorMetrics, "startVerify" | "startSettle"> }>,
+  { transfersFor, metrics }: OperationsDependencies,
 ): Operations {
   const { network, signer, schemes } = options;
   const verify: Operations["verify"] = async (question, facts) => {
     const read = readQuestion(question, options);
     if ("refusal" in read) return verifyResponse(refused(read.refusal));
-    return verifyResponse(await read.by.verify(read.order, callerOf(question, facts)));
+    return verifyResponse(await read.by.settling.verify(read.order, transfersFor(callerOf(question, facts))));
   };
   const settle: Operations["settle"] = async (question, facts) => {
     const read = readQuestion(question, options);
     if ("refusal" in read) return settleResponse(refused(read.refusal), network);
-    return settleResponse(await read.by.settle(read.order, callerOf(question, facts)), network);
+    return settleResponse(await read.by.settling.settle(read.order, transfersFor(callerOf(question, facts))), network);
   };
   return {
     verify: (...call) =>

@@ -1,9 +1,10 @@
 import type { PaymentRequirements } from "@x402/core/types";
-import { readBy, readEnvelope, readRequirements } from "#x402/envelope.ts";
+import { paths, readBy, readEnvelope, readRequirements } from "#x402/envelope.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
-import type { ReadPayment } from "#x402/scheme.ts";
-import { paths } from "../payment/transfer.ts";
-import type { Order, SettlingScheme } from "./settling-scheme.ts";
+import type { Order, ReadPayment, Scheme, Settling } from "#x402/scheme.ts";
+
+/** A scheme with what a facilitator does by it. */
+export type SettlingScheme = Readonly<{ scheme: Scheme; settling: Settling }>;
 
 /** What a facilitator is asked about: a payment as it came, or one that this process has read already. */
 export type PaymentQuestion = Readonly<
@@ -31,7 +32,7 @@ export function readQuestion(
   const by = schemes.find(({ scheme }) => scheme.name === requirements.scheme);
   if (by === undefined) return { refusal: unknownScheme(requirements, schemes) };
   if (requirements.network !== network) return { refusal: otherNetwork(requirements, network) };
-  const refusal = by.refusePayload(envelope.payload);
+  const refusal = by.settling.refusePayload(envelope.payload);
   if (refusal !== undefined) return { refusal };
   const isRead = "read" in question && question.read.scheme === by.scheme;
   const { payment } = isRead ? question.read : readBy(by.scheme, envelope, { path: paths.payment, audience: "seller" });

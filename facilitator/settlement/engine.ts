@@ -5,7 +5,7 @@ import type { FeeQuotes } from "../chain/fees.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { Refusal } from "#x402/reason.ts";
-import type { SignedPayment } from "../payment/signed-payment.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { FacilitatorSettings } from "../settings.ts";
 import type { Ownership } from "./ownership.ts";
 import type { Settler } from "./settler.ts";

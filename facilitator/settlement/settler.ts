@@ -3,7 +3,7 @@ import { ChainError } from "../chain/chain-error.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { Pause } from "#daemon/time.ts";
-import type { SignedPayment } from "../payment/signed-payment.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
 import { refuseTime } from "../payment/validity.ts";
 import type { InFlight, InFlightBook } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";

@@ -1,6 +1,6 @@
 import type { Hex } from "#x402/hex.ts";
 import type { Caller } from "../callers/caller.ts";
-import type { SignedPayment } from "../payment/signed-payment.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Settlement } from "../settlement/settlement.ts";
 import type { MemoryDatabase } from "./memory-database.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { PriceError, priceToAmount } from "./price.ts";
+import { PriceError, priceToAmount } from "#x402/price.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { routeFileFor, type RouteOffer } from "./route-file.ts";
 

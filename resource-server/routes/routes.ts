@@ -1,9 +1,9 @@
 import type { PaymentRequirements } from "@x402/core/types";
-import type { ChargedToken } from "./money-conversion.ts";
+import type { ChargedToken, Scheme } from "#x402/scheme.ts";
+import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { routeFileFor, type RouteFile } from "./route-file.ts";
 import { routeProblems } from "./route-problems.ts";
 import { routeMethods, type Route } from "./route.ts";
-import { sellingSchemes, type SellingScheme } from "./selling-scheme.ts";
 
 /** What turns the content of a routes file into routes. */
 export type RouteOptions = Readonly<{
@@ -13,13 +13,13 @@ export type RouteOptions = Readonly<{
   /** `maxTimeoutSeconds` of every offer. */
   validitySeconds: number;
   /** Default: all that are known. */
-  schemes?: readonly SellingScheme[];
+  schemes?: readonly Scheme[];
 }>;
 
 /** The routes that the content of a routes file describes; a string has every problem of it, one a line, each with the route and the field. */
 export async function routesOf(content: unknown, options: RouteOptions): Promise<readonly Route[] | string> {
-  const { schemes = sellingSchemes } = options;
-  const names = schemes.map(({ scheme }) => scheme.name);
+  const { schemes = knownSchemes } = options;
+  const names = schemes.map(({ name }) => name);
   const problems = routeProblems(content, options.token.network, names);
   if (problems.length > 0) return problems.join("\n");
   const routes = Object.entries(routeFileFor(names).parse(content));
@@ -32,7 +32,7 @@ async function routeOf(key: string, entry: RouteFile[string], options: Required<
   if (known === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown method pass`);
   const accepts = await Promise.all(
     [entry.accepts].flat().map(async (offer): Promise<PaymentRequirements> => {
-      const selling = options.schemes.find(({ scheme }) => scheme.name === offer.scheme);
+      const selling = options.schemes.find(({ name }) => name === offer.scheme);
       if (selling === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown scheme pass`);
       const { amount, asset, extra } = await selling.quote(offer.price, options.token);
       return {

@@ -11,7 +11,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
     mayImport: ["package.json"],
   },
   x402: {
-    what: "What facilitator, resource server and client all know of a payment: its shape, its signature, the reasons for a refusal",
+    what: "The schemes of x402: how a payment by each is read, named, priced, signed, verified and settled; reasons and answers",
     mayImport: [],
   },
   node: {

@@ -3,8 +3,8 @@ import { Registry } from "prom-client";
 import { pino } from "pino";
 import type { PaymentRequirements } from "@x402/core/types";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
-import { settleExact } from "#facilitator/schemes/exact.ts";
 import { createOperations } from "#facilitator/schemes/operations.ts";
+import { createTransfers } from "#facilitator/schemes/transfers.ts";
 import type { PaymentQuestion } from "#facilitator/schemes/payment-question.ts";
 import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
 import type { NewClaim } from "#resource-server/claims/payment-claim.ts";
@@ -13,7 +13,8 @@ import { acceptedOffer, readPayment } from "#resource-server/sale/payment.ts";
 import { sell } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
 import { createRecentVerdicts } from "#facilitator/payment/recent-verdicts.ts";
-import type { SignedPayment } from "#facilitator/payment/signed-payment.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
+import { exact } from "#x402/exact.ts";
 import { domainSeparator } from "#x402/typed-data.ts";
 
 /** The token that is settled. */
@@ -65,13 +66,17 @@ async function observeFacilitator(question: PaymentQuestion): Promise<object> {
       return { state: "settled", transaction } as const;
     },
   };
-  const scheme = settleExact(
-    { terms },
-    { engine, check: async () => undefined, recent: createRecentVerdicts({ entriesMax: 10 }, { clock }), clock, log },
-  );
+  const transfersFor = createTransfers(terms, {
+    engine,
+    check: async () => undefined,
+    recent: createRecentVerdicts({ entriesMax: 10 }, { clock }),
+    clock,
+    log,
+  });
+  const schemes = [{ scheme: exact, settling: await exact.settling() }];
   const { verify, settle } = createOperations(
-    { network, signer: `0x${"05".repeat(20)}`, schemes: [scheme] },
-    { metrics: createFacilitatorMetrics([registry]) },
+    { network, signer: `0x${"05".repeat(20)}`, schemes },
+    { transfersFor, metrics: createFacilitatorMetrics([registry]) },
   );
   const verified = await answerOf(verify(question, {}));
   const settling = await answerOf(settle(question, {}));

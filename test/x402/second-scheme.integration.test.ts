@@ -23,13 +23,13 @@ import { facilitatorOverHttp } from "#resource-server/facilitators/facilitator-o
 import { paidRoutes } from "#resource-server/http.ts";
 import { openLiveRoutes, type LiveRoutesOptions } from "#resource-server/routes/live-routes.ts";
 import { filesInForce } from "#daemon/files/files-in-force.ts";
-import { sellingSchemes } from "#resource-server/routes/selling-scheme.ts";
 import { createPaymentMetrics } from "#resource-server/sale/payment-metrics.ts";
 import { sell } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
 import { exact } from "#x402/exact.ts";
+import type { Transfers } from "#x402/scheme.ts";
 import { generousMs, until } from "../support/until.ts";
-import { createTabScheme, payByTab, sellByTab, settleTab } from "./tab-scheme.ts";
+import { createTabScheme, type TabScheme } from "./tab-scheme.ts";
 
 const network = "eip155:1672";
 const asset = { network, address: "0x00000000000000000000000000000000000000AA", decimals: 6 } as const;
@@ -39,13 +39,24 @@ const account = privateKeyToAccount(`0x${"11".repeat(32)}`);
 const log = pino({ level: "silent" });
 const word = "shibboleth";
 
+/** A line on a tab is no transfer: its scheme asks the facilitator for none. */
+const noTransfers: Transfers = {
+  assets: new Map(),
+  isSigned: () => false,
+  verify: () => Promise.reject(new TypeError("a tab is no transfer")),
+  settle: () => Promise.reject(new TypeError("a tab is no transfer")),
+};
+
 /** A shop that sells by `exact` and by the tab, and a facilitator that settles the tab. */
 async function openShop(where: "over HTTP" | "in process") {
   const resources = new AsyncDisposableStack();
-  const { tab, reads } = createTabScheme();
-  const settling = settleTab(tab, word);
+  const { tab, written, reads } = createTabScheme(word);
   const metrics = createFacilitatorMetrics([new Registry()]);
-  const operations = createOperations({ network, signer: `0x${"05".repeat(20)}`, schemes: [settling] }, { metrics });
+  const settled = [{ scheme: tab, settling: await tab.settling() }];
+  const operations = createOperations(
+    { network, signer: `0x${"05".repeat(20)}`, schemes: settled },
+    { transfersFor: () => noTransfers, metrics },
+  );
   const facilitatorApp = createApp({ bodyLimitBytes: 65_536 }, { log });
   facilitatorRoutes(facilitatorApp, { facilitator: { ...operations, network }, apiKeys: undefined, log });
   const facilitatorUrl = await listen(facilitatorApp, resources);
@@ -58,7 +69,7 @@ async function openShop(where: "over HTTP" | "in process") {
   const facilitation: Facilitation = where === "over HTTP" ? remote : { ...remote, ...askInProcess(operations) };
   const ledger = resources.use(await openTestLedger());
   const owners = createPaymentOwners();
-  const schemes = [...sellingSchemes, sellByTab(tab)];
+  const schemes = [exact, tab];
   const app = createApp({ bodyLimitBytes: 65_536 }, { log });
   let served = 0;
   paidRoutes(
@@ -68,7 +79,7 @@ async function openShop(where: "over HTTP" | "in process") {
       publicUrl: undefined,
       deliveryTimeoutMs: 5_000,
       client: clientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
-      schemes: [exact, tab],
+      schemes,
     },
     {
       sell: (request) => sell(request, { ledger, facilitation, owners, onSettled: () => undefined }),
@@ -81,14 +92,14 @@ async function openShop(where: "over HTTP" | "in process") {
     },
   );
   const url = `${await listen(app, resources)}/data`;
-  return { url, ledger, remote, operations, reads, settling, served: () => served, resources };
+  return { url, ledger, remote, operations, reads, written, served: () => served, resources };
 }
 
 async function openShopRoutes(schemes: NonNullable<LiveRoutesOptions["schemes"]>) {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-tab-"));
   try {
     const path = join(folder, "routes.json5");
-    const offers = schemes.map(({ scheme }) => ({ scheme: scheme.name, price: "0.01", network }));
+    const offers = schemes.map(({ name }) => ({ scheme: name, price: "0.01", network }));
     await writeFile(path, JSON.stringify({ "GET /data": { accepts: offers, upstream: "http://upstream.test/data" } }));
     const options = { path, setting: "routesPath", token, payTo, validitySeconds: 300, formerOfferMs: 0, schemes };
     const dependencies = { clock: Date.now, check: () => undefined, took: () => undefined };
@@ -111,7 +122,7 @@ async function listen(app: App, resources: AsyncDisposableStack): Promise<string
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function buyer(scheme: ReturnType<typeof payByTab>, onHeader: (header: string) => void = () => undefined) {
+function buyer(scheme: TabScheme["tab"], onHeader: (header: string) => void = () => undefined) {
   return payingFetch(
     { account, assets: [asset], maxPerPayment: "0.05", maxTotal: "0.05" },
     {
@@ -129,7 +140,7 @@ function buyer(scheme: ReturnType<typeof payByTab>, onHeader: (header: string) =
 test.each(["over HTTP", "in process"] as const)(
   "a second scheme is quoted, paid, verified, settled, and known again by its own key, with a facilitator %s",
   async (where) => {
-    const { url, ledger, remote, operations, reads, settling, served, resources } = await openShop(where);
+    const { url, ledger, remote, operations, reads, written, served, resources } = await openShop(where);
     await using _open = resources;
 
     const unpaid = await fetch(url);
@@ -142,28 +153,28 @@ test.each(["over HTTP", "in process"] as const)(
     await until("the facilitator is known to settle it", generousMs, async () => remote.readiness().ok);
 
     const headers: string[] = [];
-    const bought = await buyer(payByTab(word), (header) => headers.push(header))(url);
+    const bought = await buyer(createTabScheme(word).tab, (header) => headers.push(header))(url);
     expect([bought.status, await bought.text()]).toEqual([200, "sold"]);
-    expect(settling.written).toEqual(["alice line-1 20000"]);
+    expect(written).toEqual(["alice line-1 20000"]);
     expect(reads()).toBe(where === "over HTTP" ? 3 : 1);
 
     const key = { network, asset: asset.address.toLowerCase(), payer: "alice", nonce: "line-1" };
     await until("it is delivered", generousMs, async () => (await ledger.find(key))?.state === "delivered");
     const again = await fetch(url, { headers: { "PAYMENT-SIGNATURE": headers[0] ?? "" } });
     expect(again.status).toBe(402);
-    expect([settling.written, served()]).toEqual([["alice line-1 20000"], 1]);
+    expect([written, served()]).toEqual([["alice line-1 20000"], 1]);
   },
 );
 
 test("what its facilitator refuses is answered 402 with the reason, and nothing is done", async () => {
-  const { url, served, settling, resources } = await openShop("over HTTP");
+  const { url, served, written, resources } = await openShop("over HTTP");
   await using _open = resources;
-  const refused = await buyer(payByTab("sesame"))(url);
+  const refused = await buyer(createTabScheme("sesame").tab)(url);
   expect(refused.status).toBe(402);
   expect(decodePaymentRequiredHeader(refused.headers.get("PAYMENT-REQUIRED") ?? "").error).toBe(
     "invalid_exact_evm_signature",
   );
-  expect([served(), settling.written]).toEqual([0, []]);
+  expect([served(), written]).toEqual([0, []]);
 });
 
 test("a payload that has not its form is named by the path of what is wrong", async () => {
@@ -181,7 +192,7 @@ test("a payload that has not its form is named by the path of what is wrong", as
 test("a client that was not given the scheme does not pay by it", async () => {
   const { url, resources } = await openShop("over HTTP");
   await using _open = resources;
-  const other = { ...payByTab(word), name: "slate" };
+  const other = { ...createTabScheme(word).tab, name: "slate" };
   await expect(buyer(other)(url)).rejects.toThrow(PaymentRefusedError);
   await expect(buyer(other)(url)).rejects.toThrow('scheme "tab" is not "slate"');
 });

@@ -2,7 +2,7 @@ import { ChainError } from "../../chain/chain-error.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Refusal } from "#x402/reason.ts";
 import type { Pause } from "#daemon/time.ts";
-import type { SignedPayment } from "../../payment/signed-payment.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
 import { refuseTime } from "../../payment/validity.ts";
 import { answerFor, type Ownership } from "../ownership.ts";
 import { nonceUsed, settlementOf, type Settler, type SettlerOptions } from "../settler.ts";

@@ -1,20 +1,25 @@
 import { boundedLog, boundOfSales } from "#daemon/bounded-log.ts";
 import type { Logger } from "#daemon/log.ts";
-import { exact, type ExactPayment } from "#x402/exact.ts";
 import { validUnless, type SettleAnswer } from "#x402/answer.ts";
+import type { Hex } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
+import type { Transfers } from "#x402/scheme.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { RecentVerdicts } from "../payment/recent-verdicts.ts";
-import { isRefusal, signedPayment, type SignedPayment } from "../payment/signed-payment.ts";
-import { refusePayee, type AcceptedTerms } from "../payment/terms.ts";
-import { readTransfer } from "../payment/transfer.ts";
 import { refuseTime } from "../payment/validity.ts";
 import type { Engine } from "../settlement/engine.ts";
 import type { Recorded } from "../settlement/settlement.ts";
-import type { Order, SettlingScheme } from "./settling-scheme.ts";
 
-/** What the scheme works with. */
-export type ExactDependencies = Readonly<{
+/** What is settled, and for whom. */
+export type TransferOptions = Pick<Transfers, "assets"> &
+  Readonly<{
+    /** Addresses in lower case; empty: everyone. */
+    payees: ReadonlySet<string>;
+  }>;
+
+/** What transfers work with. */
+export type TransferDependencies = Readonly<{
   engine: Pick<Engine, "settle" | "progress" | "noteVerified">;
   /** Whether the chain would take the payment now. */
   check: (payment: SignedPayment) => Promise<Refusal | undefined>;
@@ -23,22 +28,14 @@ export type ExactDependencies = Readonly<{
   log: Logger;
 }>;
 
-type Judged = Readonly<{ payment: SignedPayment } | { answer: { state: "refused"; refusal: Refusal }; payer: string }>;
-
-/** Settles scheme `exact` by EIP-3009. */
-export function settleExact(
-  { terms }: Readonly<{ terms: AcceptedTerms }>,
-  { engine, check, recent, clock, log }: ExactDependencies,
-): SettlingScheme<ExactPayment> {
+/** Creates what schemes settle with, for each caller: transfers by EIP-3009, whatever scheme they were signed for. */
+export function createTransfers(
+  { assets, payees }: TransferOptions,
+  { engine, check, recent, clock, log }: TransferDependencies,
+): (caller: Caller) => Transfers {
   // Anybody can have the same payment refused, or its settlement told again, any number of times.
   const refusals = boundedLog(log);
   const settlements = boundedLog(log, boundOfSales);
-  const judge = ({ payment, requirements, accepted }: Order<ExactPayment>): Judged => {
-    const transfer = readTransfer(payment, requirements, accepted);
-    const judged = signedPayment(transfer, terms, recent);
-    if (!isRefusal(judged)) return { payment: judged };
-    return { answer: { state: "refused", refusal: judged }, payer: transfer.authorization.from };
-  };
   const settled = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
     try {
       return await engine.settle(payment, caller);
@@ -46,17 +43,10 @@ export function settleExact(
       recent.forgetPayer(payment);
     }
   };
-  return {
-    scheme: exact,
-    refusePayload(payload) {
-      if (!("permit2Authorization" in payload)) return undefined;
-      const message = "Permit2 payments are not settled here; pay by EIP-3009 (transferWithAuthorization).";
-      return { reason: reason.payloadType, message };
-    },
-    async verify(order, caller) {
-      const judged = judge(order);
-      if ("answer" in judged) return judged;
-      const { payment } = judged;
+  return (caller) => ({
+    assets,
+    isSigned: recent.isSigned,
+    async verify(payment) {
       const { payer } = payment;
       // Before the question how far it is: so of two copies at one time, whichever is settled first finds the other noted.
       if (caller.kind === "seller") await engine.noteVerified(payment.id, caller.owner);
@@ -64,16 +54,13 @@ export function settleExact(
       if (recorded !== undefined) return { answer: validUnless(refuseRecorded(recorded, caller)), payer };
       const askedAtMs = clock();
       const refusal =
-        refusePayee(payment.payTo, terms) ?? refuseTime(payment.authorization, askedAtMs) ?? (await check(payment));
+        refusePayee(payment.payTo, payees) ?? refuseTime(payment.authorization, askedAtMs) ?? (await check(payment));
       if (refusal === undefined) recent.noteGood(payment, askedAtMs);
       return { answer: validUnless(refusal), payer };
     },
-    async settle(order, caller) {
-      const judged = judge(order);
-      if ("answer" in judged) return judged;
-      const { payment } = judged;
+    async settle(payment) {
       const { payer } = payment;
-      const unserved = refusePayee(payment.payTo, terms);
+      const unserved = refusePayee(payment.payTo, payees);
       if (unserved !== undefined && (await engine.progress(payment)) === undefined) {
         return { answer: { state: "refused", refusal: unserved }, payer };
       }
@@ -82,7 +69,16 @@ export function settleExact(
       lines.info({ settlement: payment.id, payer, ...logged(answer) }, "settle answered");
       return { answer, payer };
     },
-  };
+  });
+}
+
+/**
+ * Says that a payee is not served, if so. It counts for settlements that are not begun: one on record comes to its end whoever is
+ * served by now, and its owner is told.
+ */
+function refusePayee(payTo: Hex, payees: ReadonlySet<string>): Refusal | undefined {
+  if (payees.size === 0 || payees.has(payTo.toLowerCase())) return undefined;
+  return { reason: reason.requirements, message: `payee ${payTo} is not served here.` };
 }
 
 /**

@@ -1,42 +1,17 @@
-import type { Hex } from "#x402/hex.ts";
+import { isRefusal, reason, type Refusal } from "../reason.ts";
+import type { Transfers } from "../scheme.ts";
+import type { AcceptedAsset } from "../signed-payment.ts";
 import type { Requirements, Transfer } from "./transfer.ts";
-import { reason, type Refusal } from "#x402/reason.ts";
-
-/** A token that payments may be made in, with its EIP-712 domain separator. */
-export type AcceptedAsset = Readonly<{ address: Hex; name: string; version: string; separator: Hex }>;
-
-/** What a facilitator accepts. */
-export type AcceptedTerms = Readonly<{
-  /** By address in lower case. */
-  assets: ReadonlyMap<string, AcceptedAsset>;
-  /** Addresses in lower case; empty: everyone. */
-  payees: ReadonlySet<string>;
-}>;
 
 /**
- * Says why the terms of a payment (who gets how much of what) can't be accepted, if so. What the client accepted, what the
+ * Finds the token of a payment, or says why its terms (who gets how much of what) can't be accepted. What the client accepted, what the
  * resource server requires and what was signed have to be the same (x402 version 2, scheme `exact` on EVM, verification steps).
  */
-export function refuseTerms(payment: Transfer, terms: AcceptedTerms): Refusal | undefined {
-  return (
-    refuseAccepted(payment.accepted, payment.requirements) ??
-    refuseAsset(payment.requirements, terms) ??
-    refuseTransfer(payment)
-  );
-}
-
-/**
- * Says that a payee is not served, if so. It counts for settlements that are not begun: one on record comes to its end whoever is
- * served by now, and its owner is told.
- */
-export function refusePayee(payTo: Hex, { payees }: Pick<AcceptedTerms, "payees">): Refusal | undefined {
-  if (payees.size === 0 || payees.has(payTo.toLowerCase())) return undefined;
-  return { reason: reason.requirements, message: `payee ${payTo} is not served here.` };
-}
-
-/** The token of a payment whose terms were accepted. */
-export function assetOf(payment: Transfer, terms: AcceptedTerms): AcceptedAsset | undefined {
-  return terms.assets.get(payment.requirements.asset.toLowerCase());
+export function judgeTerms(payment: Transfer, assets: Transfers["assets"]): AcceptedAsset | Refusal {
+  const refusal = refuseAccepted(payment.accepted, payment.requirements);
+  if (refusal !== undefined) return refusal;
+  const asset = judgeAsset(payment.requirements, assets);
+  return isRefusal(asset) ? asset : (refuseTransfer(payment) ?? asset);
 }
 
 function refuseAccepted(accepted: Requirements, required: Requirements): Refusal | undefined {
@@ -56,14 +31,14 @@ function comparable(value: string | number | bigint): string {
   return text.startsWith("0x") ? text.toLowerCase() : text;
 }
 
-function refuseAsset({ asset, name, version }: Requirements, terms: AcceptedTerms): Refusal | undefined {
+function judgeAsset({ asset, name, version }: Requirements, assets: Transfers["assets"]): AcceptedAsset | Refusal {
   if (name === "" || version === "") {
     const message = "paymentRequirements.extra has no name and version of the token's EIP-712 domain; add both.";
     return { reason: reason.missingDomain, message };
   }
-  const token = terms.assets.get(asset.toLowerCase());
+  const token = assets.get(asset.toLowerCase());
   if (token === undefined) {
-    const allowed = [...terms.assets.values()].map(({ address }) => address).join(", ");
+    const allowed = [...assets.values()].map(({ address }) => address).join(", ");
     return { reason: reason.requirements, message: `asset ${asset} is not settled here; use one of ${allowed}.` };
   }
   if (name !== token.name) {
@@ -75,7 +50,7 @@ function refuseAsset({ asset, name, version }: Requirements, terms: AcceptedTerm
       message: `extra.version is "${version}", the token's is "${token.version}".`,
     };
   }
-  return undefined;
+  return token;
 }
 
 function refuseTransfer({ requirements, authorization }: Transfer): Refusal | undefined {

@@ -1,7 +1,9 @@
 import type { PaymentRequirements } from "@x402/core/types";
-import { authorizationOf, decimalUint256, evmAddress, type Authorization, type ExactPayment } from "#x402/exact.ts";
-import type { Hex } from "#x402/hex.ts";
-import { MalformedPaymentError, parsePart } from "#x402/malformed-payment-error.ts";
+import { paths } from "../envelope.ts";
+import type { Hex } from "../hex.ts";
+import { MalformedPaymentError, parsePart } from "../malformed-payment-error.ts";
+import type { Authorization } from "../typed-data.ts";
+import { decimalUint256, evmAddress, signatureSentence, type ExactPayment } from "./payload.ts";
 
 /** Requirements of one payment on an EVM chain, parsed. */
 export type Requirements = Readonly<{
@@ -26,9 +28,6 @@ export type Transfer = Readonly<{
   authorization: Authorization;
   signature: string;
 }>;
-
-/** Where the parts of a payment stand in a request to a facilitator. */
-export const paths = { payment: "paymentPayload", requirements: "paymentRequirements" } as const;
 
 /**
  * Reads the numbers and addresses of a payment that has the form of one.
@@ -55,6 +54,29 @@ function readAuthorization(payment: ExactPayment): Authorization {
     if (error instanceof MalformedPaymentError) throw error.within(`${paths.payment}.payload`);
     throw error;
   }
+}
+
+/** Longest signature that is judged; those of smart wallets (ERC-6492) carry a deployment with them. */
+const signatureLengthMax = 16_384;
+
+/**
+ * The authorization with its numbers.
+ *
+ * @throws {MalformedPaymentError} when a number is none of 256 bits, or the signature is longer than any.
+ */
+function authorizationOf({ signature, authorization }: ExactPayment): Authorization {
+  if (signature.length > signatureLengthMax) throw new MalformedPaymentError("signature", signatureSentence);
+  const { from, to, nonce } = authorization;
+  const number = (field: "value" | "validAfter" | "validBefore") =>
+    parsePart(decimalUint256, authorization[field], `authorization.${field}`);
+  return {
+    from,
+    to,
+    value: number("value"),
+    validAfter: number("validAfter"),
+    validBefore: number("validBefore"),
+    nonce,
+  };
 }
 
 function evmRequirements(wire: PaymentRequirements, path: string): Requirements {

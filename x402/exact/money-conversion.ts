@@ -1,9 +1,7 @@
 import { ExactEvmScheme } from "@x402/evm/exact/server";
 import type { AssetAmount, MoneyParser, Network } from "@x402/core/types";
-import { priceToAmount } from "./price.ts";
-
-/** The token that prices are charged in, on one network; `name` and `version` are those of its EIP-712 domain. */
-export type ChargedToken = Readonly<{ network: Network; address: string; name: string; version: string }>;
+import { priceToAmount } from "../price.ts";
+import type { ChargedToken } from "../scheme.ts";
 
 /**
  * The specification's money conversion: dollars to `amount`, `asset` and `extra` (`token`, `name`, `version`) on the token's

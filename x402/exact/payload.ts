@@ -1,0 +1,74 @@
+import { z } from "zod";
+import type { Hex } from "../hex.ts";
+import { parsePart } from "../malformed-payment-error.ts";
+import type { Audience } from "../scheme.ts";
+
+const uint256Max = (1n << 256n) - 1n;
+const decimal = /^[0-9]{1,78}$/;
+const numberSentence = "expected a whole number as a string of decimal digits";
+
+/** A uint256 as x402 writes one: decimal digits. */
+export const decimalUint256 = z
+  .string()
+  .regex(decimal, numberSentence)
+  .transform(BigInt)
+  .refine((value) => value <= uint256Max, "expected a number below 2^256");
+
+/** Text of `bytes` bytes in hexadecimal; `typeSentence` is said of what is no text. */
+function hexBytes(bytes: number, sentence: string, typeSentence?: string) {
+  return z
+    .string(typeSentence)
+    .regex(new RegExp(`^0x[0-9a-fA-F]{${bytes * 2}}$`), sentence)
+    .transform((text) => text as Hex);
+}
+
+/** The same sentence for text of another form as for what is no text. */
+function hexBytesOrElse(bytes: number, what: string) {
+  const sentence = `expected ${what}: 0x and ${bytes * 2} hexadecimal digits`;
+  return hexBytes(bytes, sentence, sentence);
+}
+
+/** An account or contract address. */
+export const evmAddress = hexBytesOrElse(20, "an address");
+
+/** Said of a signature that is none. */
+export const signatureSentence = "expected the signature as a string";
+
+/**
+ * The forms of fields, with the sentence that each audience gets. A seller may ask about any signature: text that is none makes a payment
+ * invalid, not malformed.
+ */
+const forms = {
+  seller: {
+    signature: z.string(signatureSentence),
+    address: evmAddress,
+    number: z.string().regex(decimal, numberSentence),
+    nonce: hexBytesOrElse(32, "the authorization's nonce"),
+  },
+  client: {
+    signature: z.string().regex(/^0x[0-9a-fA-F]*$/, "expected hexadecimal with 0x"),
+    address: hexBytes(20, "expected an address"),
+    number: z.string().regex(decimal, "expected a whole number in decimal text"),
+    nonce: hexBytes(32, "expected 32 bytes in hexadecimal with 0x"),
+  },
+} satisfies Record<Audience, object>;
+
+/** The payload of scheme `exact` by EIP-3009. Numbers stay text: ledgers name a payment by the digits that were sent. */
+function payloadSchema({ signature, address, number, nonce }: (typeof forms)[Audience]) {
+  const authorization = { from: address, to: address, value: number, validAfter: number, validBefore: number, nonce };
+  return z.object({ signature, authorization: z.object(authorization) });
+}
+
+const payloadFor = { seller: payloadSchema(forms.seller), client: payloadSchema(forms.client) };
+
+/** A payment by EIP-3009 as it was sent: each field has its form, no number has its meaning yet. */
+export type ExactPayment = Readonly<z.output<typeof payloadFor.seller>>;
+
+/**
+ * Reads the payload of a payment by scheme `exact`.
+ *
+ * @throws {MalformedPaymentError} with the path within the payload.
+ */
+export function readPayload(payload: Readonly<Record<string, unknown>>, audience: Audience): ExactPayment {
+  return parsePart(payloadFor[audience], payload, "");
+}

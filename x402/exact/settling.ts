@@ -1,0 +1,42 @@
+import type { Answered } from "../answer.ts";
+import { isRefusal, reason, type Refusal } from "../reason.ts";
+import type { Order, Settling, Transfers } from "../scheme.ts";
+import { signedPayment, type SignedPayment } from "../signed-payment.ts";
+import type { ExactPayment } from "./payload.ts";
+import { judgeTerms } from "./terms.ts";
+import { readTransfer } from "./transfer.ts";
+
+/** Settles scheme `exact` by EIP-3009. */
+export const settleExact: Settling<ExactPayment> = {
+  refusePayload(payload) {
+    if (!("permit2Authorization" in payload)) return undefined;
+    const message = "Permit2 payments are not settled here; pay by EIP-3009 (transferWithAuthorization).";
+    return { reason: reason.payloadType, message };
+  },
+  async verify(order, transfers) {
+    const judged = judge(order, transfers);
+    return "answer" in judged ? judged : transfers.verify(judged);
+  },
+  async settle(order, transfers) {
+    const judged = judge(order, transfers);
+    return "answer" in judged ? judged : transfers.settle(judged);
+  },
+};
+
+type Refused = Answered<{ state: "refused"; refusal: Refusal }>;
+
+/** Judges everything about a payment that neither the time nor the chain decides, at the cost of one signature recovery. */
+function judge(
+  { payment, requirements, accepted }: Order<ExactPayment>,
+  { assets, isSigned }: Pick<Transfers, "assets" | "isSigned">,
+): SignedPayment | Refused {
+  const transfer = readTransfer(payment, requirements, accepted);
+  const { authorization, signature } = transfer;
+  const { payTo, amount } = transfer.requirements;
+  const asset = judgeTerms(transfer, assets);
+  const judged = isRefusal(asset)
+    ? asset
+    : signedPayment({ authorization, signature, payTo, amount }, { asset, isSigned });
+  if (!isRefusal(judged)) return judged;
+  return { answer: { state: "refused", refusal: judged }, payer: authorization.from };
+}
