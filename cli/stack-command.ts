@@ -1,4 +1,4 @@
-import { Command } from "@commander-js/extra-typings";
+import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 
 /** Makes `gatehouse stack`, which `npm start` runs. */
 export function stackCommand() {
@@ -9,12 +9,30 @@ export function stackCommand() {
     )
     .option("--once", "stop after the payment; exit 0, or 1 if any step fails", false)
     .option("--fresh", "forget what an earlier stack left", false)
+    .addOption(
+      new Option("--observe [port]", "also run Prometheus with the alerts over it, where `prometheus` is on PATH")
+        .preset("9490")
+        .argParser(portNumber),
+    )
     .option("--state-dir <path>", "folder for everything that the stack keeps", ".gatehouse")
     .action(async (options) => {
       const { runStack } = await import("./stack/stack.ts");
       process.exitCode = await runStack(
-        { once: options.once, fresh: options.fresh, stateDirectory: options.stateDir, env: process.env },
+        {
+          once: options.once,
+          fresh: options.fresh,
+          stateDirectory: options.stateDir,
+          observe: options.observe,
+          env: process.env,
+        },
         { stdout: process.stdout, stderr: process.stderr },
       );
     });
+}
+
+/** @throws {InvalidArgumentError} for what is no port. */
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError("expected a port, a whole number from 1 to 65535.");
 }

@@ -8,6 +8,7 @@ import { tokenAddress } from "#devnet/token/address.ts";
 import { upstreamSettings } from "#devnet/upstream/settings.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
+import type { ScrapeTarget } from "#infra/observability/scrape-config.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { embeddedMnemonic, type EmbeddedAccounts } from "./accounts.ts";
 import { childEnvironment, type Variables } from "./child-environment.ts";
@@ -31,6 +32,8 @@ export type StackPlan = Readonly<{
   devnet: DevnetSettings;
   urls: Readonly<{ upstream: string; sidecar: string; gateway: string; resourceServer: string }>;
   ports: readonly WantedPort[];
+  /** Who answers Prometheus. */
+  scraped: readonly ScrapeTarget[];
   /** The whole environment of each child. */
   environments: Readonly<Record<ChildName, Record<string, string>>>;
 }>;
@@ -95,6 +98,12 @@ export function planStack({ directory, accounts, signerKeyFile, env }: StackPlan
       want("resource server", resourceServer.listen, resourceServerSettings),
       want("resource server's metrics", resourceServer.operations, resourceServerSettings, ["operations", "port"]),
     ],
+    scraped: [
+      { job: "gatehouse/sidecar", ...sidecar.listen },
+      { job: "gatehouse/pushgateway", ...pushgateway, honorLabels: true as const },
+      { job: "gatehouse/facilitator", ...facilitator.operations },
+      { job: "gatehouse/resource-server", ...resourceServer.operations },
+    ].map((listener) => reached(listener)),
     environments: {
       pushgateway: pushgatewayEnv,
       upstream: upstreamEnv,
@@ -114,6 +123,12 @@ function want(
   path = ["listen", "port"],
 ): WantedPort {
   return { owner, host, port, setting: environmentName(service, path) };
+}
+
+/** Where a listener is reached from this machine; one on every address is on loopback, too. */
+function reached({ job, host, port, honorLabels }: ScrapeTarget): ScrapeTarget {
+  const own = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return { job, host: own.includes(":") ? `[${own}]` : own, port, honorLabels };
 }
 
 function url({ host, port }: Listener): string {

@@ -7,7 +7,7 @@ import { prepareNode } from "#devnet/prepared-node.ts";
 import { embeddedAccounts, writeKeyFile } from "./accounts.ts";
 import type { Variables } from "./child-environment.ts";
 import type { ChildService } from "./child-service.ts";
-import { requireFreePorts } from "./free-ports.ts";
+import { requireFreePorts, type WantedPort } from "./free-ports.ts";
 import { watchLauncher } from "./launcher-watch.ts";
 import { partGroup } from "./part-group.ts";
 import { startNode, stopLeftNode } from "./node-process.ts";
@@ -25,6 +25,8 @@ export type StackOptions = Readonly<{
   /** Forget what an earlier stack left. */
   fresh: boolean;
   stateDirectory: string;
+  /** Port of a Prometheus over the stack; absent: none runs. */
+  observe: number | undefined;
   env: Variables;
 }>;
 
@@ -76,12 +78,14 @@ async function runUntilStopped(
   const startedAt = performance.now();
   const signal = AbortSignal.any([stopSignal(), resources.use(watchLauncher(options.env)).gone]);
   try {
+    if (options.observe !== undefined) (await import("./stack-prometheus.ts")).requirePrometheus();
     const directory = stateDirectory(options.stateDirectory);
     resources.use(await lockStateDirectory(directory, options.fresh));
     await stopLeftNode(directory.node, limits.backStopDeadlineMs);
     if (options.fresh) await clearStateDirectory(directory);
     await createStateDirectory(directory);
-    const hints = await startAndBuy({ directory, startedAt, env: options.env }, resources, { ...dependencies, signal });
+    const start = { directory, startedAt, env: options.env, observe: options.observe };
+    const hints = await startAndBuy(start, resources, { ...dependencies, signal });
     if (options.once) return 0;
     dependencies.stdout.write(`${hints}\n`);
     await aborted(signal);
@@ -94,12 +98,12 @@ async function runUntilStopped(
   }
 }
 
-type Start = Readonly<{ directory: StateDirectory; startedAt: number; env: Variables }>;
+type Start = Readonly<{ directory: StateDirectory; startedAt: number; env: Variables; observe: number | undefined }>;
 type Running = StackDependencies & Readonly<{ signal: AbortSignal }>;
 
 /** Brings everything up and buys one request; returns what there is to try next. */
 async function startAndBuy(
-  { directory, startedAt, env }: Start,
+  { directory, startedAt, env, observe }: Start,
   resources: AsyncDisposableStack,
   dependencies: Running,
 ): Promise<string> {
@@ -108,12 +112,13 @@ async function startAndBuy(
   const signerKeyFile = await writeKeyFile(directory.keys, "signer", accounts.signer);
   const clientKeyFile = await writeKeyFile(directory.keys, "client", accounts.client);
   const plan = planStack({ directory, accounts, signerKeyFile, env });
-  await requireFreePorts(plan.ports);
+  await requireFreePorts([...plan.ports, ...observerPorts(observe)]);
   await writeFile(directory.routes, routesFile(plan.chain.chainId, accounts.payee.address, plan.urls.upstream), {
     mode: 0o600,
   });
   const { rows, configPath } = await startParts(plan, directory, resources, dependencies);
-  stdout.write(`${readyTable(rows)}\n\n`);
+  const watching = observe === undefined ? [] : [await startObserver(plan, directory, observe, resources, signal)];
+  stdout.write(`${readyTable([...rows, ...watching])}\n\n`);
   signal.throwIfAborted();
   const network = `eip155:${plan.chain.chainId}`;
   const resourceUrl = `${plan.urls.resourceServer}/data`;
@@ -134,6 +139,25 @@ async function startAndBuy(
   const places = { gatewayUrl: plan.urls.gateway, sidecarUrl: plan.urls.sidecar, resourceUrl, token: plan.chain.token };
   const files = { nodeConfig: configPath, clientKeyFile, workingDirectory: process.cwd() };
   return thingsToTry({ ...places, ...files, network });
+}
+
+function observerPorts(port: number | undefined): readonly WantedPort[] {
+  return port === undefined ? [] : [{ owner: "Prometheus", host: "127.0.0.1", port, setting: "--observe" }];
+}
+
+/** Runs Prometheus over what runs already. Loaded only where it is asked for: the rules are none of the other starts' business. */
+async function startObserver(
+  { scraped: targets }: StackPlan,
+  { prometheus: directory, logs: logDirectory }: StateDirectory,
+  port: number,
+  resources: AsyncDisposableStack,
+  signal: AbortSignal,
+): Promise<ReadyRow> {
+  const { startStackPrometheus } = await import("./stack-prometheus.ts");
+  const { readyDeadlineMs: startDeadlineMs, frontStopDeadlineMs: stopDeadlineMs } = limits;
+  const options = { targets, port, directory, logDirectory, startDeadlineMs, stopDeadlineMs, signal };
+  const { url, readyAfterMs } = resources.use(await startStackPrometheus(options));
+  return { name: "Prometheus, with the alerts", url: `${url}/alerts`, readyAfterMs };
 }
 
 type StartedParts = Readonly<{ rows: readonly ReadyRow[]; configPath: string }>;

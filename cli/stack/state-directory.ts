@@ -12,6 +12,7 @@ export type StateDirectory = Readonly<{
   facilitatorLedger: string;
   claimsLedger: string;
   pushedMetrics: string;
+  prometheus: string;
   routes: string;
 }>;
 
@@ -27,6 +28,7 @@ export function stateDirectory(root: string): StateDirectory {
     facilitatorLedger: join(at, "facilitator.sqlite"),
     claimsLedger: join(at, "resource-server.sqlite"),
     pushedMetrics: join(at, "pushgateway.data"),
+    prometheus: join(at, "prometheus"),
     routes: join(at, "routes.json5"),
   };
 }

@@ -92,6 +92,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "sidecar/{upkeep/plan,upkeep/control/resume,upkeep/control/adopt,restore/restore,volume-snapshot/volume-snapshot}-command.ts",
       // The settings say where a running sidecar answers commands; nothing else of the upkeep does.
       "sidecar/upkeep/control/control-places.ts",
+      // npm start -- --observe runs Prometheus with the rules that a deployment has, configured as there.
+      "infra/observability/{rule-files,scrape-config,rules/all}.ts",
     ],
   },
   test: {

@@ -1,0 +1,138 @@
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { within } from "#daemon/time.ts";
+import { StartupError } from "#daemon/startup-error.ts";
+import { renderGroups } from "#infra/observability/rule-files.ts";
+import { ruleGroups } from "#infra/observability/rules/all.ts";
+import { prometheusConfig, type ScrapeTarget } from "#infra/observability/scrape-config.ts";
+import { openLogFile } from "./child-service.ts";
+
+/** Where a Prometheus over an embedded stack runs, and what it scrapes. */
+export type StackPrometheusOptions = Readonly<{
+  targets: readonly ScrapeTarget[];
+  port: number;
+  /** For its configuration and its samples. */
+  directory: string;
+  logDirectory: string;
+  startDeadlineMs: number;
+  stopDeadlineMs: number;
+  signal: AbortSignal;
+}>;
+
+/** A Prometheus that runs. Disposing of it ends it. */
+export type StackPrometheus = AsyncDisposable & Readonly<{ url: string; readyAfterMs: number }>;
+
+/** Often, because a person waits for it; the alerts' rules bear up to two minutes. */
+const intervalSeconds = 5;
+const lookEveryMs = 200;
+const lastWordsCharactersMax = 2_000;
+
+/** Ends the program when whoever holds the other end of its standard input is gone, however it went. */
+const endsWithItsParent =
+  'exec 3<&0; "$@" </dev/null & program=$!; (cat <&3 >/dev/null; kill "$program") & wait "$program"';
+
+/** @throws {StartupError} that says what to install, where Prometheus is not on PATH. */
+export function requirePrometheus(): void {
+  if (spawnSync("prometheus", ["--version"], { stdio: "ignore" }).status === 0) return;
+  throw new StartupError(
+    "--observe runs the program `prometheus`, which is not on PATH. Install it (Debian and Ubuntu: `apt install prometheus`; macOS: " +
+      "`brew install prometheus`; others: https://prometheus.io/download), or leave --observe out.",
+  );
+}
+
+/**
+ * Runs Prometheus with Gatehouse's rules over a stack, and waits until it answers.
+ *
+ * @throws {StartupError} when it ends before that or takes too long, with its last words.
+ */
+export async function startStackPrometheus(options: StackPrometheusOptions): Promise<StackPrometheus> {
+  const { directory, port, signal, startDeadlineMs } = options;
+  const startedAt = performance.now();
+  await writeConfiguration(options);
+  const logPath = join(options.logDirectory, "prometheus.log");
+  const child = spawnPrometheus({ directory, port, logPath });
+  const exited = once(child, "exit");
+  const stop = () => stopPrometheus(child, { exited, deadlineMs: options.stopDeadlineMs });
+  const url = `http://127.0.0.1:${port}`;
+  try {
+    await within(
+      "Prometheus becoming ready",
+      startDeadlineMs,
+      Promise.race([ready(url, signal), endedEarly(exited, logPath)]),
+    );
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url, readyAfterMs: Math.round(performance.now() - startedAt), [Symbol.asyncDispose]: stop };
+}
+
+/** JSON, which YAML contains and Prometheus therefore reads. */
+async function writeConfiguration({ directory, targets }: StackPrometheusOptions): Promise<void> {
+  const runbooks = pathToFileURL(fileURLToPath(new URL("../../docs/runbooks", import.meta.url))).href;
+  const config = prometheusConfig({
+    targets,
+    intervalSeconds,
+    ruleFile: "rules.json",
+    externalLabels: { stack: "gatehouse" },
+  });
+  await mkdir(directory, { recursive: true });
+  await writeFile(join(directory, "prometheus.json"), JSON.stringify(config, undefined, 2));
+  const groups = renderGroups(ruleGroups, { runbookBaseUrl: runbooks });
+  await writeFile(join(directory, "rules.json"), JSON.stringify({ groups }, undefined, 2));
+}
+
+function spawnPrometheus({
+  directory,
+  port,
+  logPath,
+}: Readonly<{ directory: string; port: number; logPath: string }>): ChildProcess {
+  const command = [
+    "prometheus",
+    `--config.file=${join(directory, "prometheus.json")}`,
+    `--storage.tsdb.path=${join(directory, "data")}`,
+    "--storage.tsdb.retention.time=1d",
+    "--storage.tsdb.retention.size=512MB",
+    `--web.listen-address=127.0.0.1:${port}`,
+  ];
+  const log = openLogFile(logPath);
+  try {
+    // A group of its own, so that Ctrl-C reaches the stack alone and it decides the order of the stop.
+    return spawn("sh", ["-c", endsWithItsParent, "sh", ...command], { detached: true, stdio: ["pipe", log, log] });
+  } finally {
+    closeSync(log);
+  }
+}
+
+async function ready(url: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const answer = await fetch(`${url}/-/ready`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
+    if (answer?.ok === true) return;
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+  }
+}
+
+async function endedEarly(exited: Promise<unknown[]>, logPath: string): Promise<never> {
+  const [status, signal] = await exited;
+  const said = readFileSync(logPath, "utf8").trim().slice(-lastWordsCharactersMax);
+  throw new StartupError(
+    `prometheus ended with ${String(signal ?? status)} before it was ready; the end of ${logPath}:\n${said}`,
+  );
+}
+
+async function stopPrometheus(
+  child: ChildProcess,
+  { exited, deadlineMs }: Readonly<{ exited: Promise<unknown[]>; deadlineMs: number }>,
+): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  child.stdin?.end();
+  const group = -child.pid;
+  const timer = setTimeout(() => process.kill(group, "SIGKILL"), deadlineMs);
+  await exited;
+  clearTimeout(timer);
+}
