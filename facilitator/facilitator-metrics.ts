@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { LedgerComparison } from "./settlement/comparison/ledger-comparison.ts";
 import type { JsonRpcObserver } from "./chain/json-rpc-client.ts";
 
 /** State that is read when metrics are asked for. */
@@ -8,6 +9,8 @@ type MeteredState = Readonly<{
   nextNonce: () => number | undefined;
   /** In the chain's native currency; `undefined` before the chain was first asked. */
   signerBalance: () => number | undefined;
+  /** The last comparison of the ledger with the chain; `undefined` before the first, and in a replica that does not settle. */
+  comparison: () => LedgerComparison | undefined;
 }>;
 
 /** What the facilitator counts and measures while it works. */
@@ -66,7 +69,8 @@ function started(histogram: Histogram<"outcome">): (outcome: string) => void {
   return (outcome) => void end({ outcome });
 }
 
-function watchState({ inFlight, nextNonce, signerBalance }: MeteredState, registers: Registry[]): void {
+function watchState(state: MeteredState, registers: Registry[]): void {
+  const { inFlight, nextNonce, signerBalance, comparison } = state;
   const gauge = (name: string, help: string, read: () => number | undefined) =>
     new Gauge({
       name,
@@ -85,5 +89,18 @@ function watchState({ inFlight, nextNonce, signerBalance }: MeteredState, regist
     "gatehouse_facilitator_signer_balance_native",
     "What the signer holds to pay for gas, in the chain's native currency.",
     signerBalance,
+  );
+  gauge(
+    "gatehouse_facilitator_ledger_mismatches",
+    "Settlements of the last hour that the ledger says are settled and the chain does not have, of those last compared.",
+    () => comparison()?.mismatches,
+  );
+  gauge(
+    "gatehouse_facilitator_ledger_compared_timestamp_seconds",
+    "When the ledger was last compared with the chain, in seconds since 1970.",
+    () => {
+      const atMs = comparison()?.atMs;
+      return atMs === undefined ? undefined : atMs / 1_000;
+    },
   );
 }

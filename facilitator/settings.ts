@@ -158,6 +158,13 @@ export const facilitatorSettings = defineSettings("facilitator", essentials, {
       .default(90)
       .describe("How long finished settlements stay in the ledger")
       .meta({ expected: "days, a whole number from 1 to 36500" }),
+    compareIntervalMs: z
+      .int()
+      .min(1_000)
+      .max(86_400_000)
+      .default(60_000)
+      .describe("Time between two comparisons of the newest settlements with their receipts on the chain")
+      .meta({ expected: "milliseconds, a whole number from 1000 to 86400000" }),
   }),
   settlement,
 });

@@ -81,6 +81,8 @@ const facilitator = {
   gatehouse_facilitator_signer_next_nonce: gauge(),
   gatehouse_facilitator_settler: gauge(),
   gatehouse_facilitator_signer_balance_native: gauge(),
+  gatehouse_facilitator_ledger_mismatches: gauge(),
+  gatehouse_facilitator_ledger_compared_timestamp_seconds: gauge(),
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
 const resourceServer = {

@@ -51,6 +51,7 @@ export async function facilitatorInProcess(
         ...claims,
         path: claims.url === undefined ? ledgerPath : undefined,
         retentionDays: facilitatorDefaults.ledger.retentionDays,
+        compareIntervalMs: facilitatorDefaults.ledger.compareIntervalMs,
       },
       settlement: settlementWithin(shutdown.graceMs),
     },

@@ -11,6 +11,8 @@ const settled = (values: string): InputSeries =>
 const pending = (values: string): InputSeries => sample("gatehouse_facilitator_settlements_pending", {}, values);
 const signerCheck = (values: string): InputSeries => sample("gatehouse_ready_check", { check: "signer" }, values);
 
+const mismatches = (values: string): InputSeries => sample("gatehouse_facilitator_ledger_mismatches", {}, values);
+
 /** So many samples of a balance that nobody could ask for. */
 const unknown = (count: number) => Array.from({ length: count }, () => "NaN").join(" ");
 
@@ -55,6 +57,17 @@ export const paymentCases: readonly AlertCase[] = [
     summary: `4 settlements at the facilitator ${who} are under way, and none has settled for ten minutes.`,
     // A busy facilitator always has some under way.
     nearMiss: { series: [pending("9x90"), settled("0+5x90")], silentAt: [30, 60] },
+  },
+  {
+    alert: "GatehouseLedgerMismatch",
+    series: [mismatches(phases("0", "2"))],
+    silentAt: [9, 14],
+    firesAt: 16,
+    resolvedAt: 61,
+    labels: target,
+    summary: `2 payments that the ledger of the facilitator ${who} says are settled are not on the chain.`,
+    // A replica that does not settle compares nothing; one look met a node that lagged.
+    nearMiss: { series: [mismatches(`${unknown(20)} 0x9 1x3 0x50`)], silentAt: [10, 31, 40] },
   },
   {
     alert: "GatehouseRefusalsUnusual",

@@ -92,6 +92,13 @@ export const paymentsDashboard: Dashboard = {
           alerts: ["GatehouseSettlementStuck"],
         },
         {
+          title: "Ledger against chain",
+          description: "Settlements of the last hour that the ledger says are settled and the chain does not have.",
+          unit: "short",
+          queries: [perInstance("gatehouse_facilitator_ledger_mismatches")],
+          alerts: ["GatehouseLedgerMismatch"],
+        },
+        {
           title: "Requests to the chain's node",
           description: "99th percentile of the facilitator's requests to its node, by outcome.",
           unit: "s",

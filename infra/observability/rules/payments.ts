@@ -64,6 +64,17 @@ const alerts: readonly Alert[] = [
       "Buyers of {{ $labels.instance }} wait for what they paid for. Look at the chain, its fees and the signer's next nonce; never delete the ledger.",
   },
   {
+    name: "GatehouseLedgerMismatch",
+    // Compared every minute: several looks have to agree, so that one that met a lagging node wakes nobody.
+    expr: `${series("gatehouse_facilitator_ledger_mismatches")} > 0`,
+    for: "5m",
+    severity: "critical",
+    summary:
+      "{{ $value }} payments that the ledger of the facilitator {{ $labels.instance }} says are settled are not on the chain.",
+    description:
+      "What was sold for them at {{ $labels.instance }} was not paid: the chain was reorganised, or the facilitator's node lost data. Its log names them; ask another node for their receipts.",
+  },
+  {
     name: "GatehouseRefusalsUnusual",
     expr: `${share("15m")} > 3 * ${share("1d")} and ${share("15m")} > 0.05 and sum by (job, outcome) (increase(${refused}[15m])) >= 10`,
     for: "5m",

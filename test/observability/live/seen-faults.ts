@@ -5,6 +5,8 @@ import type { SeenFault } from "./live-fault.ts";
 const notMade: Readonly<Record<string, string>> = {
   GatehouseNotLookedAfter:
     "a `node_cli` that never ends does not keep the sidecar from whole passes, and a file system of the node's programs that hangs stops the whole process, which is told as GatehouseSidecarDown; promtool alone fires it",
+  GatehouseLedgerMismatch:
+    "a chain that forgets blocks under a whole stack is several faults at once; a facilitator's own test makes it forget one, and promtool fires the alert",
   GatehouseVolumeAtCeiling: "needs a claim that a cluster grows; promtool alone fires it",
 };
 

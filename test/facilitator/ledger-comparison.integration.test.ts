@@ -1,0 +1,71 @@
+import { pino } from "pino";
+import type { Hex } from "viem";
+import { expect, test } from "vitest";
+import { createMetrics } from "#daemon/metrics.ts";
+import { Secret } from "#daemon/secret.ts";
+import { createFacilitator, facilitatorDefaults } from "#facilitator/facilitator.ts";
+import { startPaymentChain, testAccount } from "../support/payment-chain.ts";
+import { generousMs, until } from "../support/until.ts";
+import { ledgerFolder } from "./running-facilitator.ts";
+import { signPayment } from "./signed-payment.ts";
+
+/** Longer ago than what a node that lags may not have yet. */
+const minuteMs = 60_000;
+
+test("a settlement that the chain forgets is counted and named in the log, until the chain has it again", async () => {
+  await using chain = await startPaymentChain();
+  await using folder = await ledgerFolder();
+  const metrics = createMetrics("facilitator");
+  const lines: string[] = [];
+  let aheadMs = 0;
+  await using facilitator = await createFacilitator(
+    {
+      chain: { ...facilitatorDefaults.chain, id: 1_672, rpcUrl: chain.url },
+      signer: { privateKey: new Secret(testAccount(0).privateKey) },
+      assets: [{ address: chain.token, name: "USDC", version: "2" }],
+      payees: [],
+      ledger: { ...facilitatorDefaults.ledger, path: folder.path("compared"), compareIntervalMs: 1_000 },
+      settlement: facilitatorDefaults.settlement,
+    },
+    {
+      log: pino({ level: "error" }, { write: (line: string) => void lines.push(line) }),
+      metrics,
+      clock: () => Date.now() + aheadMs,
+      signal: new AbortController().signal,
+    },
+  );
+  const mismatches = async () => {
+    const [, value = ""] = /^gatehouse_facilitator_ledger_mismatches (\S+)$/m.exec(await metrics.metrics()) ?? [];
+    return value;
+  };
+  const becomes = (value: string) =>
+    until(`${value} mismatches`, generousMs, async () => (await mismatches()) === value);
+  expect(await mismatches(), "before it was compared").toBe("Nan");
+
+  const snapshot = await chain.anvil.request<Hex>("evm_snapshot", []);
+  const { transaction } = (await facilitator.settle(await signPayment(chain.token), {
+    seller: undefined,
+    idempotencyKey: "a-sale",
+  })) as { transaction: Hex };
+  const raw = await chain.anvil.request<Hex>("eth_getRawTransactionByHash", [transaction]);
+  aheadMs = minuteMs;
+  await until("it was compared", generousMs, async () =>
+    /^gatehouse_facilitator_ledger_compared_timestamp_seconds \d/m.test(await metrics.metrics()),
+  );
+  expect(await mismatches()).toBe("0");
+
+  await chain.anvil.request("evm_revert", [snapshot]);
+  await becomes("1");
+  const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(told.filter(({ found }) => found !== undefined)).toEqual([
+    expect.objectContaining({
+      msg: "the ledger says that a payment is settled, and the chain does not have it",
+      transaction,
+      found: "no receipt",
+      payer: testAccount(1).address.toLowerCase(),
+    }),
+  ]);
+
+  await chain.anvil.request("eth_sendRawTransaction", [raw]);
+  await becomes("0");
+});
