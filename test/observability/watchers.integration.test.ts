@@ -1,21 +1,28 @@
-import { spawnSync } from "node:child_process";
-import { describe, expect, it } from "vitest";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { buildWatchers } from "#infra/components/watchers.ts";
 import { dockerAddresses } from "#infra/services/addresses.ts";
 import { facilitatorSpec } from "#infra/services/facilitator-spec.ts";
 import { pushgatewaySpec } from "#infra/services/pushgateway-spec.ts";
-import type { ServiceName } from "#infra/services/service-spec.ts";
+import { filesDirectory } from "#infra/services/service-spec.ts";
 import { sidecarSpec } from "#infra/services/sidecar-spec.ts";
 import { stackArgs } from "#infra/services/stack-specs.ts";
 import { parseConfig } from "#infra/stack-config.ts";
+import { freePorts } from "../support/free-ports.ts";
+import { generousMs, until } from "../support/until.ts";
 import { hasPromtool, runPromtool, runProgram, withoutPromtool } from "./promtool.ts";
 
 const hasAmtool = spawnSync("amtool", ["--version"]).status === 0;
 
 const secret = (text: string) => ({ kind: "secret", check: text, value: text }) as const;
 
-/** The files of what watches a stack, as they are delivered. */
-function filesOf(more: Readonly<Record<string, string>> = {}, replicas = 1) {
+type WatcherName = "prometheus" | "alertmanager" | "grafana";
+
+/** What watches a stack, as it is built. */
+function specsOf(more: Readonly<Record<string, string>> = {}, replicas = 1) {
   const config = parseConfig({
     devAccounts: "true",
     tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
@@ -27,19 +34,24 @@ function filesOf(more: Readonly<Record<string, string>> = {}, replicas = 1) {
   const facilitator = facilitatorSpec({ ...args.facilitator, replicas: { min: replicas, max: replicas } });
   const services = [sidecarSpec(args.sidecar).spec, facilitator.spec, pushgatewaySpec({}).spec];
   const built = buildWatchers(args.observability, services);
-  return (name: Extract<ServiceName, keyof typeof built>) =>
-    Object.fromEntries((built[name]?.spec.files ?? []).map((file) => [file.name, String(file.content)]));
+  return (name: WatcherName) => built[name]?.spec;
+}
+
+/** The files of one of them, as they are delivered. */
+function filesOf(name: WatcherName, more?: Readonly<Record<string, string>>, replicas?: number) {
+  const files = specsOf(more, replicas)(name)?.files ?? [];
+  return Object.fromEntries(files.map((file) => [file.name, String(file.content)]));
 }
 
 describe.skipIf(!hasPromtool)(`what configures a stack's own Prometheus${withoutPromtool}`, () => {
   it.each([1, 3])("is a configuration with rules that promtool takes, with %d replicas", (replicas) => {
-    const checked = runPromtool(["check", "config", "prometheus.yaml"], filesOf({}, replicas)("prometheus"));
+    const checked = runPromtool(["check", "config", "prometheus.yaml"], filesOf("prometheus", {}, replicas));
     expect(checked.output).toMatch(/SUCCESS: prometheus\.yaml is valid[\s\S]*SUCCESS: \d+ rules found/);
     expect(checked.status).toBe(0);
   });
 
   it("is judged by more than its own word: promtool refuses a misspelt field", () => {
-    const files = filesOf()("prometheus");
+    const files = filesOf("prometheus");
     const misspelt = { ...files, "prometheus.yaml": files["prometheus.yaml"]?.replace("job_name", "jobname") ?? "" };
     expect(runPromtool(["check", "config", "prometheus.yaml"], misspelt).status).toBe(1);
   });
@@ -57,9 +69,41 @@ describe.skipIf(!hasAmtool)(
       ["without receivers", {}],
       ["with the user's own", { alertmanagerConfig: receivers }],
     ])("is a configuration that amtool takes, %s", (_, more) => {
-      const checked = runProgram("amtool", ["check-config", "alertmanager.yaml"], filesOf(more)("alertmanager"));
+      const checked = runProgram("amtool", ["check-config", "alertmanager.yaml"], filesOf("alertmanager", more));
       expect(checked.output).toMatch(/SUCCESS[\s\S]*1 receivers/);
       expect(checked.status).toBe(0);
     });
   },
 );
+
+/** Programs of the official images, by their names on Debian. */
+const programs = { prometheus: "prometheus", alertmanager: "prometheus-alertmanager" } as const;
+
+describe.skipIf(!hasPromtool || !hasAmtool)("the programs themselves, where they are installed", () => {
+  it.each(["prometheus", "alertmanager"] as const)(
+    "%s starts with the arguments and files that it is deployed with",
+    async (name) => {
+      const folder = await mkdtemp(join(tmpdir(), "gatehouse-watcher-"));
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const [port = 0] = await freePorts(1);
+      const files = filesOf(name);
+      for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text, { mode: 0o400 });
+      const args = (specsOf()(name)?.arguments ?? []).map((argument) =>
+        argument
+          .replace(filesDirectory, folder)
+          .replace(/(?<=path=)\/\w+$/, join(folder, "data"))
+          .replace(/(?<=web\.listen-address=):\d+$/, `127.0.0.1:${port}`),
+      );
+      const child = spawn(programs[name], args, { stdio: ["ignore", "ignore", "pipe"] });
+      onTestFinished(() => void child.kill("SIGKILL"));
+      let printed = "";
+      child.stderr.on("data", (chunk: Buffer) => (printed += String(chunk)));
+      const answer = await until(`${name} is ready`, generousMs, async () => {
+        if (child.exitCode !== null) throw new Error(`${name} ended: ${printed}`);
+        const asked = await fetch(`http://127.0.0.1:${port}/-/ready`).catch(() => undefined);
+        return asked?.ok === true && asked;
+      });
+      expect(answer.status).toBe(200);
+    },
+  );
+});

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../support/until.ts";
+import type { ActiveAlert, RunningPrometheus } from "./prometheus.ts";
+
+/** What was seen of a stack at rest. */
+export type QuietHour = Readonly<{
+  scale: number;
+  seconds: number;
+  looks: number;
+  /** Alerts that were pending for a while and went away again, as what does not flap may. */
+  pendingMeanwhile: readonly string[];
+}>;
+
+const hourMs = 3_600_000;
+const lookEveryMs = 250;
+const settledWithinMs = 120_000;
+
+/**
+ * Watches a stack to which nothing happens for an hour of its rules' time, from when it has come to rest after its start.
+ *
+ * @throws {Error} when an alert fires meanwhile, or is pending at the end.
+ */
+export async function seeQuietHour(
+  { prometheus }: Readonly<{ prometheus: Pick<RunningPrometheus, "alerts" | "query"> }>,
+  scale: number,
+): Promise<QuietHour> {
+  await until("the stack is at rest", settledWithinMs, async () => (await prometheus.alerts()).length === 0);
+  const pending = new Set<string>();
+  const startedAt = performance.now();
+  let looks = 0;
+  let seen: readonly ActiveAlert[] = [];
+  while (performance.now() - startedAt < hourMs / scale) {
+    seen = await prometheus.alerts();
+    looks += 1;
+    const firing = seen.filter(({ state }) => state === "firing").map(nameOf);
+    if (firing.length > 0) throw new Error(`${firing.join(", ")} fires at rest`);
+    for (const alert of seen) pending.add(nameOf(alert));
+    await sleep(lookEveryMs);
+  }
+  if (seen.length > 0) throw new Error(`${seen.map(nameOf).join(", ")} is pending at the end of the hour`);
+  const up = await prometheus.query("up == 1");
+  if (up.length === 0) throw new Error("nothing was scraped, so that nothing could fire");
+  return {
+    scale,
+    seconds: Math.round((performance.now() - startedAt) / 100) / 10,
+    looks,
+    pendingMeanwhile: [...pending].toSorted(),
+  };
+}
+
+/** Says what was seen, as a paragraph of Markdown. */
+export function printQuietHour({ scale, seconds, looks, pendingMeanwhile }: QuietHour, alerts: number): string {
+  const meanwhile =
+    pendingMeanwhile.length === 0
+      ? "None was pending at any look."
+      : `Pending for a while, and gone again: ${pendingMeanwhile.map((name) => `\`${name}\``).join(", ")}.`;
+  return `Scale 1 : ${scale}, ${seconds} s, ${looks} looks at ${alerts} alerts. No alert fired, and none was pending at the end. ${meanwhile}`;
+}
+
+const between = /(?<=<!-- quiet-hour:[^\n]*-->\n\n)[\s\S]*?(?=\n\n<!-- \/quiet-hour -->)/;
+
+/**
+ * Puts the paragraph in place of the one between the comments `<!-- quiet-hour: … -->` and `<!-- /quiet-hour -->`.
+ *
+ * @throws {Error} when the text has no such comments.
+ */
+export function withQuietHour(text: string, paragraph: string): string {
+  if (!between.test(text)) {
+    throw new Error("docs/verified.md has no comments <!-- quiet-hour: … --> and <!-- /quiet-hour -->");
+  }
+  return text.replace(between, () => paragraph);
+}
+
+function nameOf({ labels }: ActiveAlert): string {
+  return labels["alertname"] ?? "";
+}
