@@ -1,6 +1,7 @@
 import { pino, type DestinationStream, type Logger } from "pino";
 
 import { boundedOutput, outlivesReader } from "./bounded-output.ts";
+import { rewriting } from "./log-format.ts";
 import type { Mask } from "./mask.ts";
 
 export type { Logger } from "pino";
@@ -10,14 +11,19 @@ const neverLogged = ["privateKey", "signature", "authorization", "secret", "pass
 
 /**
  * Creates the log of a service: one JSON object a line, on standard output unless there is a `destination`, with the service's
- * name, no host name or process id. What `mask` knows is in no line. A reader of standard output that is slow or gone holds nothing up: see
+ * name, no host name or process id; `pretty` makes other lines of them. What `mask` knows is in no line. A reader of standard output that is slow or gone holds nothing up: see
  * {@link boundedOutput}.
  */
 export function createLog(
-  options: Readonly<{ service: string; level: string; mask?: Mask }>,
+  options: Readonly<{
+    service: string;
+    level: string;
+    mask?: Mask;
+    pretty?: ((line: string) => string) | undefined;
+  }>,
   destination?: DestinationStream,
 ): Logger {
-  const { mask, service } = options;
+  const { mask, pretty, service } = options;
   const settings = {
     level: options.level,
     base: { service },
@@ -35,6 +41,7 @@ export function createLog(
         process.stderr.write(`${service}: the log can't be written (${message}); the service goes on without it.\n`);
       },
     });
-  const log = pino(settings, mask === undefined ? output : { write: (line) => output.write(mask.text(line)) });
+  const readable = pretty === undefined ? output : rewriting(output, pretty);
+  const log = pino(settings, mask === undefined ? readable : rewriting(readable, mask.text));
   return log;
 }

@@ -2,6 +2,7 @@ import type { Registry } from "prom-client";
 import type { z } from "zod";
 import { filesInForce, type FilesInForce } from "./files/files-in-force.ts";
 import { within } from "./time.ts";
+import { prettyLines, type LogFormat } from "./log-format.ts";
 import { createLog, type Logger } from "./log.ts";
 import type { Mask } from "./mask.ts";
 import { createMetrics } from "./metrics.ts";
@@ -45,7 +46,7 @@ export type Service<Schema extends z.ZodObject> = Readonly<{
 
 /** Settings that every service has (`defineSettings` adds them). */
 type CommonSettings = Readonly<{
-  log: { level: string };
+  log: { level: string; format: LogFormat };
   start: { deadlineMs: number };
   shutdown: { graceMs: number };
 }>;
@@ -67,7 +68,9 @@ export async function runService<Schema extends z.ZodObject>(
     const settings = readSettings(service.definition, { env: process.env, file: options.settingsFile });
     const { log: logSettings, shutdown } = settings as CommonSettings;
     mask.hide(settings);
-    const log = createLog({ service: name, level: logSettings.level, mask });
+    const pretty = await prettyLines(logSettings.format, process.stdout, process.env);
+    const log = createLog({ service: name, level: logSettings.level, mask, pretty });
+    debugOnSignal(log);
     const resources = new AsyncDisposableStack();
     const metrics = createMetrics(name);
     const unfinished = new Set<UnfinishedWork>();
@@ -100,6 +103,15 @@ export async function runService<Schema extends z.ZodObject>(
     process.stderr.write(`${mask.text(startFailure(name, error))}\n`);
     return 1;
   }
+}
+
+/** SIGUSR2 turns the log to `debug` and the next one back, so that a running service can be looked into without a restart. */
+function debugOnSignal(log: Logger): void {
+  const usual = log.level;
+  process.on("SIGUSR2", () => {
+    log.level = log.level === usual ? "debug" : usual;
+    log.warn({ changedTo: log.level }, "the log's level is another; SIGUSR2 changes it back");
+  });
 }
 
 /** Closes everything. Work that has to end has its own time for that before; a second signal ends the process at once. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { logFormats } from "../log-format.ts";
 import { readEnvironment, unknownVariables, type Environment } from "./environment.ts";
 import { readSettingsFile } from "./file.ts";
 import { describeIssues } from "./issue.ts";
@@ -26,6 +27,11 @@ const common = {
       .default("info")
       .describe("Least severe level that is logged")
       .meta({ expected: "one of fatal, error, warn, info, debug, trace, silent" }),
+    format: z
+      .enum(logFormats)
+      .default("auto")
+      .describe("json: one object a line; pretty: lines for a person; auto: pretty on a terminal, otherwise json")
+      .meta({ expected: "auto, json or pretty" }),
   }),
   start: section({
     deadlineMs: z

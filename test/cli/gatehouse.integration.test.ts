@@ -5,6 +5,7 @@ import { createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../support/until.ts";
 import { runGatehouse } from "../support/run-command.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
@@ -210,6 +211,20 @@ describe("a running service", () => {
     const { child, url } = await startedService();
     expect((await fetch(`${url}/livez`)).status).toBe(200);
     child.kill(signal);
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+
+  it("logs more on SIGUSR2, and says how that ends", async () => {
+    const { child } = await startedService();
+    let said = "";
+    child.stdout?.on("data", (part: Buffer) => (said += part.toString()));
+    child.kill("SIGUSR2");
+    await until("the change of level is logged", 20_000, () => said.includes("SIGUSR2 changes it back"));
+    expect(JSON.parse(said.split("\n").find((line) => line.includes("SIGUSR2")) ?? "{}")).toMatchObject({
+      level: "warn",
+      changedTo: "debug",
+    });
+    child.kill("SIGTERM");
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 

@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { createLog } from "./log.ts";
+import { prettyLines } from "./log-format.ts";
+
+describe("the format of a log", () => {
+  it("is JSON for a program, and by default for all that is no terminal", async () => {
+    expect(await prettyLines("auto", {}, {})).toBeUndefined();
+    expect(await prettyLines("json", { isTTY: true }, {})).toBeUndefined();
+  });
+
+  it("is a line with time, level, message and facts for a person, without colours where they are not wanted", async () => {
+    const lines: string[] = [];
+    const pretty = await prettyLines("auto", { isTTY: true }, { NO_COLOR: "1" });
+    const log = createLog({ service: "test", level: "info", pretty }, { write: (line) => void lines.push(line) });
+    log.warn({ url: "http://127.0.0.1:1", err: new Error("no answer") }, "not reached");
+    expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] WARN: not reached/);
+    expect(lines[0]).toContain('"url":"http://127.0.0.1:1"');
+    expect(lines[0]).toContain("no answer");
+    expect(lines[0]).not.toContain("\u001b[");
+  });
+
+  it("has colours on a terminal", async () => {
+    const pretty = await prettyLines("pretty", { isTTY: true }, {});
+    expect(pretty?.('{"level":"warn","time":"2026-01-01T00:00:00.000Z","msg":"careful"}')).toContain("\u001b[");
+  });
+});
