@@ -11,7 +11,7 @@ import type { Scheme } from "#x402/scheme.ts";
 import { paymentRequired, saleAnswer } from "./payment-answers.ts";
 import { acceptedOffer, readPayment } from "./sale/payment.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";
-import { requestFingerprint } from "./claims/request-fingerprint.ts";
+import { requestFingerprint } from "./claims/payment-claim.ts";
 import type { LiveRoutes } from "./routes/live-routes.ts";
 import type { Route } from "./routes/route.ts";
 import type { Delivery, SaleOutcome } from "./sale/sale-outcome.ts";

@@ -13,14 +13,12 @@ import { paidRoutes } from "./http.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import { openSoldRoutes } from "./sold-routes.ts";
-import { boundedSale } from "./sale/sale-limit.ts";
+import { boundedSale, saleWithoutLedger } from "./sale/guarded-sale.ts";
 import { sell } from "./sale/sale.ts";
-import { saleWithoutLedger } from "./sale/sale-without-ledger.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { resumeSettlements } from "./sale/settlement-resumer.ts";
-import { createSoldWork } from "./sale/sold-work.ts";
+import { createSoldWork, createUpstream } from "./upstream/upstream.ts";
 import { openTokenIssuer } from "./tokens/token-issuer.ts";
-import { createUpstream } from "./upstream/upstream.ts";
 import { processConnections } from "#daemon/http/connections/connection-budget.ts";
 
 /** Sells protected routes by x402: verifies, forwards to the upstream, settles, delivers (specification, "x402 resource server"). */

@@ -1,6 +1,7 @@
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/core/types";
 import type { PaymentKey } from "#x402/scheme.ts";
 import type { SoldResponse } from "../sold-response.ts";
+import { createHash } from "node:crypto";
 
 /**
  * How one payment becomes one response. The claim is the only place where money changes state; each move is one atomic write.
@@ -30,7 +31,7 @@ export type ClaimKey = PaymentKey;
 export type NewClaim = Readonly<{
   key: ClaimKey;
   route: string;
-  /** Names the request; see `request-fingerprint.ts`. */
+  /** Names the request; see `requestFingerprint`. */
   fingerprint: string;
   /** Names the signed payment; see `Payment.digest`. */
   digest: string;
@@ -61,4 +62,14 @@ export type PaymentClaim = Readonly<
 /** One string for a key, to hold it in a set. */
 export function claimName({ network, asset, payer, nonce }: ClaimKey): string {
   return [network, asset, payer, nonce].join("|");
+}
+
+/** Names a request by all that decides what it buys: method, path with query, body. Hexadecimal SHA-256. */
+export function requestFingerprint(
+  request: Readonly<{ method: string; target: string; body: Uint8Array | undefined }>,
+): string {
+  const body = createHash("sha256")
+    .update(request.body ?? new Uint8Array())
+    .digest("hex");
+  return createHash("sha256").update(`${request.method} ${request.target}\n${body}`).digest("hex");
 }

@@ -8,7 +8,6 @@ import { readBody } from "#daemon/bytes.ts";
 import { FacilitationError, type Facilitation } from "./facilitation.ts";
 import { settleAnswer, supportedAnswer, verifyAnswer } from "./facilitator-answer.ts";
 import { watchFacilitator } from "./facilitator-watch.ts";
-import { neverConnected } from "../upstream/fetch-failure.ts";
 
 /** Where a facilitator is, and how long it may take. */
 export type FacilitatorOverHttpOptions = Readonly<{
@@ -126,4 +125,22 @@ function parseJson(bytes: Uint8Array): unknown {
 
 function excerpt(bytes: Uint8Array): string {
   return JSON.stringify(new TextDecoder().decode(bytes.subarray(0, 200)));
+}
+
+const beforeTheRequest = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** Whether a `fetch` failed before anything of the request went out, so that nobody can have acted on it. */
+function neverConnected(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(neverConnected);
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== undefined && beforeTheRequest.has(code)) return true;
+  return neverConnected(error.cause);
 }

@@ -3,6 +3,7 @@ import { BodyTooLargeError, readBody } from "#daemon/bytes.ts";
 import { forwardedHeaders, soldHeaders, type RequestOrigin } from "./forwarded-headers.ts";
 import type { Route } from "../routes/route.ts";
 import type { SoldResponse } from "../sold-response.ts";
+import type { TokenIssuer } from "../tokens/token-issuer.ts";
 
 /** A request that is forwarded once it is paid. */
 export type PaidRequest = Readonly<{
@@ -101,4 +102,14 @@ function mediaType(contentType: string): string {
 
 function failed(status: 502 | 503 | 504, message: string): UpstreamResult {
   return { kind: "failed", status, message };
+}
+
+/** Does what a paid request is for: issues a token where the route sells one, else forwards to the route's upstream. */
+export function createSoldWork(upstream: Upstream, issuer: TokenIssuer | undefined) {
+  return async (request: PaidRequest, payer: string): Promise<UpstreamResult> => {
+    const { token } = request.route;
+    if (token === undefined) return upstream(request);
+    if (issuer === undefined) return { kind: "failed", status: 503, message: "no key to sign tokens with" };
+    return { kind: "resource", response: await issuer.issue(payer, token) };
+  };
 }
