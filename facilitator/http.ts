@@ -10,7 +10,7 @@ import { ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 import { reason } from "#x402/reason.ts";
-import { OverloadError } from "./settlement/overload-error.ts";
+import { OverloadError } from "./settlement/settler.ts";
 
 /** What the routes offer over HTTP. */
 export type RouteDependencies = Readonly<{

@@ -1,9 +1,21 @@
 import { z } from "zod";
 import { quantity, type Hex } from "#x402/hex.ts";
-import { hexCount, hexData, hexQuantity, resultOf } from "./answer.ts";
 import type { JsonRpcClient } from "./json-rpc-client.ts";
 import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
 import { sendOutcome, type SendOutcome } from "./send-outcome.ts";
+import { ChainError } from "./chain-error.ts";
+
+/** Bytes of any length as JSON-RPC has them. */
+const hexData = z.custom<Hex>((value) => typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value));
+
+/** A quantity of JSON-RPC (Ethereum JSON-RPC, "Hex value encoding"). */
+const hexQuantity = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{1,64}$/)
+  .transform(BigInt);
+
+/** A quantity that counts something: blocks, nonces, seconds. */
+const hexCount = hexQuantity.transform(Number).pipe(z.int());
 
 const headSchema = z.object({
   number: hexCount,
@@ -84,4 +96,18 @@ export function createChain({ rpc }: Readonly<{ rpc: JsonRpcClient }>): Chain {
 
 function callObject({ from, to, data, gas }: MessageCall): Record<string, unknown> {
   return { to, data, ...(from === undefined ? {} : { from }), ...(gas === undefined ? {} : { gas: quantity(gas) }) };
+}
+
+/**
+ * The result of a call that the node has no reason to refuse.
+ *
+ * @throws {ChainError} when it refused, or when the result has another shape than the method's.
+ */
+function resultOf<Output>(method: string, answer: JsonRpcAnswer, schema: z.ZodType<Output>): Output {
+  if (!answer.ok) {
+    throw new ChainError("refused", `the node refused ${method}: ${answer.error.message} (code ${answer.error.code})`);
+  }
+  const parsed = schema.safeParse(answer.result);
+  if (parsed.success) return parsed.data;
+  throw new ChainError("bad_answer", `the node's answer to ${method} has not the method's shape`);
 }

@@ -7,9 +7,7 @@ import type { SignedPayment } from "#x402/signed-payment.ts";
 import { refuseTime } from "../payment/validity.ts";
 import type { InFlight, InFlightBook } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import { OverloadError } from "./overload-error.ts";
 import { answerFor, type Ownership } from "./ownership.ts";
-import { withinReceiptTimeout, type ReceiptTime } from "./track/receipt-time.ts";
 import type { Recorded, Settlement } from "./settlement.ts";
 import type { Submitter } from "./submit/submitter.ts";
 
@@ -144,4 +142,40 @@ async function waitFor(
 function answerOf(ended: SettleAnswer | Error): SettleAnswer {
   if (ended instanceof Error) throw ended;
   return ended;
+}
+
+/** More settlements are under way than may be. Nothing was done about this one; calling again in a moment makes sense. */
+export class OverloadError extends Error {
+  override readonly name = "OverloadError";
+  readonly code = "overloaded";
+
+  constructor(inFlightMax: number) {
+    super(`${inFlightMax} settlements are under way, which is the most; try again in a moment`);
+  }
+}
+
+/** How long a caller waits for an outcome: as a rule, and at most once the process is to stop. */
+export type ReceiptTime = Readonly<{ receiptTimeoutMs: number; drainMs: number }>;
+
+/** The ending, or `undefined` when it takes too long or the process is to stop, which `signal` says. */
+export async function withinReceiptTimeout<Ending>(
+  ended: Promise<Ending>,
+  { receiptTimeoutMs, drainMs }: ReceiptTime,
+  { pause, signal }: Readonly<{ pause: Pause; signal: AbortSignal }>,
+): Promise<Ending | undefined> {
+  const over = new AbortController();
+  const hurry = new AbortController();
+  const onStop = () => hurry.abort();
+  signal.addEventListener("abort", onStop, { once: true });
+  const timeout = async (): Promise<undefined> => {
+    if (!signal.aborted) await pause(receiptTimeoutMs, hurry.signal);
+    if (signal.aborted) await pause(Math.min(drainMs, receiptTimeoutMs), over.signal);
+  };
+  try {
+    return await Promise.race([ended, timeout()]);
+  } finally {
+    signal.removeEventListener("abort", onStop);
+    over.abort();
+    hurry.abort();
+  }
 }

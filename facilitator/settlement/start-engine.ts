@@ -1,13 +1,14 @@
 import type { Engine, EngineDependencies, EngineOptions } from "./engine.ts";
 import { startLedgerComparison, type ComparedLedger } from "./comparison/ledger-comparison.ts";
 import { createFinishedSettlements } from "./ledger/finished-settlements.ts";
-import { createLedger } from "./ledger/ledger.ts";
+import { createLedger, type Ledger } from "./ledger/ledger.ts";
 import { openLedgerStore } from "./ledger/open-ledger.ts";
-import { createOwnership } from "./ownership.ts";
+import { createOwnership, type Ownership } from "./ownership.ts";
 import { startRetention } from "./ledger/retention.ts";
 import { startSharedEngine } from "./leader/shared-engine.ts";
 import { createSharedLedger } from "./leader/shared-ledger.ts";
-import { startSoleEngine } from "./sole-engine.ts";
+import { createSettler } from "./settler.ts";
+import { startSettling, type SettlingOptions } from "./settling.ts";
 
 /** An engine whose ledger is compared with the chain. */
 type ComparedEngine = Engine & Pick<ComparedLedger, "comparison">;
@@ -33,4 +34,26 @@ export async function startEngine(options: EngineOptions, dependencies: EngineDe
   );
   const owned = resources.move();
   return { ...engine, comparison: compared.comparison, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** The engine of a process that has its ledger to itself: whoever asks and whoever settles are the same, and meet in memory. */
+async function startSoleEngine(
+  options: SettlingOptions,
+  dependencies: EngineDependencies & Readonly<{ ledger: Ledger; ownership: Ownership }>,
+): Promise<Engine> {
+  const { ledger } = dependencies;
+  const { book, submitter, ...settling } = await startSettling(options, dependencies);
+  return {
+    ...createSettler(options.settlement, { ...dependencies, book, submitter }),
+    noteVerified: dependencies.ownership.noteVerified,
+    progress: async ({ id }) => {
+      const running = book.get(id);
+      return running === undefined ? ledger.progress(id) : { state: "begun", owner: running.owner };
+    },
+    inFlight: book.size,
+    nextNonce: settling.nextNonce,
+    onHead: settling.onHead,
+    readiness: () => ({ ok: true, message: "in this process" }),
+    [Symbol.asyncDispose]: () => settling[Symbol.asyncDispose](),
+  };
 }

@@ -5,9 +5,14 @@ import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { refuseTime } from "../../payment/validity.ts";
 import { answerFor, type Ownership } from "../ownership.ts";
-import { nonceUsed, settlementOf, type Settler, type SettlerOptions } from "../settler.ts";
-import { OverloadError } from "../overload-error.ts";
-import { withinReceiptTimeout } from "../track/receipt-time.ts";
+import {
+  nonceUsed,
+  settlementOf,
+  type Settler,
+  type SettlerOptions,
+  OverloadError,
+  withinReceiptTimeout,
+} from "../settler.ts";
 import type { EndedRecord, OutcomeWatch } from "./outcome-watch.ts";
 import type { Requests } from "./requests.ts";
 

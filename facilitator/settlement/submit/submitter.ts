@@ -1,7 +1,6 @@
 import type { Logger } from "#daemon/log.ts";
 import type { InFlight, InFlightBook } from "../in-flight.ts";
-import type { SentBatch } from "./send-batch.ts";
-import type { Job } from "./sign-batch.ts";
+import type { SentBatch, Job } from "./send-batch.ts";
 
 /** What the submitter works with. */
 export type SubmitterDependencies = Readonly<{
