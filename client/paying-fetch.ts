@@ -13,7 +13,7 @@ import { parseTokenAmount } from "#x402/money.ts";
 import type { TokenReader } from "./token-reader.ts";
 
 export type { PaymentEvent } from "./payment-event.ts";
-export { PaymentRefusedError } from "./payment-refused.ts";
+export { PaymentRefusedError } from "./payment-choice.ts";
 export type { Fetch } from "./repeating-fetch.ts";
 
 /** How a paying fetch may spend. Amounts are whole tokens (`"0.01"`, `"$0.01"`) or the token's smallest units (`"10000"`). */

@@ -1,7 +1,6 @@
 import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
 import type { Scheme } from "#x402/scheme.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
-import { PaymentRefusedError } from "./payment-refused.ts";
 import { amountText, decimalsMax, unitsOf, type TokenAmount } from "#x402/money.ts";
 import type { TokenPlace } from "./token-reader.ts";
 
@@ -103,4 +102,23 @@ export function decimalsOf(offer: PaymentRequirements, { assets }: PaymentLimits
 
 function isSameAsset(asset: AllowedAsset, offer: PaymentRequirements): boolean {
   return asset.network === offer.network && asset.address.toLowerCase() === offer.asset.toLowerCase();
+}
+
+/** Why the client did not pay. Nothing was signed. */
+export type RefusalCode =
+  | "no_allowed_offer"
+  | "over_payment_cap"
+  | "over_total_cap"
+  | "unsupported_version"
+  | "insufficient_funds";
+
+/** The offer is outside of what the caller allows, or of what the account holds; nothing was signed and nothing is owed. */
+export class PaymentRefusedError extends Error {
+  override readonly name = "PaymentRefusedError";
+  readonly code: RefusalCode;
+
+  constructor(code: RefusalCode, message: string) {
+    super(message);
+    this.code = code;
+  }
 }

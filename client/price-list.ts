@@ -2,12 +2,12 @@ import type { PaymentRequired } from "@x402/core/types";
 import { withDecimals } from "./asset-decimals.ts";
 import { viewOffers, type OfferView } from "./offer-view.ts";
 import { requestOf, type PayOptions } from "./pay-options.ts";
-import { choosePayment, type PaymentLimits } from "./payment-choice.ts";
-import { PaymentRefusedError } from "./payment-refused.ts";
+import { choosePayment, type PaymentLimits, PaymentRefusedError } from "./payment-choice.ts";
 import { errorText } from "./plain-text.ts";
-import { askPrice } from "./price-question.ts";
 import type { Ending, PurchaseDependencies } from "./purchase.ts";
 import { amountText, parseTokenAmount, TokenAmountError } from "#x402/money.ts";
+import { x402Client, x402HTTPClient } from "@x402/fetch";
+import { keptResponse, type Fetch } from "./repeating-fetch.ts";
 
 /** Longest validity of a payment that the client signs; see `PayingFetchOptions`. */
 const maxValiditySeconds = 3_600;
@@ -99,4 +99,30 @@ function howToPay([offer]: readonly OfferView[]): string {
   const unknown =
     price === null ? " --rpc-url with the chain's JSON-RPC endpoint shows the price in whole tokens." : "";
   return `To pay it, add: --max-amount ${cap} --asset ${asset} --network ${network} --key-file <file>.${unknown}`;
+}
+
+/** What a server answers that is asked without payment: what it wants, or its response where it wants none. */
+type PriceAnswer = Readonly<{ kind: "price"; paymentRequired: PaymentRequired } | { kind: "free"; response: Response }>;
+
+/**
+ * Asks for a resource once, without payment.
+ *
+ * @throws {Error} when the server can't be reached, or asks for a payment in no form of x402.
+ */
+async function askPrice(url: string, init: RequestInit, { fetch }: Readonly<{ fetch: Fetch }>): Promise<PriceAnswer> {
+  const response = await keptResponse(await fetch(url, init));
+  if (response.status !== 402) return { kind: "free", response };
+  const text = await response.text();
+  const reader = new x402HTTPClient(new x402Client());
+  const paymentRequired = reader.getPaymentRequiredResponse((name) => response.headers.get(name), parsed(text));
+  return { kind: "price", paymentRequired };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Only x402 version 1 speaks in the body.
+    return undefined;
+  }
 }

@@ -3,12 +3,11 @@ import { privateKeyToAccount } from "viem/accounts";
 import type { BodyTarget } from "./body-target.ts";
 import type { PayEnd } from "./exit-status.ts";
 import { requestOf, type PurchaseOptions } from "./pay-options.ts";
-import type { PayReport } from "./pay-report.ts";
+import type { PayReport, SignedPayment } from "./pay-report.ts";
 import { payingFetch, PaymentRefusedError, type Fetch } from "./paying-fetch.ts";
 import { errorText, plainText } from "./plain-text.ts";
 import { amountText, TokenAmountError } from "#x402/money.ts";
-import type { TokenReader } from "./token-reader.ts";
-import { unfinishedPaymentText } from "./unfinished-payment.ts";
+import { type TokenReader, TokenReadError } from "./token-reader.ts";
 
 /** What one purchase works with. */
 export type PurchaseDependencies = Readonly<{
@@ -107,4 +106,35 @@ function fundsText(report: PayReport): string {
     `account ${authorization.from} holds too little of token ${asset} on ${network}: the price is ` +
     `${amountText(BigInt(authorization.value), decimals)}, and the seller found less. Send it the missing tokens; --rpc-url shows the balance.`
   );
+}
+
+/** Says what a signed payment that got no resource may yet cost, and until when: asked of the chain where that is possible. */
+export async function unfinishedPaymentText(payment: SignedPayment, tokens: TokenReader | undefined): Promise<string> {
+  const { authorization, network, asset, decimals } = payment;
+  const until = new Date(Number(authorization.validBefore) * 1_000).toISOString();
+  const what = `The payment of ${amountText(BigInt(authorization.value), decimals)} of token ${asset} on ${network}`;
+  const name = `account ${authorization.from}, nonce ${authorization.nonce}`;
+  switch (await whetherTaken(payment, tokens)) {
+    case true:
+      return `${what} was charged (${name}). Ask the seller for what you paid for; paying again is charged again.`;
+    case false:
+      return `${what} is not charged so far, and can be charged until ${until} (${name}). Pay again only after that.`;
+    case undefined:
+      return (
+        `${what} may have been charged, or may be until ${until} (${name}). Before you pay again, see whether the token has taken that nonce ` +
+        "(authorizationState); --rpc-url has this command look."
+      );
+  }
+}
+
+async function whetherTaken(
+  { authorization, network, asset }: SignedPayment,
+  tokens: TokenReader | undefined,
+): Promise<boolean | undefined> {
+  try {
+    return await tokens?.hasTaken({ network, address: asset }, authorization);
+  } catch (error) {
+    if (error instanceof TokenReadError) return undefined;
+    throw error;
+  }
 }

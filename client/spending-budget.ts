@@ -1,5 +1,5 @@
 import { parseUnits } from "viem";
-import { PaymentRefusedError } from "./payment-refused.ts";
+import { PaymentRefusedError } from "./payment-choice.ts";
 import { amountText, decimalsMax, type TokenAmount } from "#x402/money.ts";
 
 /** What a payment takes out of a budget: smallest units of a token with that many decimals. */

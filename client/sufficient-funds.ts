@@ -1,6 +1,5 @@
-import type { ChosenPayment } from "./payment-choice.ts";
+import { type ChosenPayment, PaymentRefusedError } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
-import { PaymentRefusedError } from "./payment-refused.ts";
 import { amountText } from "#x402/money.ts";
 import { TokenReadError, type TokenReader } from "./token-reader.ts";
 
