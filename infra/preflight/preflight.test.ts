@@ -91,6 +91,18 @@ describe("before anything is made on Docker", () => {
     ]);
   });
 
+  it("a port of what watches the stack, with the command that sets a key inside of another", async () => {
+    const { port } = taken.address() as AddressInfo;
+    const observability = { prometheus: { image: "push:1", port }, grafana: { image: "registry.example/grafana:1" } };
+    const ports = { resourceServerPort: "14021", statusPort: "19600" };
+    expect(await problemsOf({ ...ports, observability: JSON.stringify(observability) })).toEqual([
+      `observability.prometheus.port: found ${port}, but another program on this machine listens on it at 127.0.0.1. Free it, or take another one with \`pulumi config set --path observability.prometheus.port …\`.`,
+      expect.stringMatching(
+        /^observability\.grafana\.image: .*`pulumi config set --path observability\.grafana\.image …`/,
+      ),
+    ]);
+  });
+
   it("ports that the stack's own containers hold are free for it", async () => {
     expect(await problemsOf({ resourceServerPort: "14021", statusPort: "19600" })).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +14,7 @@ type Rules = Readonly<{
   groups: readonly Readonly<{ rules: readonly Readonly<{ health: string; lastError?: string }>[] }>[];
 }>;
 
+const root = join(import.meta.dirname, "../..");
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 
 async function ask<Data>(url: string): Promise<Data> {
@@ -49,6 +50,36 @@ describe.skipIf(!hasPrometheus)(`npm start -- --observe${withoutPrometheus}`, ()
     expect(judged.filter(({ health }) => health !== "ok")).toEqual([]);
     expect(await stack.stop()).toBe(0);
     await expect(fetch(`${url}/-/ready`, { signal: AbortSignal.timeout(generousMs) })).rejects.toThrow();
+  });
+});
+
+/** Starts Prometheus as the stack does, in a process that then does nothing but live. */
+const starter = `
+  const { startStackPrometheus } = await import(process.argv[1]);
+  const [, , port, folder] = process.argv;
+  const options = { targets: [], port: Number(port), directory: folder, logDirectory: folder, startDeadlineMs: 60_000, stopDeadlineMs: 1_500 };
+  await startStackPrometheus({ ...options, signal: new AbortController().signal });
+  setInterval(() => undefined, 1_000);
+`;
+
+describe.skipIf(!hasPrometheus)(`the Prometheus of a stack that is killed${withoutPrometheus}`, () => {
+  it("ends as well", { timeout: 120_000 }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "gatehouse-observe-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const [port = 0] = await freePorts(1);
+    const module = join(import.meta.dirname, "../../cli/stack/stack-prometheus.ts");
+    const args = ["--input-type=module", "--eval", starter, module, String(port), folder];
+    const parent = spawn(process.execPath, args, { cwd: root, stdio: "ignore" });
+    onTestFinished(() => void parent.kill("SIGKILL"));
+    const answers = () =>
+      fetch(`http://127.0.0.1:${port}/-/ready`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    await until("Prometheus answers", 60_000, answers);
+    parent.kill("SIGKILL");
+    await until("Prometheus is gone", generousMs, async () => !(await answers()));
+    expect(parent.exitCode).toBeNull();
   });
 });
 
