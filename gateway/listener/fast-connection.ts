@@ -42,7 +42,6 @@ export class FastConnection implements ConnectionServer {
   #flow: AnswerFlow | undefined;
   /** What was read and is not answered: whole requests that came at once, or the start of one. */
   readonly #unread: HeldRequests;
-  /** What the request asks of the head of its answer. */
   #asked: FastAnswerContext = { extraHeaders: "", isLast: false, mayChunk: true };
   #isServing = false;
   /** Others have theirs before more is read or answered. */
@@ -64,7 +63,7 @@ export class FastConnection implements ConnectionServer {
     this.#unread = new HeldRequests(this.#memory);
     this.#backlog = new ClientBacklog(socket, this.#memory);
     this.#pace = new ReaderPace(socket, waits);
-    this.#turn = new TurnWait(dependencies.turns, () => this.#goOn());
+    this.#turn = new TurnWait(dependencies.turns, () => this.#goOn(true));
     const answering = { context: () => this.#asked, finish: (isLast: boolean) => this.#finish(isLast) };
     this.#sink = createFastSink(socket, { heads, outbox, backlog: this.#backlog, ...answering });
     this.#wait = new FastWait(waits, clock);
@@ -72,7 +71,6 @@ export class FastConnection implements ConnectionServer {
       ["drain", () => this.#drained()],
       ["end", () => this.#end()],
       ["timeout", () => socket.destroy()],
-      // Followed by "close".
       ["error", () => socket.destroy()],
       ["close", () => this.#closed()],
     ];
@@ -98,12 +96,10 @@ export class FastConnection implements ConnectionServer {
     else if (over === "request") this.#leave(requestTimeout);
   }
 
-  /** Whether something that was written is not with the client yet. */
   get #isSending(): boolean {
     return this.#backlog.isWaiting || this.#socket.writableLength > 0;
   }
 
-  /** Answers whether more may come. */
   #receive(bytes: Buffer): boolean {
     if (this.#isGone) return false;
     this.#wait.isActive();
@@ -114,17 +110,18 @@ export class FastConnection implements ConnectionServer {
     }
     this.#unread.append(bytes);
     if (this.#backlog.isWaiting || this.#turn.isWaiting) return false;
-    if (!this.#isBusy) this.#serve();
+    if (!this.#isBusy) this.#serve(false);
     // A socket that has much to read is read again and again in one turn of the event loop.
     if (bytes.length >= longRead && !this.#isGone) this.#turn.waitIfOver(this.#address);
     return this.#mayRead();
   }
 
   /** Answers what has been read, until a request waits for its answer or is not whole, or the client takes nothing. */
-  #serve(): void {
+  #serve(isOwnTurn: boolean): void {
     if (this.#isServing) return;
     this.#isServing = true;
-    while (this.#unread.length > 0 && this.#mayServe() && this.#serveNext()) {
+    for (let mayBegin = isOwnTurn; this.#unread.length > 0 && this.#mayServe(); mayBegin = false) {
+      if (!this.#serveNext(mayBegin)) break;
       // One request is answered as it comes; what came behind it is work that others may come before.
       if (this.#unread.length > 0) this.#turn.waitIfOver(this.#address);
     }
@@ -137,8 +134,8 @@ export class FastConnection implements ConnectionServer {
     return !this.#turn.isWaiting && !this.#isBusy && !this.#isGone && !this.#backlog.isWaiting;
   }
 
-  /** Answers whether a request was whole. */
-  #serveNext(): boolean {
+  /** Answers whether a request was whole, and begun. */
+  #serveNext(mayBegin: boolean): boolean {
     const { bytes } = this.#unread;
     const request = this.#dependencies.isDraining() ? ({ kind: "odd" } as const) : this.#requests.next(bytes);
     if (request.kind === "partial") {
@@ -149,6 +146,9 @@ export class FastConnection implements ConnectionServer {
     if (request.kind === "odd") this.#handOver(bytes);
     if (request.kind === "wasteful") this.#leave(rawRefusal(httpErrors.wastefulChunks));
     if (request.kind !== "whole") return false;
+    // Whose turn it is, is known by its head alone: many callers come over a proxy's connection.
+    if (!mayBegin && this.#turn.waitToBegin(() => this.#dependencies.addressOf(request.facts))) return false;
+    this.#requests.taken();
     this.#unread.drop(request.endsAt);
     this.#isBusy = true;
     this.#asked = request.answer;
@@ -169,7 +169,7 @@ export class FastConnection implements ConnectionServer {
     this.#isServing = true;
     this.#answer(identity, request);
     this.#isServing = false;
-    if (!this.#isBusy) this.#goOn();
+    if (!this.#isBusy) this.#goOn(false);
   }
 
   #answer(who: CallerIdentity, { facts, body }: FastRequest): void {
@@ -191,12 +191,12 @@ export class FastConnection implements ConnectionServer {
     this.#flow = undefined;
     this.#wait.isActive();
     if (isLast || this.#dependencies.isDraining()) this.#backlog.afterAll(() => this.#leave());
-    else this.#goOn();
+    else this.#goOn(false);
   }
 
-  #goOn(): void {
+  #goOn(isOwnTurn: boolean): void {
     if (this.#isGone) return;
-    if (this.#unread.length > 0) this.#serve();
+    if (this.#unread.length > 0) this.#serve(isOwnTurn);
     if (this.#mayRead()) this.#reads.resume();
   }
 
@@ -236,7 +236,7 @@ export class FastConnection implements ConnectionServer {
     if (this.#isBusy) {
       if (mayCome) this.#flow?.resume();
       if (this.#mayRead()) this.#reads.resume();
-    } else this.#goOn();
+    } else this.#goOn(false);
   }
 
   #closed(): void {

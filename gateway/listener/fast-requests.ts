@@ -30,8 +30,10 @@ export type FastReading =
 
 /** Reads the requests of one connection, one after another. */
 export type FastRequests = Readonly<{
-  /** Reads the request that these bytes begin with: the same as in the last call, or more, until it was whole. */
+  /** Reads the request that these bytes begin with: the same as in the last call, or more, until it was whole and taken. */
   next: (bytes: Buffer) => FastReading;
+  /** The whole request is about to be answered: the next bytes begin another one. */
+  taken: () => void;
   /** The facts of the request that is being read, or else of the last one; undefined before the first head. */
   facts: () => RequestFacts | undefined;
 }>;
@@ -56,6 +58,7 @@ export function readFastRequests(
   /** The last head, and what it says: a client sends the same again and again. */
   let known: (FastOrigin & Readonly<{ head: MessageHead | undefined }>) | undefined;
   let begun: Begun | undefined;
+  let whole: FastRequest | undefined;
   let searchedTo = 0;
   /** Heads that were not known, one after another. */
   let strangers = 0;
@@ -93,17 +96,20 @@ export function readFastRequests(
 
   return {
     facts: () => known?.facts,
+    taken: () => (whole = undefined),
     next: (bytes) => {
-      const request = begun ?? begin(bytes);
-      if ("kind" in request) return request;
-      const read = readBody(request.body, bytes);
-      begun = read.kind === "partial" ? request : undefined;
-      if (read.kind !== "partial") searchedTo = 0;
-      if (read.kind !== "whole") return read;
-      const { method, facts, answer } = request;
+      if (whole === undefined) {
+        const request = begun ?? begin(bytes);
+        if ("kind" in request) return request;
+        const read = readBody(request.body, bytes);
+        begun = read.kind === "partial" ? request : undefined;
+        if (read.kind !== "partial") searchedTo = 0;
+        if (read.kind !== "whole") return read;
+        const { method, facts, answer } = request;
+        whole = { kind: "whole", method, facts, answer, body: read.body, endsAt: read.endsAt };
+      }
       // What comes behind a last request is node:http's to judge.
-      if (answer.isLast && bytes.length > read.endsAt) return odd;
-      return { kind: "whole", method, facts, answer, body: read.body, endsAt: read.endsAt };
+      return whole.answer.isLast && bytes.length > whole.endsAt ? odd : whole;
     },
   };
 }

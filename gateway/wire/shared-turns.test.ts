@@ -86,4 +86,17 @@ describe("SharedTurns", () => {
     nextTurn();
     expect(begun).toBe(40);
   });
+
+  it("have time for one short call of each caller when their time is over, but not before what it has waiting", () => {
+    const { turns, work, nextTurn } = turnsByHand();
+    expect([turns.mayBegin("a"), turns.mayBegin("a")]).toEqual([true, true]);
+    work(3);
+    expect(turns.mayBegin("a")).toBe(true);
+    expect(turns.mayBegin("a")).toBe(false);
+    expect(turns.mayBegin("b")).toBe(true);
+    turns.wait("c", () => work(3));
+    expect(turns.mayBegin("c")).toBe(false);
+    nextTurn();
+    expect([turns.mayBegin("a"), turns.mayBegin("c"), turns.mayBegin("a")]).toEqual([true, true, false]);
+  });
 });

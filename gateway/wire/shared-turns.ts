@@ -12,15 +12,18 @@ export type TurnSource = Readonly<{
 }>;
 
 /**
- * Shares the thread's time out by callers. A short call alone is answered as it comes; what a caller sends or gets beside it (calls behind
- * one another in one read, long messages, batches, long answers) goes on until the time of a turn is over, of all callers together. What is
- * left waits, and in each turn one piece of each caller's is served after the other. Who waits is bounded by whoever makes it wait: each
- * connection waits once, and is not read meanwhile.
+ * Shares the thread's time out by callers. Short calls alone are answered as they come, and so is what a caller sends or gets beside them
+ * (calls behind one another in one read, long messages, batches, long answers), until the time of a turn is over, of all callers together.
+ * After that one short call of each caller is still answered in this turn, of those that have nothing waiting; a caller with a hundred
+ * connections has one, too. What is left waits, and in each turn one piece of each caller's is served after the other. Who waits is bounded by
+ * whoever makes it wait: each connection waits once, and is not read meanwhile.
  */
 export class SharedTurns {
   readonly #source: TurnSource;
   /** In the order of turns: whoever was served last stands last. */
   readonly #waiting = new Map<string, (() => void)[]>();
+  /** Who was served in this turn after its time was over. */
+  readonly #late = new Set<string>();
   #endsAt: number | undefined;
 
   constructor(source: TurnSource) {
@@ -38,6 +41,14 @@ export class SharedTurns {
     return false;
   }
 
+  /** Whether a caller may still have something short done in this turn, which is then done. */
+  mayBegin(caller: string): boolean {
+    if (!this.isOver()) return true;
+    if (this.#late.has(caller) || this.#waiting.has(caller)) return false;
+    this.#late.add(caller);
+    return true;
+  }
+
   /** Goes on with a caller's work when its turn has come. */
   wait(caller: string, goOn: () => void): void {
     const own = this.#waiting.get(caller);
@@ -48,6 +59,7 @@ export class SharedTurns {
 
   #begin(): void {
     this.#endsAt = this.#source.now() + turnMs;
+    if (this.#late.size > 0) this.#late.clear();
     this.#source.later(() => this.#serve());
   }
 

@@ -20,11 +20,25 @@ export class TurnWait {
   waitIfOver(caller: () => string): boolean {
     if (this.#isWaiting) return true;
     if (!this.#turns.isOver()) return false;
+    this.#wait(caller());
+    return true;
+  }
+
+  /** Waits for one of the caller's turns before something short that came alone, if the caller may have no more in this one. Answers whether it waits. */
+  waitToBegin(caller: () => string): boolean {
+    if (this.#isWaiting) return true;
+    if (!this.#turns.isOver()) return false;
+    const key = caller();
+    if (this.#turns.mayBegin(key)) return false;
+    this.#wait(key);
+    return true;
+  }
+
+  #wait(caller: string): void {
     this.#isWaiting = true;
-    this.#turns.wait(caller(), () => {
+    this.#turns.wait(caller, () => {
       this.#isWaiting = false;
       this.#goOn();
     });
-    return true;
   }
 }

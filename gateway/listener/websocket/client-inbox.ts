@@ -35,19 +35,22 @@ export function createClientInbox({
 }: ClientInboxDependencies): ClientInbox {
   const waiting: Buffer[] = [];
   let isRunning = false;
+  const ofCaller = () => caller;
   const turn = new TurnWait(turns, () => {
-    if (!isLeaving()) goOn();
+    if (!isLeaving()) goOn(true);
   });
-  const goOn = () => {
+  const goOn = (isOwnTurn: boolean) => {
     // A message that is answered at once calls back into here; the loop sees what it changed.
     if (isRunning || turn.isWaiting) return;
     isRunning = true;
-    while (!turn.isWaiting && mayTake()) {
+    let mayBegin = isOwnTurn;
+    while (waiting.length > 0 && mayTake() && (mayBegin || !turn.waitToBegin(ofCaller))) {
+      mayBegin = false;
       const message = waiting.shift();
       if (message === undefined) break;
       take(message);
       // Messages come one by one, also those of one read: only the clock tells how many there are.
-      turn.waitIfOver(() => caller);
+      turn.waitIfOver(ofCaller);
     }
     isRunning = false;
     if (turn.isWaiting || !mayTake()) socket.pause();
@@ -56,8 +59,8 @@ export function createClientInbox({
   return {
     received: (message) => {
       waiting.push(message);
-      goOn();
+      goOn(false);
     },
-    goOn,
+    goOn: () => goOn(false),
   };
 }

@@ -1,0 +1,105 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { connect, type AddressInfo, type Socket } from "node:net";
+import { Registry } from "prom-client";
+import { describe, expect, it } from "vitest";
+import { createConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
+import { clientAddress } from "#daemon/http/proxies/client-address.ts";
+import { finishedFlow } from "#gateway/answers/answer-sink.ts";
+import { identifyByAddress } from "#gateway/callers/identify.ts";
+import { serveFastConnections } from "#gateway/listener/fast-connections.ts";
+import { peerAddress } from "#gateway/listener/peer-address.ts";
+import { MemoryBudget } from "#gateway/memory/memory-budget.ts";
+import { createPolicy } from "#gateway/policy/policy.ts";
+import { testSettings } from "#gateway/testing/test-gateway.ts";
+import { SharedTurns } from "#gateway/wire/shared-turns.ts";
+
+const body = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}';
+const connections = 30;
+const trustedProxies = ["127.0.0.9"];
+
+/**
+ * The fast path with calls that take a millisecond each by a clock that nothing else moves: whoever's call begins is told. `requestsOf`
+ * makes a connection from an address, and answers what sends a call over it for whom a proxy names.
+ */
+async function startFastPath() {
+  const begun: string[] = [];
+  const clock = { now: 0 };
+  const client = clientAddress({ trustedProxies, forwardedHeader: "x-forwarded-for", forwardedHops: 8 });
+  const policy = createPolicy(testSettings());
+  const budget = createConnectionBudget(
+    { connections: 1_000, connectionsPerAddress: 1_000, descriptorReserve: 0 },
+    { descriptors: { limit: 2_000, used: () => 0 }, metrics: new Registry(), clock: () => clock.now },
+  );
+  const server = createServer();
+  const waits = { idleTimeoutMs: 60_000, requestTimeoutMs: 60_000, slowReaderTimeoutMs: 60_000 };
+  const fast = serveFastConnections(server, waits, {
+    policy: () => policy,
+    identify: identifyByAddress("public", "public", { client }),
+    handle: (_, { caller }, sink) => {
+      begun.push(caller.key.replace("public ", ""));
+      clock.now += 1;
+      sink.text("{}", "gateway");
+      return finishedFlow;
+    },
+    turns: new SharedTurns({ now: () => clock.now, later: (run) => void setImmediate(run) }),
+    memory: new MemoryBudget(
+      { totalBytes: 1e9, addressBytes: 1e9, connectionBytes: 1e9 },
+      { cache: { bytes: () => 0, giveUp: () => undefined } },
+    ),
+    addressOf: peerAddress(client),
+    isAllowedHost: () => true,
+    bodies: { isLarge: () => false, waitSeconds: () => undefined, refused: () => undefined },
+    ageHeaders: () => [],
+    corsHeaders: () => [],
+    isDraining: () => false,
+    connections: budget.listener({ name: "public" }),
+  });
+  const sockets: Socket[] = [];
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    begun,
+    connectFrom: async (localAddress: string) => {
+      const socket = connect({ host: "127.0.0.1", port, localAddress });
+      sockets.push(socket);
+      await once(socket, "connect");
+      return async (forwardedFor?: string) => {
+        const told = forwardedFor === undefined ? "" : `X-Forwarded-For: ${forwardedFor}\r\n`;
+        const answered = once(socket, "data");
+        socket.write(
+          `POST / HTTP/1.1\r\nHost: a\r\n${told}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+        );
+        await answered;
+      };
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      fast[Symbol.dispose]();
+      budget[Symbol.dispose]();
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+describe("calls that come at the same moment", () => {
+  it("begin one of each caller when a turn's time is over: a caller's many connections do not come before another's one", async () => {
+    await using path = await startFastPath();
+    const many = [];
+    for (let at = 0; at < connections; at += 1) many.push(await path.connectFrom("127.0.0.2"));
+    const other = await path.connectFrom("127.0.0.3");
+    await Promise.all([...many, other].map((send) => send()));
+    expect(path.begun).toHaveLength(connections + 1);
+    expect(path.begun.indexOf("127.0.0.3")).toBeLessThan(connections / 2);
+  });
+
+  it("are told apart behind a proxy by whom they come from", async () => {
+    await using path = await startFastPath();
+    const sending = [];
+    for (let at = 0; at <= connections; at += 1) sending.push(await path.connectFrom("127.0.0.9"));
+    await Promise.all(sending.map((send, at) => send(at === connections ? "192.0.2.2" : "192.0.2.1")));
+    expect(path.begun.indexOf("192.0.2.2")).toBeLessThan(connections / 2);
+  });
+});
