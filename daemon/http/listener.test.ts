@@ -25,7 +25,7 @@ const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 function budget(descriptors = 1_024): ConnectionBudget {
   return use(
     createConnectionBudget(
-      { connections: 20_000, connectionsPerAddress: 1_024, descriptorReserve: 192 },
+      { connections: 20_000, connectionsPerAddress: 1_024, newConnectionsPerAddress: 300, descriptorReserve: 192 },
       { descriptors: { limit: descriptors, used: () => 0 }, metrics: new Registry(), clock: () => performance.now() },
     ),
   );

@@ -1,6 +1,7 @@
 import type { Server } from "node:http";
 import { createServer, type AddressInfo, type Server as NetServer } from "node:net";
 import { beginListening } from "./begin-listening.ts";
+import { admitAlike } from "./raw-connections.ts";
 
 /** Where a server listens, and on how many sockets. */
 export type ListeningPlace = Readonly<{
@@ -54,6 +55,7 @@ export async function listenOnSockets(
   const taking: NetServer[] = [server];
   while (taking.length < inAll) {
     const acceptor = createServer(asHttpTakes, (socket) => server.emit("connection", socket));
+    admitAlike(acceptor, server);
     taking.push(await begin(acceptor, { host: at.address, port: at.port, reusePort: true }));
   }
   begun.move();

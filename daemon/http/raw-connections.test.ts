@@ -4,7 +4,15 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { gatherChunks, giveRead, putBefore, takeReads, type SocketReads } from "./raw-connections.ts";
+import {
+  admitAlike,
+  admitBefore,
+  gatherChunks,
+  giveRead,
+  putBefore,
+  takeReads,
+  type SocketReads,
+} from "./raw-connections.ts";
 
 /** A server on a free port, until the test is over. */
 async function listening(server: Server) {
@@ -127,5 +135,30 @@ describe("a body in many chunks", () => {
     response.resume();
     expect(Buffer.concat(parts).toString()).toBe(chunks.join(""));
     expect(parts.length).toBeLessThan(10);
+  });
+});
+
+describe("a server that asks before it makes a socket", () => {
+  it("makes none of a connection that may not come, and gives others on; so does one that asks alike", async () => {
+    const asked: string[] = [];
+    const [first, second] = [createServer(), createServer()];
+    admitBefore(first, (address) => {
+      asked.push(address);
+      return address === "127.0.0.2";
+    });
+    admitAlike(second, first);
+    for (const server of [first, second]) {
+      await using at = await listening(server);
+      const sockets: Socket[] = [];
+      server.on("connection", (socket) => sockets.push(socket.resume()));
+      const refused = connect({ port: at.port, host: "127.0.0.1", localAddress: "127.0.0.3" });
+      refused.on("error", () => undefined);
+      await once(refused, "close");
+      const admitted = connect({ port: at.port, host: "127.0.0.1", localAddress: "127.0.0.2" });
+      await until(() => sockets.length > 0);
+      expect(sockets.map(({ remoteAddress }) => remoteAddress)).toEqual(["127.0.0.2"]);
+      admitted.destroy();
+    }
+    expect(asked).toEqual(["127.0.0.3", "127.0.0.2", "127.0.0.3", "127.0.0.2"]);
   });
 });

@@ -1,9 +1,10 @@
 import type { IncomingMessage, Server } from "node:http";
-import type { Socket } from "node:net";
+import { BlockList, type Server as NetServer, type Socket, type SocketAddress } from "node:net";
 
 /**
  * What rests on how Node works inside, and on nothing that it documents: that an accepted socket and a request hand on what they read by their
- * `push`, and that a server serves a connection by its "connection" listeners. All of it stands here; the tests fail when Node changes.
+ * `push`, that a server serves a connection by its "connection" listeners, and that it asks its `blockList` before it makes a socket. All of it
+ * stands here; the tests fail when Node changes.
  */
 
 /** Serves a connection. */
@@ -22,6 +23,33 @@ export function putBefore(server: Server, before: (behind: ServeConnection) => S
       for (const listener of listeners) Reflect.apply(listener, server, [socket]);
     }),
   );
+}
+
+/** What a server asks before it makes a socket of a connection that it has accepted. */
+class Admission extends BlockList {
+  readonly #mayCome: (remoteAddress: string) => boolean;
+
+  constructor(mayCome: (remoteAddress: string) => boolean) {
+    super();
+    this.#mayCome = mayCome;
+  }
+
+  override check(address: string | SocketAddress): boolean {
+    return !this.#mayCome(typeof address === "string" ? address : address.address);
+  }
+}
+
+/**
+ * Asks before a server makes a socket of a connection; one that may not come is closed without a word, which costs a tenth of a socket and
+ * of what serves it. Node gives a server such a list when it is created, and a `node:http` server none.
+ */
+export function admitBefore(server: NetServer, mayCome: (remoteAddress: string) => boolean): void {
+  Object.assign(server, { blockList: new Admission(mayCome) });
+}
+
+/** Makes a server that takes connections for another one ask as that does. */
+export function admitAlike(server: NetServer, other: NetServer): void {
+  Object.assign(server, { blockList: (other as NetServer & Readonly<{ blockList?: BlockList }>).blockList });
 }
 
 /** Steers the reading of a socket whose reads were taken. */

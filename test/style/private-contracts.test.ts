@@ -16,6 +16,11 @@ const contracts = [
     file: "daemon/http/raw-connections.ts",
   },
   {
+    what: "the list that a server asks before it makes a socket",
+    pattern: /\bblockList\b/,
+    file: "daemon/http/raw-connections.ts",
+  },
+  {
     what: "how prom-client prints a histogram",
     pattern: /\bgetForPromString\b/,
     file: "gateway/observe/durations.ts",

@@ -19,7 +19,13 @@ afterEach(() => resources.pop()?.disposeAsync());
 function budgetOf(limit: number, used: () => number, settings: Readonly<Record<string, number>> = {}) {
   const metrics = new Registry();
   const budget = createConnectionBudget(
-    { connections: 20_000, connectionsPerAddress: 1_024, descriptorReserve: 192, ...settings },
+    {
+      connections: 20_000,
+      connectionsPerAddress: 1_024,
+      newConnectionsPerAddress: 300,
+      descriptorReserve: 192,
+      ...settings,
+    },
     { descriptors: { limit, used }, metrics, clock: () => now },
   );
   resources.at(-1)?.use(budget);
@@ -194,5 +200,22 @@ describe("one address", () => {
     const first = await answered(port);
     await answered(port);
     await until(() => first.isClosed);
+  });
+
+  test("makes so many connections a second, and is closed without a word beyond that; a proxy's is not", async () => {
+    const budget = budgetOf(1_024, () => 0, { newConnectionsPerAddress: 2 });
+    const port = await serve(budget.listener({ name: "public" }), (address) => address === "127.0.2.9");
+    for (let at = 0; at < 6; at += 1) await answered(port, "127.0.2.1");
+    const refused = open(port, "127.0.2.1");
+    refused.ask();
+    await until(() => refused.isClosed);
+    expect(refused.text).toBe("");
+    expect(budget.state().open).toBe(6);
+    for (const address of ["127.0.2.2", ...Array.from({ length: 8 }, () => "127.0.2.9")]) await answered(port, address);
+    now = 500;
+    await answered(port, "127.0.2.1");
+    expect(await budget.metrics.metrics()).toContain(
+      'gatehouse_connections_refused_total{listener="public",reason="rate"} 1',
+    );
   });
 });

@@ -2,6 +2,7 @@ import type { Registry } from "prom-client";
 import { connectionMetrics } from "./connection-metrics.ts";
 import { type Descriptors, ownDescriptors } from "./descriptors.ts";
 import { ListenerConnections } from "./listener-connections.ts";
+import { NewConnections } from "./new-connections.ts";
 import type { ConnectionSettings } from "./settings.ts";
 import { performance } from "node:perf_hooks";
 
@@ -61,13 +62,14 @@ const anybodyShare = 3 / 4;
 
 /** Creates the budget of a process's connections, and keeps it by looking at what else the process has open. */
 export function createConnectionBudget(
-  { connections, connectionsPerAddress, descriptorReserve }: ConnectionSettings,
+  { connections, connectionsPerAddress, newConnectionsPerAddress, descriptorReserve }: ConnectionSettings,
   { descriptors, metrics: registry, clock }: ConnectionBudgetDependencies,
 ): ConnectionBudget {
   const { limit } = descriptors;
   const reserve = Math.min(descriptorReserve, Math.floor(limit * reserveShare));
   const spare = Math.min(spareDescriptors, Math.floor(limit * spareShare));
   const shared: ListenerConnections[] = [];
+  const makers = new NewConnections(newConnectionsPerAddress, clock);
   const byName = new Map<string, ListenerConnections>();
   const state = { used: descriptors.used(), most: Number.POSITIVE_INFINITY, fullAtMs: undefined as number | undefined };
   const open = () => shared.reduce((all, { size }) => all + size, 0);
@@ -88,19 +90,20 @@ export function createConnectionBudget(
   });
   const add = (name: string, room: Readonly<{ most: () => number; hasRoom: () => boolean; isShared: boolean }>) => {
     const wasFull = () => void (room.isShared ? (state.fullAtMs = clock()) : undefined);
-    const shedElsewhere = () => shared.some((listener) => listener !== made && listener.shed());
+    const shedElsewhere = () => shared.some((listener) => listener !== added && listener.shed());
     const mostOfAddress = () => Math.min(connectionsPerAddress, Math.max(1, Math.floor(room.most() / 2)));
-    const made: ListenerConnections = new ListenerConnections({
+    const added: ListenerConnections = new ListenerConnections({
       ...room,
       name,
       mostOfAddress,
+      mayMake: (address) => makers.mayMake(address),
       shedElsewhere,
       wasFull,
       metrics,
       clock,
     });
-    byName.set(name, made);
-    return made;
+    byName.set(name, added);
+    return added;
   };
   return {
     listener: ({ name, leavesRoom = false }) => {

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type GaugeConfiguration, type Registry } from "prom-client";
 
-/** Why a connection was not taken: no room is left for any, or for one of its address. */
-export type ConnectionRefusal = "full" | "address";
+/** Why a connection was not taken: no room is left for any, or for one of its address, or its address makes too many. */
+export type ConnectionRefusal = "full" | "address" | "rate";
 
 /** Where connections are counted. */
 export type ConnectionMetrics = Readonly<{
@@ -34,7 +34,7 @@ export function connectionMetrics(registry: Registry, { open, most }: ShownConne
   });
   const refused = new Counter({
     name: "gatehouse_connections_refused_total",
-    help: "Connections that were answered and closed unserved. full: no room for any; address: too many of one address.",
+    help: "Connections that were closed unserved. full: no room for any; address: too many of one address; rate: one address made too many a second, unanswered.",
     labelNames: ["listener", "reason"],
     registers,
   });

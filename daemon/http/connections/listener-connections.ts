@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { addressKey } from "../proxies/address-key.ts";
-import { putBefore } from "../raw-connections.ts";
+import { admitBefore, putBefore } from "../raw-connections.ts";
 import type { ConnectionMetrics, ConnectionRefusal } from "./connection-metrics.ts";
 import { HeldConnection, type ConnectionServer } from "./held-connection.ts";
 import { refusalText, refuseConnection } from "./refused-connection.ts";
@@ -15,6 +15,8 @@ export type ListenerRoom = Readonly<{
   most: () => number;
   /** Most connections of one address now. */
   mostOfAddress: () => number;
+  /** Whether an address may make one more connection now, which then counts. */
+  mayMake: (address: string) => boolean;
   /** Whether there is room in the whole process; asked after this listener's own bound. */
   hasRoom: () => boolean;
   /** Makes room in the process by closing idle connections of other listeners; false: there is none. */
@@ -27,6 +29,8 @@ export type ListenerRoom = Readonly<{
 
 /** Part of the connections that is closed at once where room is needed: looking at all of them for each new one would cost too much. */
 const shedShare = 1 / 64;
+/** The same of those whose addresses hold more than their share: who opens them anew as they are closed makes others pay for each look. */
+const shedShareOfGreedy = 1 / 16;
 /** Time until the next look for idle connections after one that found none. */
 const lookAgainMs = 100;
 /** Connections that are closing, or are told that they are refused, at one time, out of the reserve; more are closed without a word. */
@@ -81,10 +85,15 @@ export class ListenerConnections {
   }
 
   /**
-   * Bounds the connections of one address. Call it before whoever reads the client's address from the connection, such as the PROXY
+   * Bounds the connections of one address, and how fast it makes them. Call it before whoever reads the client's address from the connection, such as the PROXY
    * protocol's header, so that it sees that one. A peer that is a proxy is everybody's address, and not bounded.
    */
   boundAddresses(server: Server, isProxy: (remoteAddress: string) => boolean): void {
+    admitBefore(server, (remoteAddress) => {
+      const mayCome = isProxy(remoteAddress) || this.#room.mayMake(addressKey(remoteAddress));
+      if (!mayCome) this.#room.metrics.refused(this.#room.name, "rate");
+      return mayCome;
+    });
     putBefore(server, (behind) => (socket) => {
       const { remoteAddress } = socket;
       if (remoteAddress === undefined || isProxy(remoteAddress) || this.#admitAddress(socket, remoteAddress)) {
@@ -106,7 +115,9 @@ export class ListenerConnections {
     const most = Math.max(least, Math.ceil(this.size * shedShare));
     const share = Math.max(1, Math.floor(this.size / (this.#byAddress.size + 1)));
     const isOverShare = (address: string) => (this.#byAddress.get(address)?.size ?? 0) > share;
-    const hasShed = this.#shed(chooseToShed(this.#held.values(), { nowMs, most, isOverShare }), nowMs);
+    const mostOfGreedy = Math.max(most, Math.ceil(this.size * shedShareOfGreedy));
+    const chosen = chooseToShed(this.#held.values(), { nowMs, most, mostOfGreedy, isOverShare });
+    const hasShed = this.#shed(chosen, nowMs);
     if (hasShed) this.#room.wasFull();
     else this.#nothingToShedUntilMs = nowMs + lookAgainMs;
     return hasShed;

@@ -10,6 +10,11 @@ export const connectionSettings = {
     .describe(
       "Most open connections of one address, IPv6 by /64, and never more than half of all; those of trusted proxies are not counted",
     ),
+  newConnectionsPerAddress: positiveInteger
+    .default(300)
+    .describe(
+      "New connections of one address a second, IPv6 by /64, after three times as many at once; more are closed unanswered. Those of trusted proxies are not counted",
+    ),
   descriptorReserve: positiveInteger
     .default(192)
     .describe(
@@ -21,5 +26,6 @@ export const connectionSettings = {
 export type ConnectionSettings = Readonly<{
   connections: number;
   connectionsPerAddress: number;
+  newConnectionsPerAddress: number;
   descriptorReserve: number;
 }>;

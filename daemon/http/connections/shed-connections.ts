@@ -13,6 +13,8 @@ const graceMs = { new: newGraceMs, kept: 0, unfinished: unfinishedGraceMs } as c
 export type ShedOptions = Readonly<{
   nowMs: number;
   most: number;
+  /** Most of those whose addresses hold more than their share, if there are so many; absent: as of all. */
+  mostOfGreedy?: number;
   /** Whether an address holds more than its share: its idle connections go before all others, and have no grace. Absent: none does. */
   isOverShare?: (address: string) => boolean;
 }>;
@@ -24,7 +26,7 @@ export type ShedOptions = Readonly<{
  */
 export function chooseToShed(
   connections: Iterable<HeldConnection>,
-  { nowMs, most, isOverShare }: ShedOptions,
+  { nowMs, most, mostOfGreedy = most, isOverShare }: ShedOptions,
 ): readonly HeldConnection[] {
   const found: { connection: HeldConnection; rank: number; sinceMs: number }[] = [];
   for (const connection of connections) {
@@ -36,5 +38,6 @@ export function chooseToShed(
     found.push({ connection, rank: order.indexOf(kind) + (isGreedy ? 0 : order.length), sinceMs });
   }
   found.sort((one, other) => one.rank - other.rank || one.sinceMs - other.sinceMs);
-  return found.slice(0, most).map(({ connection }) => connection);
+  const greedy = found.filter(({ rank }) => rank < order.length).length;
+  return found.slice(0, Math.max(most, Math.min(greedy, mostOfGreedy))).map(({ connection }) => connection);
 }

@@ -28,7 +28,7 @@ async function startFastPath() {
   const client = clientAddress({ trustedProxies, forwardedHeader: "x-forwarded-for", forwardedHops: 8 });
   const policy = createPolicy(testSettings());
   const budget = createConnectionBudget(
-    { connections: 1_000, connectionsPerAddress: 1_000, descriptorReserve: 0 },
+    { connections: 1_000, connectionsPerAddress: 1_000, newConnectionsPerAddress: 1_000, descriptorReserve: 0 },
     { descriptors: { limit: 2_000, used: () => 0 }, metrics: new Registry(), clock: () => clock.now },
   );
   const server = createServer();

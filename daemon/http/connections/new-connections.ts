@@ -1,0 +1,36 @@
+/** What an address may make at once, in seconds' worth of its rate: a page, or a client that comes back, makes many and then none. */
+const burstSeconds = 3;
+/** Addresses that are remembered; of more the ones that made none for longest are forgotten. */
+const rememberedMost = 100_000;
+const msOfSecond = 1_000;
+
+/** How fast addresses make connections. Only those are remembered that have made some within their burst's time. */
+export class NewConnections {
+  readonly #stepMs: number;
+  readonly #clock: () => number;
+  /** When each will have its whole burst again; who made a connection last stands last. */
+  readonly #settledAtMs = new Map<string, number>();
+
+  constructor(perSecond: number, clock: () => number) {
+    this.#stepMs = msOfSecond / perSecond;
+    this.#clock = clock;
+  }
+
+  /** Whether an address may make one more now, which then counts. What is refused does not. */
+  mayMake(address: string): boolean {
+    const nowMs = this.#clock();
+    const settledAtMs = Math.max(nowMs, this.#settledAtMs.get(address) ?? nowMs);
+    if (settledAtMs + this.#stepMs - nowMs > burstSeconds * msOfSecond) return false;
+    this.#settledAtMs.delete(address);
+    this.#settledAtMs.set(address, settledAtMs + this.#stepMs);
+    this.#forget(nowMs);
+    return true;
+  }
+
+  #forget(nowMs: number): void {
+    for (const [address, settledAtMs] of this.#settledAtMs) {
+      if (settledAtMs > nowMs && this.#settledAtMs.size <= rememberedMost) return;
+      this.#settledAtMs.delete(address);
+    }
+  }
+}
