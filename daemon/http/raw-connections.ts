@@ -40,7 +40,7 @@ class Admission extends BlockList {
 }
 
 /**
- * Asks before a server makes a socket of a connection; one that may not come is closed without a word, which costs a tenth of a socket and
+ * Asks before a server makes a socket of a connection; one that may not come is closed without a word, which costs a fifth of a socket and
  * of what serves it. Node gives a server such a list when it is created, and a `node:http` server none.
  */
 export function admitBefore(server: NetServer, mayCome: (remoteAddress: string) => boolean): void {

@@ -20,6 +20,11 @@ export class AnswerParts {
     this.#memory = memory;
   }
 
+  /** Length of all parts. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** Adds a part of the collector's own that is here already, whether or not it may be. */
   hold(bytes: Buffer): PartsFailure | undefined {
     this.#parts.push(bytes);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ConnectionMemory } from "../memory/connection-memory.ts";
 import { MemoryBudget } from "../memory/memory-budget.ts";
 import type { AnswerSink, AnswerSource } from "./answer-sink.ts";
-import { OrderedWriter, type OrderedWriterOptions } from "./ordered-writer.ts";
+import { OrderedWriter, type Entry, type OrderedWriterOptions } from "./ordered-writer.ts";
 
 const manyBytes = 1e9;
 
@@ -57,6 +57,8 @@ const entries = array(
     /** By these numbers the places are put in order, and it is drawn after which of them the writer is flushed. */
     at: integer(),
     isFlushed: boolean(),
+    /** Given in so many parts; 0: as a text. */
+    parts: integer({ min: 0, max: 3 }),
   }),
   { maxLength: 12 },
 );
@@ -68,7 +70,22 @@ const frames: Arbitrary<OrderedWriterOptions> = record({
   empty: constantFrom("", "{}"),
 });
 
-type Entries = readonly Readonly<{ text: string; source: AnswerSource; at: number; isFlushed: boolean }>[];
+type Entries = readonly Readonly<{
+  text: string;
+  source: AnswerSource;
+  at: number;
+  isFlushed: boolean;
+  parts?: number;
+}>[];
+
+/** The entry as it is given to the writer. */
+function entryOf({ text, parts = 0 }: Entries[number]): Entry {
+  if (parts === 0 || text === "") return text;
+  const partBytes = Math.ceil(text.length / parts);
+  return Array.from({ length: parts }, (_, at) =>
+    Buffer.from(text.slice(at * partBytes, (at + 1) * partBytes), "latin1"),
+  );
+}
 
 function expectedText(texts: readonly string[], { head, tail, empty }: OrderedWriterOptions): string {
   const told = texts.filter((text) => text !== "");
@@ -76,23 +93,23 @@ function expectedText(texts: readonly string[], { head, tail, empty }: OrderedWr
 }
 
 /** Puts the entries in the drawn order, and lets the reader go on whenever it waits and all is put. */
-function write(given: Entries, frame: OrderedWriterOptions, partsAtOnce: number, limitBytes?: number) {
+function write(all: Entries, frame: OrderedWriterOptions, partsAtOnce: number, limitBytes?: number) {
   const { sink, memory, budget, seen } = startReader(partsAtOnce);
   let endings = 0;
   const room = limitBytes === undefined ? {} : { room: { limitBytes, entryWithout: (place: number) => `no ${place}` } };
   const writer = new OrderedWriter(
-    { ...frame, places: given.length },
+    { ...frame, places: all.length },
     { sink, memory, ending: () => (endings += 1), ...room },
   );
-  const order = given.map(({ at }, place) => ({ at, place })).toSorted((one, other) => one.at - other.at);
+  const order = all.map(({ at }, place) => ({ at, place })).toSorted((one, other) => one.at - other.at);
   for (const { place } of order) {
-    const own = given[place];
+    const own = all[place];
     if (own === undefined) continue;
-    writer.put(place, own.text, own.source);
+    writer.put(place, entryOf(own), own.source);
     if (own.isFlushed) writer.flush();
   }
   writer.flush();
-  for (let rounds = 0; seen.isWaiting && rounds <= given.length; rounds += 1) {
+  for (let rounds = 0; seen.isWaiting && rounds <= 4 * all.length; rounds += 1) {
     seen.isWaiting = false;
     writer.resume();
     writer.flush();
@@ -107,11 +124,11 @@ const entry = (text: string, source: AnswerSource, isFlushed = false) => ({ text
 describe("an answer of several parts", () => {
   it("is the same bytes in whatever order its entries come and its reader takes them, and holds nothing at the end", () => {
     assert(
-      property(entries, frames, integer({ min: 1, max: 4 }), (given, frame, partsAtOnce) => {
-        const { seen, endings, heldBytes, writer } = write(given, frame, partsAtOnce);
+      property(entries, frames, integer({ min: 1, max: 4 }), (all, frame, partsAtOnce) => {
+        const { seen, endings, heldBytes, writer } = write(all, frame, partsAtOnce);
         expect(seen.text).toBe(
           expectedText(
-            given.map(({ text }) => text),
+            all.map(({ text }) => text),
             frame,
           ),
         );
@@ -121,7 +138,7 @@ describe("an answer of several parts", () => {
           lateParts: 0,
           heldBytes: 0,
         });
-        expect([writer.turn, writer.bytes]).toEqual([given.length, writer.writtenBytes]);
+        expect([writer.turn, writer.bytes]).toEqual([all.length, writer.writtenBytes]);
       }),
     );
   });
@@ -146,5 +163,31 @@ describe("an answer of several parts", () => {
     expect(sourceOf([entry("1", "cache"), entry("2", "node")])).toBe("mixed");
     expect(sourceOf([entry("x".repeat(70_000), "node", true), entry("2", "node")])).toBe("mixed");
     expect(sourceOf([])).toBe("gateway");
+  });
+
+  it("sends a long entry as it came, in parts that nothing copies, and tells the length where all is there", () => {
+    const { sink, memory, seen } = startReader(100);
+    const sent: Buffer[] = [];
+    let toldBytes: number | undefined;
+    const writer = new OrderedWriter(
+      { places: 2, head: "[", tail: "]", empty: "" },
+      {
+        memory,
+        sink: {
+          ...sink,
+          begin: (lengthBytes) => (toldBytes = lengthBytes),
+          chunk: (bytes) => {
+            sent.push(bytes);
+            return sink.chunk(bytes);
+          },
+        },
+      },
+    );
+    const parts = [Buffer.from('"long'), Buffer.from('er"')];
+    writer.put(1, "2", "node");
+    writer.put(0, parts, "node");
+    writer.flush();
+    expect([seen.text, toldBytes]).toEqual(['["longer",2]', 12]);
+    expect(parts.every((part) => sent.includes(part))).toBe(true);
   });
 });

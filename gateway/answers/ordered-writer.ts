@@ -28,21 +28,32 @@ export type OrderedWriterDependencies = Readonly<{
   ending?: () => void;
 }>;
 
+/** An entry: a binary string, or a long one in parts, which are sent as they are. */
+export type Entry = string | readonly Buffer[];
+
+function lengthOf(entry: Entry): number {
+  return typeof entry === "string" ? entry.length : entry.reduce((sum, { length }) => sum + length, 0);
+}
+
 /** Writes entries that come in any order in the order of their places: short answers go out whole, long ones as they come. */
 export class OrderedWriter {
   readonly #options: OrderedWriterOptions;
   readonly #dependencies: OrderedWriterDependencies;
   /** Entries that came before their turn; made with the first. */
-  #ready: Map<number, Readonly<{ text: string; source: AnswerSource | undefined }>> | undefined;
+  #ready: Map<number, Readonly<{ entry: Entry; source: AnswerSource | undefined }>> | undefined;
   #readyBytes = 0;
   #source: AnswerSource | undefined;
   #turn = 0;
   #writtenBytes = 0;
+  /** What is unsent: the parts, and the text after them. */
+  #unsentParts: Buffer[] = [];
   #unsent = "";
+  #unsentBytes = 0;
   /** Of what is unsent. */
   #heldBytes = 0;
   #hasBegun = false;
   #isHeld = false;
+  #isEnding = false;
   #isOver = false;
 
   constructor(options: OrderedWriterOptions, dependencies: OrderedWriterDependencies) {
@@ -76,22 +87,24 @@ export class OrderedWriter {
   }
 
   /** Sets the entry of a place, empty for nothing, and where it came from; undefined when that is not to be told. */
-  put(place: number, text: string, source: AnswerSource | undefined): void {
+  put(place: number, entry: Entry, source: AnswerSource | undefined): void {
     if (place !== this.#turn) {
-      this.#dependencies.memory.hold(text.length);
-      this.#readyBytes += text.length;
+      const length = lengthOf(entry);
+      this.#dependencies.memory.hold(length);
+      this.#readyBytes += length;
       this.#ready ??= new Map();
-      this.#ready.set(place, { text, source });
+      this.#ready.set(place, { entry, source });
       return;
     }
-    this.#write(text, source);
+    this.#write(entry, source);
     const ready = this.#ready;
     if (ready === undefined || ready.size === 0) return;
     for (let next = ready.get(this.#turn); next !== undefined; next = ready.get(this.#turn)) {
       ready.delete(this.#turn);
-      this.#readyBytes -= next.text.length;
-      this.#dependencies.memory.give(next.text.length);
-      this.#write(next.text, next.source);
+      const length = lengthOf(next.entry);
+      this.#readyBytes -= length;
+      this.#dependencies.memory.give(length);
+      this.#write(next.entry, next.source);
     }
   }
 
@@ -100,22 +113,11 @@ export class OrderedWriter {
     if (this.#isOver) return true;
     if (this.#isHeld) return false;
     if (this.#turn < this.#options.places) {
-      if (this.#unsent.length >= streamFromBytes) this.#sendPart("");
+      if (this.#unsentBytes >= streamFromBytes) this.#stream(undefined);
       return !this.#isHeld;
     }
-    this.#isOver = true;
-    const { sink, ending } = this.#dependencies;
-    ending?.();
-    if (this.#hasBegun) {
-      this.#sendPart(this.#options.tail);
-      sink.end();
-    } else {
-      this.#letGo();
-      sink.text(
-        this.#writtenBytes === 0 ? this.#options.empty : this.#unsent + this.#options.tail,
-        this.#source ?? "gateway",
-      );
-    }
+    if (this.#hasBegun || this.#unsentParts.length > 0) this.#finish();
+    else this.#sendWhole();
     return !this.#isHeld;
   }
 
@@ -124,32 +126,75 @@ export class OrderedWriter {
     this.#isHeld = false;
   }
 
-  #write(text: string, source: AnswerSource | undefined): void {
+  #write(given: Entry, source: AnswerSource | undefined): void {
     const { memory, room } = this.#dependencies;
-    const hasRoom = room === undefined || text === "" || this.#writtenBytes + text.length <= room.limitBytes;
-    const entry = hasRoom ? text : room.entryWithout(this.#turn);
+    const givenBytes = lengthOf(given);
+    const hasRoom = room === undefined || givenBytes === 0 || this.#writtenBytes + givenBytes <= room.limitBytes;
+    const entry = hasRoom ? given : room.entryWithout(this.#turn);
+    const length = hasRoom ? givenBytes : entry.length;
     this.#turn += 1;
     if (source !== undefined) this.#source = sourceWith(this.#source, hasRoom ? source : "gateway");
-    if (entry === "") return;
-    this.#unsent += this.#writtenBytes === 0 ? this.#options.head + entry : `,${entry}`;
-    this.#writtenBytes += entry.length;
-    if (this.#unsent.length - this.#heldBytes < uncountedBytes) return;
-    memory.hold(this.#unsent.length - this.#heldBytes);
-    this.#heldBytes = this.#unsent.length;
+    if (length === 0) return;
+    const before = this.#writtenBytes === 0 ? this.#options.head : ",";
+    if (typeof entry === "string") this.#unsent += before + entry;
+    else {
+      this.#unsentParts.push(Buffer.from(this.#unsent + before, "latin1"), ...entry);
+      this.#unsent = "";
+    }
+    this.#writtenBytes += length;
+    this.#unsentBytes += before.length + length;
+    if (this.#unsentBytes - this.#heldBytes < uncountedBytes) return;
+    memory.hold(this.#unsentBytes - this.#heldBytes);
+    this.#heldBytes = this.#unsentBytes;
   }
 
-  #sendPart(tail: string): void {
-    const { sink } = this.#dependencies;
+  #sendWhole(): void {
+    const { sink, ending } = this.#dependencies;
+    this.#isOver = true;
+    ending?.();
+    this.#unsentBytes = 0;
     this.#letGo();
-    const text = this.#unsent + tail;
-    this.#unsent = "";
-    if (!this.#hasBegun) sink.begin(undefined, "mixed");
-    this.#hasBegun = true;
-    this.#isHeld = !sink.chunk(Buffer.from(text, "latin1"));
+    sink.text(
+      this.#writtenBytes === 0 ? this.#options.empty : this.#unsent + this.#options.tail,
+      this.#source ?? "gateway",
+    );
   }
 
+  /** Goes on with the last of the answer until all of it is sent. */
+  #finish(): void {
+    const { sink, ending } = this.#dependencies;
+    if (!this.#isEnding) {
+      this.#isEnding = true;
+      ending?.();
+      this.#unsent += this.#options.tail;
+      this.#unsentBytes += this.#options.tail.length;
+    }
+    this.#stream(this.#unsentBytes);
+    if (this.#unsentBytes > 0) return;
+    this.#isOver = true;
+    sink.end();
+  }
+
+  /** Sends parts until the reader asks to wait; `wholeBytes` is the length of the whole answer, where that is known. */
+  #stream(wholeBytes: number | undefined): void {
+    const { sink } = this.#dependencies;
+    if (!this.#hasBegun) sink.begin(wholeBytes, wholeBytes === undefined ? "mixed" : (this.#source ?? "gateway"));
+    this.#hasBegun = true;
+    if (this.#unsent !== "") this.#unsentParts.push(Buffer.from(this.#unsent, "latin1"));
+    this.#unsent = "";
+    while (!this.#isHeld) {
+      const part = this.#unsentParts.shift();
+      if (part === undefined) return;
+      this.#unsentBytes -= part.length;
+      this.#letGo();
+      this.#isHeld = !sink.chunk(part);
+    }
+  }
+
+  /** Holds no more than what is unsent. */
   #letGo(): void {
-    this.#dependencies.memory.give(this.#heldBytes);
-    this.#heldBytes = 0;
+    const heldBytes = Math.min(this.#heldBytes, this.#unsentBytes);
+    this.#dependencies.memory.give(this.#heldBytes - heldBytes);
+    this.#heldBytes = heldBytes;
   }
 }

@@ -13,7 +13,15 @@ export type TextTaker<Asked> = Readonly<{
   /** What is collected is held in it until it is taken. */
   memory: HeldBytes;
   take: (answer: TextAnswer | CollectionFailure, asked: Asked) => void;
+  /** Takes a long answer as it came, in the place of `take`; without it, it is put together. */
+  takeLong?: (answer: LongAnswer, asked: Asked) => void;
 }>;
+
+/** A long answer, in the parts that it came in: as one string it would be in the heap twice, and garbage soon. */
+export type LongAnswer = Readonly<{ parts: readonly Buffer[]; source: AnswerSource }>;
+
+/** Length from which on an answer that came in parts is long. */
+const longBytes = 65_536;
 
 /** Longest answer that is handed on whatever else is held: an error in its place would not be much shorter. */
 const smallBytes = 1_024;
@@ -58,9 +66,12 @@ export class TextSink<Asked> implements AnswerSink {
   end(): void {
     const collected = this.#collected;
     if (collected === undefined) return;
+    const isLong = collected.parts.bytes >= longBytes;
     const parts = collected.parts.release();
     if (collected.failure !== undefined) this.#taker.take(collected.failure, this.#asked);
-    else {
+    else if (isLong && this.#taker.takeLong !== undefined) {
+      this.#taker.takeLong({ parts, source: collected.source }, this.#asked);
+    } else {
       const text = parts.map((part) => part.toString("latin1")).join("");
       this.#taker.take({ text, source: collected.source, retryAfterSeconds: undefined }, this.#asked);
     }
@@ -93,6 +104,7 @@ export function textSink(
   limitBytes: number,
   memory: HeldBytes,
   take: (answer: TextAnswer | CollectionFailure) => void,
+  takeLong?: (answer: LongAnswer) => void,
 ): AnswerSink {
-  return new TextSink({ limitBytes, memory, take }, undefined);
+  return new TextSink({ limitBytes, memory, take, ...(takeLong === undefined ? {} : { takeLong }) }, undefined);
 }

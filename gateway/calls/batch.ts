@@ -7,7 +7,7 @@ import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
 import { OrderedWriter } from "../answers/ordered-writer.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { Turns } from "../wire/turns.ts";
-import { TextSink, type TextAnswer, type TextTaker } from "../answers/text-sink.ts";
+import { TextSink, type LongAnswer, type TextAnswer, type TextTaker } from "../answers/text-sink.ts";
 
 /** What the shortest call of a batch counts for in a turn of the event loop. */
 const callBytes = 128;
@@ -104,6 +104,14 @@ class BatchRun implements AnswerFlow, TextTaker<number> {
     this.goOn();
   }
 
+  takeLong({ parts, source }: LongAnswer, place: number): void {
+    this.#flows[place] = undefined;
+    this.#settled[place] = 1;
+    const hasEntry = this.#calls[place]?.id !== undefined;
+    this.#writer.put(place, hasEntry ? withoutEnd(parts) : "", hasEntry ? source : undefined);
+    this.goOn();
+  }
+
   resume(): void {
     this.#writer.resume();
     this.goOn();
@@ -153,4 +161,13 @@ class BatchRun implements AnswerFlow, TextTaker<number> {
 function entryText(id: string | undefined, answer: TextAnswer | CollectionFailure): string {
   if (id === undefined) return "";
   return typeof answer === "string" ? errorText(id, collectionErrors[answer]) : answer.text.trimEnd();
+}
+
+/** Parts without the white space that nodes end an answer with. */
+function withoutEnd(parts: readonly Buffer[]): readonly Buffer[] {
+  const last = parts.at(-1);
+  if (last === undefined) return parts;
+  const trimmed = last.subarray(0, last.toString("latin1").trimEnd().length);
+  const before = parts.slice(0, -1);
+  return trimmed.length === 0 ? withoutEnd(before) : [...before, trimmed];
 }

@@ -12,6 +12,7 @@ type WrittenTo = Readonly<{
 const pieceBytes = 65_536;
 /** Most bytes that are written as they are when nothing waits. */
 const directBytes = 81_920;
+const nothing = Buffer.alloc(0);
 /** Bytes that wait from which on no more are asked for again. */
 const enoughBytes = 262_144;
 
@@ -22,7 +23,7 @@ const enoughBytes = 262_144;
 export class ClientBacklog implements Disposable {
   readonly #target: WrittenTo;
   readonly #memory: ClientBytes;
-  #queue: Buffer[] = [];
+  #queue: Readonly<{ head: Buffer; bytes: Buffer }>[] = [];
   /** Where the first of the queue goes on. */
   #at = 0;
   /** Of the queue; a buffer counts until all of it is written. */
@@ -47,14 +48,17 @@ export class ClientBacklog implements Disposable {
     return this.#bytes;
   }
 
-  /** Writes in the order of calls. False: no more should come until `drained` answers true. */
-  write(bytes: Buffer): boolean {
+  /**
+   * Writes in the order of calls. False: no more should come until `drained` answers true. A `head` goes before the bytes in the same write, and
+   * is put there when the client takes it; at most `pieceBytes` may follow one.
+   */
+  write(bytes: Buffer, head: Buffer = nothing): boolean {
     if (!this.isWaiting && bytes.length <= directBytes) {
-      if (!this.#target.write(bytes)) this.#count();
+      if (!this.#target.write(joined(head, bytes))) this.#count();
       return true;
     }
     const own = ownBytes(bytes);
-    this.#queue.push(own);
+    this.#queue.push({ head, bytes: own });
     this.#bytes += own.length;
     if (!this.#hold(own.length)) this.#isFull = true;
     this.#pump();
@@ -85,16 +89,18 @@ export class ClientBacklog implements Disposable {
 
   #pump(): void {
     for (let [first] = this.#queue; first !== undefined && !this.#target.writableNeedDrain; [first] = this.#queue) {
-      const end = Math.min(first.length, this.#at + pieceBytes);
-      const piece = first.subarray(this.#at, end);
+      const { head, bytes } = first;
+      const end = Math.min(bytes.length, this.#at + pieceBytes);
+      const piece = bytes.subarray(this.#at, end);
+      const before = this.#at === 0 ? head : nothing;
       this.#at = end;
-      if (end === first.length) {
+      if (end === bytes.length) {
         this.#at = 0;
         this.#queue.shift();
-        this.#bytes -= first.length;
-        this.#hold(-first.length);
+        this.#bytes -= bytes.length;
+        this.#hold(-bytes.length);
       }
-      this.#target.write(piece);
+      this.#target.write(joined(before, piece));
     }
     this.#count();
     if (this.#queue.length > 0) return;
@@ -117,4 +123,8 @@ export class ClientBacklog implements Disposable {
     if (bytes < 0) this.#memory.give(-bytes);
     return true;
   }
+}
+
+function joined(head: Buffer, bytes: Buffer): Buffer {
+  return head.length === 0 ? bytes : Buffer.concat([head, bytes]);
 }

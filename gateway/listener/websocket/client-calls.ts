@@ -1,6 +1,6 @@
 import type { AnswerFlow } from "../../answers/answer-sink.ts";
 import type { MessageHandler } from "../../calls/message-handler.ts";
-import { textSink } from "../../answers/text-sink.ts";
+import { textSink, type LongAnswer, type TextAnswer } from "../../answers/text-sink.ts";
 import { errorText } from "../../json-rpc/answer-text.ts";
 import { isBatch, readMessage } from "../../json-rpc/read-message.ts";
 import { collectionErrors, type CollectionFailure } from "../../errors.ts";
@@ -15,7 +15,7 @@ export type ClientCallsDependencies = Readonly<{
   policy: PolicySource;
   handle: MessageHandler;
   subscriptions: ClientSubscriptions;
-  send: (text: string) => void;
+  send: (answer: string | readonly Buffer[]) => void;
   /** A message is answered, and its answer sent. */
   answered: () => void;
 }>;
@@ -33,9 +33,9 @@ export function createClientCalls(
 ): ClientCalls {
   const flows = new Set<AnswerFlow>();
   let underWay = 0;
-  const reply = (text: string, afterReply: readonly (() => void)[]) => {
+  const reply = (answer: string | readonly Buffer[], afterReply: readonly (() => void)[]) => {
     underWay -= 1;
-    if (text !== "") send(text);
+    if (answer.length > 0) send(answer);
     for (const run of afterReply) run();
     answered();
   };
@@ -48,12 +48,16 @@ export function createClientCalls(
       underWay += 1;
       const { limits } = policy().settings;
       const held = new HeldScope(memory);
-      const sink = textSink(answerBytes(message, limits), held, (answer) => {
+      const done = (answer: string | readonly Buffer[]) => {
         isDone = true;
         held[Symbol.dispose]();
         if (flow !== undefined) flows.delete(flow);
-        reply(typeof answer === "string" ? failedAnswer(message, answer, limits) : answer.text, afterReply);
-      });
+        reply(answer, afterReply);
+      };
+      const take = (answer: TextAnswer | CollectionFailure) =>
+        done(typeof answer === "string" ? failedAnswer(message, answer, limits) : answer.text);
+      const takeLong = ({ parts }: LongAnswer) => done(parts);
+      const sink = textSink(answerBytes(message, limits), held, take, takeLong);
       const own = subscriptions.forMessage((run) => afterReply.push(run));
       flow = handle(message, { caller, memory: held, traceContext, subscriptions: own }, sink);
       if (!isDone) flows.add(flow);

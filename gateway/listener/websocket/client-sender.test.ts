@@ -10,12 +10,14 @@ afterEach(() => void vi.useRealTimers());
 
 /** A sender to a client that takes only what a test says, with 1,000 bytes beside answers and answers of 5,000. */
 function startSender() {
-  const seen = { unsent: 0, closed: [] as unknown[], isTerminated: false, dropped: 0, hasMemory: true };
+  const seen = { unsent: 0, closed: [] as unknown[], isTerminated: false, isFull: false, dropped: 0, hasMemory: true };
   const connection = {
     get writableLength() {
       return seen.unsent;
     },
-    writableNeedDrain: false,
+    get writableNeedDrain() {
+      return seen.isFull;
+    },
     cork: () => undefined,
     uncork: () => undefined,
     write: (bytes: Buffer) => {
@@ -84,4 +86,18 @@ it("closes a client for which no more may be held", () => {
   seen.hasMemory = false;
   sender.send("a".repeat(100_000));
   expect(seen.closed).toEqual([1013, "too slow"]);
+});
+
+it("puts nothing together of a long answer before its client takes it", () => {
+  const { seen, sender } = startSender();
+  const parts = Array.from({ length: 384 }, () => Buffer.alloc(65_536));
+  seen.isFull = true;
+  sender.send(parts);
+  const before = process.memoryUsage().arrayBuffers;
+  const used = process.threadCpuUsage();
+  sender.send(parts);
+  const { user, system } = process.threadCpuUsage(used);
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(65_536);
+  expect((user + system) / 1_000).toBeLessThan(5);
+  expect(seen.unsent).toBe(0);
 });

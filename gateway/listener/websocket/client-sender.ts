@@ -21,8 +21,8 @@ export type ClientSenderDependencies = Readonly<{
 
 /** Sends to one client. What is sent to a client that is closed, or about to be, is thrown away. */
 export type ClientSender = Readonly<{
-  /** Sends an answer, a binary string. */
-  send: (text: string) => void;
+  /** Sends an answer: a binary string, or its parts, of which a client that takes nothing gets no frame made. */
+  send: (answer: string | readonly Buffer[]) => void;
   sendNews: (start: Buffer, news: Notification) => void;
   /** Bytes that the client has not taken. */
   unsentBytes: () => number;
@@ -61,22 +61,23 @@ export function createClientSender(
     const isTooMuch = unsent > queueBytes && unsent > queueBytes + Math.min(answered, answerBytes());
     if (isTooMuch || !isWithin) drop();
   };
-  const write = (message: Buffer) => {
+  const write = (parts: readonly Buffer[]) => {
     let isWithin = true;
-    for (const frame of textFrames(message)) isWithin = backlog.write(frame);
+    for (const { head, bytes } of textFrames(parts)) isWithin = backlog.write(bytes, head);
     dropIfSlow(isWithin);
   };
   return {
-    send: (text) => {
+    send: (answer) => {
       if (socket.readyState !== socket.OPEN) return;
+      const parts = typeof answer === "string" ? [Buffer.from(answer, "latin1")] : answer;
       if (unsentBytes() === 0) answered = 0;
-      answered += text.length;
-      write(Buffer.from(text, "latin1"));
+      for (const { length } of parts) answered += length;
+      write(parts);
     },
     sendNews: (start, { tail }) => {
       if (socket.readyState !== socket.OPEN) return;
       if (unsentBytes() === 0) answered = 0;
-      if (backlog.isWaiting || !isOneFrame(start.length + tail.length)) write(Buffer.concat([start, tail]));
+      if (backlog.isWaiting || !isOneFrame(start.length + tail.length)) write([Buffer.concat([start, tail])]);
       else {
         writeTextFrame(connection, start, tail);
         dropIfSlow(true);

@@ -4,10 +4,15 @@ import type { Duplex } from "node:stream";
 const text = 0x01;
 const continuation = 0x00;
 const last = 0x80;
-/** Marks of a length in two bytes or in eight, which no frame here needs. */
+/** Marks of a length in two bytes and in eight, of which four are enough here. */
 const inTwoBytes = 126;
-/** Most bytes of a message in one frame: a longer one goes in several, each written whole, so that what others write fits between them. */
-const frameBytes = 65_000;
+const inEightBytes = 127;
+const twoBytesMost = 65_535;
+/**
+ * Most bytes of a message in one frame, as many as one read of the node's socket: a longer one goes in several, each written whole, so that
+ * what others write fits between them.
+ */
+const frameBytes = 65_536;
 /** A tail from this size on is written as it is, so that all who get it share its bytes; shorter ones are copied, which costs less. */
 const sharedBytes = 16_384;
 
@@ -28,16 +33,27 @@ export function isOneFrame(lengthBytes: number): boolean {
   return lengthBytes <= frameBytes;
 }
 
-/** The frames of a text message; a server's are not masked. */
-export function* textFrames(message: Buffer): Generator<Buffer> {
-  for (let at = 0; at === 0 || at < message.length; at += frameBytes) {
-    const isLast = at + frameBytes >= message.length;
-    const first = (at === 0 ? text : continuation) | (isLast ? last : 0);
-    yield frame(first, nothing, message.subarray(at, at + frameBytes));
+/** A frame: its head, and the bytes that follow it in the same write. */
+export type TextFrame = Readonly<{ head: Buffer; bytes: Buffer }>;
+
+/** The frames of a text message, which is given in parts; a server's are not masked. */
+export function* textFrames(parts: readonly Buffer[]): Generator<TextFrame> {
+  const pieces = parts.flatMap(piecesOf);
+  if (pieces.length === 0) pieces.push(nothing);
+  for (const [at, bytes] of pieces.entries()) {
+    const isLast = at === pieces.length - 1;
+    yield { head: frameHead((at === 0 ? text : continuation) | (isLast ? last : 0), bytes.length), bytes };
   }
 }
 
 const nothing = Buffer.alloc(0);
+
+/** What fits in a frame each. */
+function piecesOf(part: Buffer): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < part.length; at += frameBytes) pieces.push(part.subarray(at, at + frameBytes));
+  return pieces;
+}
 
 function frame(first: number, start: Buffer, tail: Buffer): Buffer {
   return Buffer.concat([frameHead(first, start.length + tail.length), start, tail]);
@@ -45,5 +61,9 @@ function frame(first: number, start: Buffer, tail: Buffer): Buffer {
 
 function frameHead(first: number, lengthBytes: number): Buffer {
   if (lengthBytes < inTwoBytes) return Buffer.from([first, lengthBytes]);
-  return Buffer.from([first, inTwoBytes, lengthBytes >> 8, lengthBytes & 0xff]);
+  if (lengthBytes <= twoBytesMost) return Buffer.from([first, inTwoBytes, lengthBytes >> 8, lengthBytes & 0xff]);
+  const head = Buffer.alloc(10);
+  head.set([first, inEightBytes]);
+  head.writeUInt32BE(lengthBytes, head.length - 4);
+  return head;
 }
