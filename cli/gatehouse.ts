@@ -1,7 +1,7 @@
 import completeOnTab from "@bomb.sh/tab/commander";
 import { Command } from "@commander-js/extra-typings";
 import type { Command as UntypedCommand } from "commander";
-import { maskUncaughtErrors } from "#daemon/uncaught-errors.ts";
+import { maskUncaughtErrors } from "#daemon/end-process.ts";
 import { createMask } from "#daemon/mask.ts";
 import { version } from "#daemon/version.ts";
 import { adoptCommand } from "./adopt-command.ts";

@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { uptime } from "node:os";
+
 /** Time, passed in: the wall clock for what people and files see, the monotonic clock for how long something took. */
 export type Clock = Readonly<{
   /** Milliseconds since 1970; may jump. */
@@ -8,3 +11,27 @@ export type Clock = Readonly<{
 
 /** The machine's clock. */
 export const systemClock: Clock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() };
+
+/** A moment as the machine counts it since it was started; no clock that is set changes it. */
+export type BootTime = Readonly<{
+  /** Another one after each start of the machine; undefined where the system does not tell. */
+  bootId: string | undefined;
+  sinceBootMs: number;
+}>;
+
+/** Linux' name of this start of the machine, the same in every container on it. */
+const bootIdPath = "/proc/sys/kernel/random/boot_id";
+
+/** The machine's own count of time. */
+export function bootTime(): BootTime {
+  return { bootId: readBootId(), sinceBootMs: uptime() * 1_000 };
+}
+
+function readBootId(): string | undefined {
+  try {
+    return readFileSync(bootIdPath, "utf8").trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

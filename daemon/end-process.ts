@@ -1,6 +1,8 @@
 import type { Writable } from "node:stream";
 import { outlivesReader } from "./bounded-output.ts";
 import { pause } from "./time.ts";
+import { inspect } from "node:util";
+import type { Mask } from "./mask.ts";
 
 /** How long the end of a process waits for readers of what it printed, and for calls that are under way. */
 const waitMs = 1_000;
@@ -31,4 +33,15 @@ async function printed(stream: Writable): Promise<void> {
   // Without a listener, a reader that is gone would be one more uncaught error, which prints, ends the process by this function, and so on for ever.
   outlivesReader(stream);
   await new Promise<void>((resolve) => void stream.write("", () => resolve()));
+}
+
+/**
+ * Ends the process for an error that nobody caught, or a promise that nobody looked at, as Node does: with its trace on standard error and status
+ * 1. But through the mask, because traces and causes quote URLs, headers and requests.
+ */
+export function maskUncaughtErrors(mask: Mask): void {
+  process.on("uncaughtException", (error: unknown) => {
+    process.stderr.write(`${mask.text(inspect(error))}\n`);
+    void endProcess(1);
+  });
 }

@@ -3,7 +3,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { boundedLog, type BoundedLog } from "#daemon/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log.ts";
-import { StoreError } from "#daemon/sql/store-error.ts";
+import { StoreError } from "#daemon/sql/store.ts";
 import { identifySeller, type ApiKeys, type KnownSeller } from "./callers/api-keys.ts";
 import { readIdempotencyKey } from "./callers/caller.ts";
 import { ChainError } from "./chain/chain-error.ts";

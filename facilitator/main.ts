@@ -1,8 +1,7 @@
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
-import { followPort } from "#daemon/http/port-state.ts";
-import { readinessOf } from "#daemon/http/readiness.ts";
+import { followPort, readinessOf } from "#daemon/http/readiness.ts";
 import type { Service } from "#daemon/service.ts";
 import { environmentName } from "#daemon/settings/leaf.ts";
 import { readApiKeys } from "./callers/api-keys.ts";

@@ -1,9 +1,8 @@
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
-import { followPort } from "#daemon/http/port-state.ts";
+import { followPort, readinessOf } from "#daemon/http/readiness.ts";
 import { clientAddress, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
-import { readinessOf } from "#daemon/http/readiness.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
 import { environmentName } from "#daemon/settings/leaf.ts";
 import { openClaimLedger } from "./claims/open-claim-ledger.ts";

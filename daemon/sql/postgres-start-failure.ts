@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import type { Secret } from "../secret.ts";
 import { StartupError } from "../startup-error.ts";
-import { StoreError } from "./store-error.ts";
+import { StoreError } from "./store.ts";
 import { urlAuthority } from "../http/url-authority.ts";
 
 /** Where the database was looked for, and by which setting. */

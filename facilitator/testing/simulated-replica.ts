@@ -1,4 +1,4 @@
-import { StoreError } from "#daemon/sql/store-error.ts";
+import { StoreError } from "#daemon/sql/store.ts";
 import type { Logger } from "#daemon/log.ts";
 import { reason } from "#x402/reason.ts";
 import { ChainError } from "../chain/chain-error.ts";

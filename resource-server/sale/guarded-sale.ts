@@ -1,6 +1,6 @@
 import type { SaleOutcome } from "./sale-outcome.ts";
 import type { SaleRequest } from "./sale.ts";
-import { StoreError } from "#daemon/sql/store-error.ts";
+import { StoreError } from "#daemon/sql/store.ts";
 import { ClaimMovedError } from "../claims/claim-ledger.ts";
 
 /** Sells for at most `inFlightMax` requests at one time; what comes above that is `busy`, and nothing is done for it. */

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import { StoreError } from "#daemon/sql/store-error.ts";
+import { StoreError } from "#daemon/sql/store.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import type { PaymentClaim } from "../claims/payment-claim.ts";
 import type { PaymentOwners } from "../claims/payment-owners.ts";

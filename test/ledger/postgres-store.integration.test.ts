@@ -3,7 +3,7 @@ import { createLog } from "#daemon/log.ts";
 import { openPostgresStore } from "#daemon/sql/postgres-store.ts";
 import { Secret } from "#daemon/secret.ts";
 import type { Migrations } from "#daemon/sql/sqlite.ts";
-import { StoreError } from "#daemon/sql/store-error.ts";
+import { StoreError } from "#daemon/sql/store.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { postgresMissing, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { generousMs, until } from "../support/until.ts";

@@ -1,5 +1,5 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import { StoreError } from "#daemon/sql/store-error.ts";
+import { StoreError } from "#daemon/sql/store.ts";
 import { createWakeablePause } from "#daemon/time.ts";
 import type { SettlingDependencies, SettlingOptions } from "../settling.ts";
 import { createLeaseDeadline, type LeaseClaim } from "./lease-deadline.ts";

@@ -1,5 +1,4 @@
-import { StoreError } from "#daemon/sql/store-error.ts";
-import { valuesText, type SqlConnection, type SqlStore } from "#daemon/sql/store.ts";
+import { StoreError, valuesText, type SqlConnection, type SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import { authorizationKey, settlementColumns, settlementRow, toRecorded, toSettlement } from "../ledger/rows.ts";
 import type { Recorded, Settlement } from "../settlement.ts";

@@ -1,4 +1,4 @@
-import { StoreError } from "#daemon/sql/store-error.ts";
+import { StoreError } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import { createWakeablePause } from "#daemon/time.ts";
 import type { Chain } from "../../chain/chain.ts";

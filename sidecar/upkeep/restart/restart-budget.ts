@@ -1,5 +1,4 @@
-import type { BootTime } from "#daemon/boot-time.ts";
-import type { Clock } from "#daemon/clock.ts";
+import type { BootTime, Clock } from "#daemon/clock.ts";
 import type { StateStore } from "../state/state-store.ts";
 
 /** How many restarts an hour may have. */
