@@ -1,7 +1,6 @@
-import { once } from "node:events";
-import { createInterface } from "node:readline/promises";
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/mask.ts";
+import { confirmed } from "./confirmed.ts";
 import { controlTarget, addControlOptions } from "./control-target.ts";
 import { terminalOutput } from "./terminal-output.ts";
 
@@ -21,16 +20,4 @@ export function adoptCommand({ mask }: Readonly<{ mask: Mask }>) {
       const confirm = process.stdin.isTTY ? confirmed : undefined;
       process.exitCode = await run(target, { yes, confirm }, terminalOutput({ mask }));
     });
-}
-
-async function confirmed(question: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    // Ctrl-C and Ctrl-D close the terminal: they mean no.
-    const closed = once(terminal, "close").then(() => "");
-    const answered = terminal.question(question).catch(() => "");
-    return /^y(es)?$/i.test((await Promise.race([answered, closed])).trim());
-  } finally {
-    terminal.close();
-  }
 }

@@ -12,6 +12,7 @@ import { planCommand } from "./plan-command.ts";
 import { restoreCommand } from "./restore-command.ts";
 import { resumeCommand } from "./resume-command.ts";
 import { addServiceCommand } from "./service-command.ts";
+import { upgradeCommand } from "./upgrade-command.ts";
 import { volumeSnapshotCommand } from "./volume-snapshot-command.ts";
 import { stackCommand } from "./stack-command.ts";
 
@@ -70,6 +71,7 @@ program.addCommand(planCommand({ mask }));
 program.addCommand(lintCommand({ mask }));
 program.addCommand(adoptCommand({ mask }));
 program.addCommand(resumeCommand({ mask }));
+program.addCommand(upgradeCommand({ mask }));
 program.addCommand(restoreCommand({ mask }));
 program.addCommand(volumeSnapshotCommand({ mask }));
 addServiceCommand(

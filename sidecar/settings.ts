@@ -3,6 +3,7 @@ import { defineSettings } from "#daemon/settings/settings.ts";
 import { gatewaySection } from "#gateway/settings/gateway.ts";
 import { healthSection, lagSection, listenSection } from "#health/settings.ts";
 import { nodeSection, pushgatewaySection } from "./settings/node.ts";
+import { upgradeSection } from "./settings/upgrade.ts";
 import { volumeSection } from "./settings/volume.ts";
 import { composeSection, dockerSection, kubernetesSection, opsSection } from "./settings/drivers.ts";
 import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSection } from "./settings/upkeep.ts";
@@ -25,6 +26,7 @@ export const sidecarSettings = defineSettings("sidecar", essentials, {
   docker: dockerSection,
   kubernetes: kubernetesSection,
   volume: volumeSection,
+  upgrade: upgradeSection,
   health: healthSection,
   lag: lagSection,
   gateway: gatewaySection,

@@ -26,6 +26,7 @@ const titles: Readonly<Record<ConditionType, Titles>> = {
   VolumeLargeEnough: { right: "The volume grows when it has to", wrong: "The volume can't grow" },
   RestartSettled: { right: "No restart is due", wrong: "A restart is due" },
   RollBackReady: { right: "There is a node.conf to go back to", wrong: "There is no node.conf to go back to" },
+  UpgradeProved: { right: "The last upgrade is proved", wrong: "The last upgrade failed" },
   Adopted: { right: "The sidecar may act on this node, or only observes", wrong: "The sidecar waits for your word" },
   Unheld: { right: "No hold is in force", wrong: "Held: the sidecar does not act" },
 };
@@ -33,6 +34,7 @@ const titles: Readonly<Record<ConditionType, Titles>> = {
 /** A condition's title as the page shows it. */
 export function conditionTitle({ type, status, reason }: Pick<Condition, "type" | "status" | "reason">): string {
   if (type === "HeightAdvancing" && (reason === "Idle" || reason === "Quiet")) return "No new block comes";
+  if (reason === "Upgrading") return "The node is being upgraded";
   if (reason === "NodeUnfit") return "The gateway refuses calls";
   return titles[type][status === "False" ? "wrong" : "right"];
 }

@@ -18,7 +18,8 @@ export type EventKind =
   | "hold"
   | "version"
   | "volume"
-  | "adopt";
+  | "adopt"
+  | "upgrade";
 
 /** The last events, newest first; kept over restarts of the sidecar. */
 export type EventLog = Readonly<{

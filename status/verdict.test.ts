@@ -180,5 +180,6 @@ test("of each reason for which a side is not known it is decided whether the nod
     "RollBackReady Assumed: right",
     "RollBackReady NotYet: right",
     "RollBackReady NoRestarts: right",
+    "UpgradeProved Upgrading: unknown",
   ]);
 });

@@ -1,5 +1,6 @@
 import "#daemon/settings/describe-issue.ts";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { Address } from "viem";
 import { z } from "zod";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
@@ -36,7 +37,8 @@ export type NodeParameters = Readonly<z.output<typeof schema>>;
  */
 export function readParameters(path: string): NodeParameters {
   try {
-    return Object.freeze(schema.parse(JSON.parse(readFileSync(path, "utf8"))));
+    const parameters = schema.parse(JSON.parse(readFileSync(path, "utf8")));
+    return Object.freeze({ ...parameters, ...readRelease(join(dirname(path), "bin", releaseFile)) });
   } catch (cause) {
     const reason =
       cause instanceof z.ZodError
@@ -46,6 +48,23 @@ export function readParameters(path: string): NodeParameters {
       cause,
     });
   }
+}
+
+/** What a release that was put into the bin directory has compiled in; it wins over the workspace's parameters. */
+const release = z.strictObject({
+  version: nodeVersion,
+  opensAfterSeconds: z.exactOptional(z.number().min(0)),
+  blockTimeSeconds: z.exactOptional(z.number().positive()),
+});
+
+/** What a release says of itself; what it leaves out is the workspace's. */
+export type DevnetRelease = Readonly<z.input<typeof release>>;
+
+/** The file beside a release's programs that holds it. */
+export const releaseFile = "release.json";
+
+function readRelease(path: string): Readonly<Partial<z.output<typeof release>>> {
+  return existsSync(path) ? release.parse(JSON.parse(readFileSync(path, "utf8"))) : {};
 }
 
 /** Writes a workspace's parameters, in one step. */

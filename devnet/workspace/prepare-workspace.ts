@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { access, chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
+import { access, chmod, copyFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { nodeReleases } from "#node/versions.ts";
 import { launcherText, type LauncherName } from "./launcher.ts";
 import { nodeConfText, type MonitorTarget, type NodePorts } from "./node-conf-template.ts";
-import { writeParameters, type NodeParameters } from "./node-parameters.ts";
+import { releaseFile, writeParameters, type NodeParameters } from "./node-parameters.ts";
 import { workspaceOf, type Workspace } from "./workspace.ts";
 
 /** What a workspace is made for. */
@@ -39,6 +39,8 @@ export async function prepareWorkspace(options: PrepareWorkspaceOptions): Promis
   await takeOverConf(workspace, parameters);
   await writeNew(workspace.configPath, nodeConfText({ ...conf, version: parameters.version, workspace }), 0o644);
   await writeParameters(workspace.parametersPath, parameters);
+  // The version of this call counts, not that of programs which were put there since the last one.
+  await rm(join(workspace.binDirectory, releaseFile), { force: true });
   await writeLauncher(workspace, "node_cli", parameters);
   await writeLauncher(workspace, "ops", parameters);
   return workspace;

@@ -34,6 +34,7 @@ const node = {
   gatehouse_node_config_valid: gauge(),
   gatehouse_node_config_corrections_total: counter(),
   gatehouse_node_restarts_total: counter("cause"),
+  gatehouse_node_upgrades_total: counter("end"),
   gatehouse_node_restarts_in_last_hour: gauge(),
   gatehouse_node_prune_enabled: gauge(),
   gatehouse_node_prune_reserved_window_versions: gauge(),

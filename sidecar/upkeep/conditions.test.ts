@@ -9,6 +9,8 @@ import type { Plan } from "./plan/plan.ts";
 import { observePruning } from "./prune/prune-observation.ts";
 import { observeRestarts } from "./restart/restart-observation.ts";
 import { observeState } from "./state/state-observation.ts";
+import type { UpgradeRecord } from "./state/upgrade-record.ts";
+import { observeUpgrade } from "./upgrade/upgrade-observation.ts";
 import { observeVersion } from "./version/version-observation.ts";
 
 const words: ConditionWords = { mode: "adopt", driver: "ops", command: (verb) => `npx gatehouse ${verb}` };
@@ -20,6 +22,7 @@ const nothing: Observations = {
   adoption: observeAdoption().now(),
   prune: observePruning().now(),
   restarts: observeRestarts().now(),
+  upgrade: observeUpgrade(undefined).now(),
 };
 
 type Found = Readonly<{ [Noun in keyof Observations]?: Partial<Observations[Noun]> }>;
@@ -33,6 +36,7 @@ function conditions(found: Found, given = words): readonly ConditionReport[] {
     adoption: { ...nothing.adoption, ...found.adoption },
     prune: { ...nothing.prune, ...found.prune },
     restarts: { ...nothing.restarts, ...found.restarts },
+    upgrade: { ...nothing.upgrade, ...found.upgrade },
   };
   return conditionsOf(seen, given);
 }
@@ -62,6 +66,26 @@ const failed = (reason: "NotWritten" | "NotKept" | "CannotLock" | "Locked") =>
   ({ ok: false, reason, message: "it can't be done" }) as const;
 const atMs = Date.parse("2026-01-02T03:04:05.000Z");
 
+const upgraded: UpgradeRecord = {
+  from: "0.15.0",
+  to: "0.16.2",
+  source: "/r",
+  files: [],
+  binDirectory: "/b",
+  configPath: "/b/node.conf",
+  directory: "/w",
+  method: "auto",
+  keepsCopy: false,
+  desiredHash: "d",
+  beganMs: 1,
+  stageSinceMs: 1,
+  attempts: 0,
+  interruptions: 0,
+  stores: [{ path: "/data", copy: "/w/copy", aside: "/w/aside" }],
+  before: { height: 5, autoPrune: true, tellsVersion: true },
+  stage: "copying",
+  newRan: false,
+};
 const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   ["StateKept", "Kept", { state: { isLookedAt: true } }, "/state"],
   [
@@ -164,6 +188,31 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "Contested",
     { config: { otherWriter: { kind: "contested", perMinute: undefined, untilMs: atMs, path: "/n/node.conf" } } },
     "until 2026-01-02T03:04:05.000Z, or until `npx gatehouse resume` is run.",
+  ],
+  [
+    "UpgradeProved",
+    "Upgrading",
+    { upgrade: { record: upgraded } },
+    "is under way: copying the data and the old programs (step 2 of 6)",
+  ],
+  ["UpgradeProved", "Upgrading", { upgrade: { record: upgraded, blocked: "No driver." } }, "No driver."],
+  [
+    "UpgradeProved",
+    "Proved",
+    { upgrade: { record: { ...upgraded, end: "committed" } } },
+    "from 0.15.0 to 0.16.2 is proved.",
+  ],
+  [
+    "UpgradeProved",
+    "RolledBack",
+    { upgrade: { record: { ...upgraded, end: "rolled-back", newRan: true, failure: "its height stayed 5" } } },
+    "0.16.2 failed: its height stayed 5. What 0.16.2 made of the data is in /w/aside; remove it when it is of no use: rm -r /w.",
+  ],
+  [
+    "UpgradeProved",
+    "Stranded",
+    { upgrade: { record: { ...upgraded, end: "stranded", stage: "back-data", note: "no space is left" } } },
+    "so did the way back, while putting the data of before back: No space is left. Nothing more is tried until the hold is lifted. By hand: stop the node, restore /data from /w/copy",
   ],
   ["Adopted", "Observing", { adoption: { plan, authority: "observes" } }, "upkeep.mode is observe"],
   [

@@ -8,6 +8,7 @@ import { pruneConditions, type PruneObservation } from "./prune/prune-observatio
 import { restartConditions } from "./restart/restart-conditions.ts";
 import type { RestartObservation } from "./restart/restart-observation.ts";
 import { stateConditions, type StateObservation } from "./state/state-observation.ts";
+import { upgradeConditions, type UpgradeObservation } from "./upgrade/upgrade-observation.ts";
 import { versionConditions, type VersionObservation } from "./version/version-observation.ts";
 
 /** What the passes have found, by noun. */
@@ -18,6 +19,7 @@ export type Observations = Readonly<{
   adoption: AdoptionObservation;
   prune: PruneObservation;
   restarts: RestartObservation;
+  upgrade: UpgradeObservation;
 }>;
 
 /** What the words of the conditions depend on. */
@@ -42,5 +44,6 @@ export function conditionsOf(
     ...adoptionConditions(seen.adoption, mode, command),
     ...pruneConditions(seen.prune),
     ...restartConditions(seen.restarts, { driver, command }),
+    ...upgradeConditions(seen.upgrade),
   ];
 }

@@ -2,6 +2,8 @@ import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 import { applyConfig, compareConfig, type AppliedConfig } from "./config/apply-config.ts";
 import type { ApplyConfigDependencies, CompareConfigDependencies } from "./config/apply-config.ts";
 import { applyPrune, type ApplyPruneDependencies } from "./prune/apply-prune.ts";
+import { applyUpgrade, type ApplyUpgradeDependencies } from "./upgrade/apply-upgrade.ts";
+import type { ObservedUpgrade } from "./upgrade/upgrade-observation.ts";
 import { applyRestart, type ApplyRestartDependencies } from "./restart/apply-restart.ts";
 import { tidyConfig } from "./config/tidy-config.ts";
 import { checkConfig, type CheckConfigDependencies, type Judgement } from "./config/check-config.ts";
@@ -34,6 +36,7 @@ export type PassObservations = Readonly<{
   prune: ObservedPruning;
   process: ObservedProcess;
   restarts: ObservedRestarts;
+  upgrade: ObservedUpgrade;
 }>;
 
 /** What the steps of a pass take, and what it asks itself. */
@@ -44,6 +47,7 @@ export type PassDependencies = CheckConfigDependencies &
   RunningConfigDependencies &
   ApplyPruneDependencies &
   ApplyRestartDependencies &
+  ApplyUpgradeDependencies &
   Readonly<{
     state: UpkeepState;
     /** For calls of the file system that the state is on. */
@@ -109,6 +113,7 @@ export async function runPass(
   await saveConfigBeforeEdit(reading, { config: seen.config, isFirst: !progress.passed }, dependencies);
   if (judged.again) return { wakeInMs: 1 };
   const { planned, desired } = await planPass(reading, { resolution, doubtOfPlace }, seen, dependencies);
+  applyUpgrade(authority, seen, dependencies);
   progress.step = `remembering what the node runs with in ${state.directory}`;
   await rememberRunning(reading, resolution, seen, dependencies);
   // Asked once a pass: what was adopted in the middle of one is done in the next.

@@ -8,6 +8,7 @@ export type UpkeepMetrics = Readonly<{
   configValid: (valid: boolean) => void;
   corrected: () => void;
   restarted: (cause: string) => void;
+  upgraded: (end: string) => void;
   restartsInLastHour: (count: number) => void;
   /** The commands that change this sidecar, so that an alert can show them. */
   commands: (command: CommandWords) => void;
@@ -32,6 +33,12 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     labelNames: ["cause"],
     registers,
   });
+  const upgrades = new Counter({
+    name: "gatehouse_node_upgrades_total",
+    help: "Upgrades of the node that ended: committed, rolled-back, or stranded between two versions.",
+    labelNames: ["end"],
+    registers,
+  });
   const info = new Gauge({
     name: "gatehouse_command_info",
     help: "1 for each command that changes this sidecar, as a person here types it.",
@@ -47,6 +54,7 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     configValid: (isValid) => valid.set(isValid ? 1 : 0),
     corrected: () => corrections.inc(),
     restarted: (cause) => restarts.inc({ cause }),
+    upgraded: (end) => upgrades.inc({ end }),
     restartsInLastHour: (count) => used.set(count),
     commands: (command) => {
       for (const verb of controlVerbs) info.set({ verb, command: command(verb) }, 1);

@@ -39,6 +39,8 @@ import { runPass, type PassDependencies, type PassObservations, type PassProgres
 import { startReconcileLoop, type ReconcileLoop } from "./reconcile-loop.ts";
 import { createRestartBudget } from "./restart/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
+import { nodeRpc } from "./upgrade/node-rpc.ts";
+import { observeUpgrade } from "./upgrade/upgrade-observation.ts";
 import { watchNodePushes } from "./pushgateway/node-pushes.ts";
 import { createUpkeepMetrics } from "./upkeep-metrics.ts";
 
@@ -97,7 +99,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     { nodeCli, health: health.current, clock, board, log, onChange: wake },
   );
   const command = commandWords(settings.upkeep, state.directory);
-  const seen = observeAll(state.directory, { mode, driver: settings.restart.driver, command }, board);
+  const seen = observeAll(state, { mode, driver: settings.restart.driver, command }, board);
   const document = () => seen.config.now().document;
   const pushes = watchNodePushes(settings, document, { ...dependencies, version: observer.version, signal });
   // Held from the start, so that no other sidecar begins beside this one; what is wrong with it is told when it is needed.
@@ -131,7 +133,10 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     mayAct: () => authority() === "acts" && !isHeld(),
     configured: () =>
       configured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
-    control: upkeepControl({ document, plan: () => seen.adoption.now().plan, isRestarting }, means),
+    control: upkeepControl(
+      { document, plan: () => seen.adoption.now().plan, isRestarting, upgrade: seen.upgrade },
+      { ...means, authority, isRestarting, rpc: nodeRpc(settings.node.httpUrl) },
+    ),
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
       const running = [seen.restarts.now().running, seen.prune.now().running];
@@ -143,7 +148,11 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
 }
 
 /** Nothing is known yet; each change is said on the board at once. */
-function observeAll(directory: string, words: ConditionWords, board: ConditionBoard): PassObservations {
+function observeAll(
+  { directory, upgrade: { get } }: UpkeepState,
+  words: ConditionWords,
+  board: ConditionBoard,
+): PassObservations {
   const say = () => {
     const found = {
       state: seen.state.now(),
@@ -152,6 +161,7 @@ function observeAll(directory: string, words: ConditionWords, board: ConditionBo
       adoption: seen.adoption.now(),
       prune: seen.prune.now(),
       restarts: seen.restarts.now(),
+      upgrade: seen.upgrade.now(),
     };
     for (const condition of conditionsOf(found, words)) board.set(condition);
   };
@@ -163,6 +173,7 @@ function observeAll(directory: string, words: ConditionWords, board: ConditionBo
     prune: observePruning(say),
     process: observeProcess(),
     restarts: observeRestarts(say),
+    upgrade: observeUpgrade(get(), say),
   };
   return seen;
 }

@@ -19,6 +19,14 @@ export const upkeepCases: readonly AlertCase[] = [
     summary: `A restart of the node behind ${who} went wrong and was rolled back (0 of 1): Held.`,
   }),
   conditionCase({
+    alert: "GatehouseUpgradeFailed",
+    type: "UpgradeProved",
+    labels: { type: "UpgradeProved" },
+    reason: "RolledBack",
+    forMinutes: 1,
+    summary: `The upgrade of the node behind ${who} failed (0 of 1): RolledBack.`,
+  }),
+  conditionCase({
     alert: "GatehouseConfigContested",
     type: "SoleWriter",
     labels: { type: "SoleWriter" },

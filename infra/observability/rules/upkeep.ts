@@ -14,6 +14,15 @@ const configuration: readonly Alert[] = [
     description: `The sidecar changes nothing more. When the cause is gone: ${shownLabel(series("gatehouse_command_info", { verb: "resume" }), "command")}`,
   },
   {
+    name: "GatehouseUpgradeFailed",
+    expr: `${condition("UpgradeProved")} == 0`,
+    for: "1m",
+    severity: "critical",
+    summary: `The upgrade of the node behind {{ $labels.instance }} failed ({{ $value }} of 1): ${shownReason("UpgradeProved")}.`,
+    description:
+      "RolledBack: the node of {{ $labels.instance }} runs as the old version again, with its data, and nothing more is done. Stranded: neither version could be proved.",
+  },
+  {
     name: "GatehouseConfigContested",
     expr: `${condition("SoleWriter")} == 0`,
     for: "5m",

@@ -16,10 +16,17 @@ export function authorityOf(
 /** Why a sidecar changes nothing at its node now, as the end of a sentence; undefined when it may. */
 export function whyIdle(
   authority: Authority,
-  { hold, store }: Pick<UpkeepState, "hold" | "store">,
+  { hold, store, upgrade }: Pick<UpkeepState, "hold" | "store" | "upgrade">,
 ): string | undefined {
+  if (isBetweenVersions({ upgrade })) return "an upgrade is under way (UpgradeProved says how far it is)";
   if (hold.get() !== undefined) return "a hold is in force (Unheld says how it ends)";
   if (authority === "waits") return "the sidecar waits for your word (Adopted says for which)";
   if (authority === "observes") return "upkeep.mode is observe";
   return store.failure() === undefined ? undefined : "the sidecar can't keep its state (StateKept says why)";
+}
+
+/** Whether an upgrade is under way, so that nothing else may be done to the node. */
+export function isBetweenVersions({ upgrade }: Pick<UpkeepState, "upgrade">): boolean {
+  const record = upgrade.get();
+  return record !== undefined && record.end === undefined;
 }

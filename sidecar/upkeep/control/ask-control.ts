@@ -18,12 +18,14 @@ export class ControlError extends Error {
 
 /** One question; a body makes it a POST. */
 type ControlQuestion<Schema extends z.ZodType> = Readonly<{
-  path: "" | "/resume" | "/adopt";
+  path: "" | "/resume" | "/adopt" | "/upgrade";
   body?: unknown;
+  /** Default: ten seconds. */
+  timeoutMs?: number;
   answer: Schema;
 }>;
 
-const timeoutMs = 10_000;
+const defaultTimeoutMs = 10_000;
 const responseLimitBytes = 1_048_576;
 
 /**
@@ -74,7 +76,7 @@ async function askAt<Schema extends z.ZodType>(
   origin: string,
   place: string,
   options: Agent.Options,
-  { path, body, answer }: ControlQuestion<Schema>,
+  { path, body, answer, timeoutMs = defaultTimeoutMs }: ControlQuestion<Schema>,
   token?: string,
 ): Promise<z.output<Schema>> {
   const agent = new Agent({ ...options, maxResponseSize: responseLimitBytes });

@@ -7,6 +7,15 @@ const hold = z.object({ message: z.string(), sinceMs: z.number() });
 
 const shownPlan = z.object({ steps: z.array(z.string()), problems: z.array(z.string()), digest: z.string() });
 
+const shownUpgrade = z.object({
+  from: z.string(),
+  to: z.string(),
+  beganMs: z.number(),
+  stage: z.string(),
+  end: z.enum(["committed", "rolled-back", "stranded"]).optional(),
+  words: z.string(),
+});
+
 /** Which sidecar answers, and how it stands to its node. */
 export const controlView = z.object({
   node: z.object({ name: z.string(), words: z.string() }),
@@ -16,6 +25,8 @@ export const controlView = z.object({
   hold: hold.optional(),
   /** Absent until the node was looked at once. */
   plan: shownPlan.optional(),
+  /** The upgrade that is under way, or the last one. */
+  upgrade: shownUpgrade.optional(),
 });
 
 export type ControlView = Readonly<z.output<typeof controlView>>;
@@ -44,3 +55,30 @@ export const adoptAnswer = z.object({
 });
 
 export type AdoptAnswer = Readonly<z.output<typeof adoptAnswer>>;
+
+/** An upgrade that is asked for. Without `digest` it is only shown; with that of what was shown it begins. */
+export const upgradeRequest = z.strictObject({
+  source: z.string().min(1).max(4_096),
+  version: z.string().max(64).optional(),
+  digest: z.string().max(64).optional(),
+});
+
+export type UpgradeAsked = Readonly<z.output<typeof upgradeRequest>>;
+
+/** What became of it; `refused` for the problems of its plan, `another` when it is not the one that was seen. */
+export const upgradeAnswer = z.object({
+  result: z.enum(["shown", "begun", "refused", "another"]),
+  plan: z.object({
+    from: z.string().optional(),
+    to: z.string().optional(),
+    steps: z.array(z.string()),
+    problems: z.array(z.string()),
+    warnings: z.array(z.string()),
+    digest: z.string(),
+  }),
+  node: controlView.shape.node,
+  /** When the upgrade that begins began: which one to look for in the view. */
+  beganMs: z.number().optional(),
+});
+
+export type UpgradeAnswer = Readonly<z.output<typeof upgradeAnswer>>;

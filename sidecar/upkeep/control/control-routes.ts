@@ -1,12 +1,12 @@
 import { bearerAuth } from "hono/bearer-auth";
 import type { App } from "#daemon/http/app.ts";
 import type { Secret } from "#daemon/secret.ts";
-import { adoptRequest, controlPath } from "./control-answers.ts";
+import { adoptRequest, controlPath, upgradeRequest } from "./control-answers.ts";
 import type { UpkeepControl } from "./upkeep-control.ts";
 
 const starting = { error: "the sidecar is starting; ask again in a moment" };
 
-/** Adds what `gatehouse resume` and `gatehouse adopt` ask a sidecar. Whoever reaches these routes may change the node. */
+/** Adds what `gatehouse resume`, `adopt` and `upgrade` ask a sidecar. Whoever reaches these routes may change the node. */
 export function controlRoutes(app: App, current: () => UpkeepControl | undefined): void {
   app.get(controlPath, (c) => {
     const control = current();
@@ -21,6 +21,12 @@ export function controlRoutes(app: App, current: () => UpkeepControl | undefined
     if (!request.success) return c.json({ error: 'expected {"digest": "…"} of the plan that was seen' }, 400);
     const control = current();
     return control === undefined ? c.json(starting, 503) : c.json(control.adopt(request.data.digest));
+  });
+  app.post(`${controlPath}/upgrade`, async (c) => {
+    const request = upgradeRequest.safeParse(await c.req.json().catch(() => undefined));
+    if (!request.success) return c.json({ error: 'expected {"source": "/a/directory"}' }, 400);
+    const control = current();
+    return control === undefined ? c.json(starting, 503) : c.json(await control.upgrade(request.data));
   });
 }
 

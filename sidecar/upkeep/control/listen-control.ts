@@ -10,8 +10,8 @@ import { controlRoutes } from "./control-routes.ts";
 import { prepareSocket, socketPath, socketPlace } from "./control-socket.ts";
 import type { UpkeepControl } from "./upkeep-control.ts";
 
-/** Bodies that the control takes: one digest. */
-const bodyLimitBytes = 1_024;
+/** Bodies that the control takes: a digest, or the path of a release. */
+const bodyLimitBytes = 8_192;
 
 const requestTimeoutMs = 5_000;
 
@@ -41,7 +41,10 @@ export async function listenControl(
   } catch (error) {
     await resources.disposeAsync();
     const remedy = "set upkeep.controlToken and use --url, or name another upkeep.stateDirectory";
-    log.warn({ err: error, place }, `gatehouse resume and adopt can't reach this sidecar by its socket: ${remedy}`);
+    log.warn(
+      { err: error, place },
+      `gatehouse resume, adopt and upgrade can't reach this sidecar by its socket: ${remedy}`,
+    );
   }
   return resources;
 }

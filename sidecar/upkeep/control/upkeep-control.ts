@@ -2,14 +2,13 @@ import { hostname } from "node:os";
 import { authorityOf } from "../adoption/authority.ts";
 import { endHold, type HoldDependencies } from "../restart/hold.ts";
 import { identifyNode, identityWords } from "../state/node-identity.ts";
-import type { Clock } from "#daemon/clock.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
-import type { SidecarSettings } from "../../settings.ts";
 import type { CorrectionRate } from "../config/correction-rate.ts";
-import type { NodePlace } from "../config/node-place.ts";
 import type { PlanView } from "../plan/plan-view.ts";
-import type { UpkeepState } from "../state/upkeep-state.ts";
-import type { AdoptAnswer, ControlView, ResumeAnswer } from "./control-answers.ts";
+import type { UpgradeRecord } from "../state/upgrade-record.ts";
+import { checkUpgrade, type CheckUpgradeDependencies } from "../upgrade/check-upgrade.ts";
+import { upgradeWords, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
+import type { AdoptAnswer, ControlView, ResumeAnswer, UpgradeAnswer, UpgradeAsked } from "./control-answers.ts";
 
 /** What a person may ask of a running sidecar, and tell it. Each change is on disk when its call returns. */
 export type UpkeepControl = Readonly<{
@@ -18,6 +17,8 @@ export type UpkeepControl = Readonly<{
   resume: () => ResumeAnswer;
   /** Lets the sidecar act on this node, if its plan is still the one with that digest. */
   adopt: (digest: string) => AdoptAnswer;
+  /** Shows an upgrade, or begins it if it is still the one that was shown. */
+  upgrade: (asked: UpgradeAsked) => Promise<UpgradeAnswer>;
 }>;
 
 /** What the passes have found, for a person to look at. */
@@ -27,15 +28,13 @@ export type ControlSeen = Readonly<{
   /** What is to be done, once it was planned. */
   plan: () => PlanView | undefined;
   isRestarting: () => boolean;
+  upgrade: ObservedUpgrade;
 }>;
 
 export type ControlDependencies = HoldDependencies &
+  CheckUpgradeDependencies &
   Readonly<{
-    settings: SidecarSettings;
-    state: Pick<UpkeepState, "adopted" | "directory" | "identity">;
-    place: Pick<NodePlace, "layout">;
     rate: CorrectionRate;
-    clock: Clock;
     /** Asks for a pass. */
     wake: () => void;
   }>;
@@ -61,6 +60,7 @@ export function upkeepControl(seen: ControlSeen, dependencies: ControlDependenci
       authority: authorityOf(mode, state),
       ...held(),
       ...(plan === undefined ? {} : { plan: plan as ControlView["plan"] }),
+      ...shownUpgrade(seen.upgrade.now().record),
     };
   };
   const resume = (): ResumeAnswer => {
@@ -84,5 +84,22 @@ export function upkeepControl(seen: ControlSeen, dependencies: ControlDependenci
     wake();
     return { result: "adopted", view: look() };
   };
-  return { look, resume, adopt };
+  const upgrade = async ({ digest, ...asked }: UpgradeAsked): Promise<UpgradeAnswer> => {
+    const { plan, record } = await checkUpgrade(asked, dependencies);
+    const answer = { plan: plan as UpgradeAnswer["plan"], node: node() };
+    if (record === undefined) return { result: "refused", ...answer };
+    if (digest === undefined) return { result: "shown", ...answer };
+    if (digest !== plan.digest) return { result: "another", ...answer };
+    state.upgrade.set(record);
+    seen.upgrade.note({ record, agreedMs: record.beganMs });
+    wake();
+    return { result: "begun", ...answer, beganMs: record.beganMs };
+  };
+  return { look, resume, adopt, upgrade };
+}
+
+function shownUpgrade(record: UpgradeRecord | undefined): Pick<ControlView, "upgrade"> {
+  if (record === undefined) return {};
+  const { from, to, beganMs, stage, end } = record;
+  return { upgrade: { from, to, beganMs, stage, ...(end === undefined ? {} : { end }), words: upgradeWords(record) } };
 }

@@ -15,6 +15,10 @@ export type NodeDriver = Readonly<{
    * @throws {DriverError} when either did not work.
    */
   restart: (signal: AbortSignal, stopping?: AbortSignal) => Promise<RestartReport>;
+  /** Stops the node and leaves it stopped, where the driver can. A node that does not run may be an error. @throws {DriverError} */
+  stop?: (signal: AbortSignal) => Promise<RestartReport>;
+  /** Starts a node that does not run. @throws {DriverError} */
+  start?: (signal: AbortSignal) => Promise<RestartReport>;
   /** When the node's process started (wall clock), as far as the driver can tell. */
   startedAt?: (signal: AbortSignal) => Promise<NodeStart>;
   /** Processes that may be the node's, as far as they are seen: none, too, where they are hidden from the sidecar. */

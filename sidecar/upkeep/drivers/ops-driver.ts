@@ -18,8 +18,15 @@ export function opsDriver(options: OpsDriverOptions, binDirectory: () => string)
     const { timeoutMs } = options;
     return runProcess({ command: [file, ...args], directory: binDirectory(), timeoutMs, outputLimitBytes, signal });
   };
+  const runOrThrow = async (command: readonly string[], signal: AbortSignal) => {
+    const result = await run(command, signal);
+    if (!result.ok) throw new DriverError(result.message);
+    return reportOf([result]);
+  };
   return {
     name: "ops",
+    stop: (signal) => runOrThrow(options.stop, signal),
+    start: (signal) => runOrThrow(options.start, signal),
     processes: () => processesIn(binDirectory()),
     restart: async (signal) => {
       const stopped = await run(options.stop, signal);

@@ -26,13 +26,17 @@ export function reachedNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
 
 /** The same for the commands of a driver. */
 export function reachedDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
+  const reached = async <T>(act: () => Promise<T>) => {
+    const message = await whyOutOfReach(reach);
+    if (message !== undefined) throw new DriverError(message);
+    return act();
+  };
+  const { stop, start } = driver;
   return {
     ...driver,
-    restart: async (signal, stopping) => {
-      const message = await whyOutOfReach(reach);
-      if (message !== undefined) throw new DriverError(message);
-      return driver.restart(signal, stopping);
-    },
+    restart: (signal, stopping) => reached(() => driver.restart(signal, stopping)),
+    ...(stop === undefined ? {} : { stop: (signal) => reached(() => stop(signal)) }),
+    ...(start === undefined ? {} : { start: (signal) => reached(() => start(signal)) }),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import type { Authority } from "../adoption/authority.ts";
+import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
 import type { CommandWords } from "../command-words.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
@@ -60,7 +60,8 @@ export async function applyRestart(
       due,
       authority,
       held: state.hold.get() !== undefined,
-      running: restarts.now().running !== undefined,
+      // Between two versions the node is started by its upgrade alone.
+      running: restarts.now().running !== undefined || isBetweenVersions(state),
       stage: restarts.now().stage,
       startingUntilMs: process.now().startingUntilMs,
       canRestart: driver !== undefined,

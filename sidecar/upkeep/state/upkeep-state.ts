@@ -4,6 +4,7 @@ import type { DiskHistory } from "#health/disk-forecast.ts";
 import type { ConfigTies } from "#node/conf/ties.ts";
 import type { NodeIdentity } from "./node-identity.ts";
 import { stateStore, type StateStore } from "./state-store.ts";
+import type { UpgradeRecord } from "./upgrade-record.ts";
 
 /** What was desired, and of which release of the node, when a hold was set. */
 export type HeldState = Readonly<{ hash: string; release?: string | undefined }>;
@@ -77,6 +78,8 @@ export type UpkeepState = Disposable &
     restartInFlight: Fact<RestartInFlight>;
     /** A failed restart that is to be tried again, because the hold that it led to was lifted. */
     retry: Fact<RestartRetry>;
+    /** The upgrade that is under way, or the last one. */
+    upgrade: Fact<UpgradeRecord>;
     /** When the claim of the node's volume was last made to grow (wall clock). */
     volumeGrownAtMs: Fact<number>;
     /** What was seen of the disk that the node's data lie on. */
@@ -120,6 +123,7 @@ export function openUpkeepState(directory: string): UpkeepState {
     hold: fact(store, "hold"),
     restartInFlight: fact(store, "restartInFlight"),
     retry: fact(store, "retry"),
+    upgrade: fact(store, "upgrade"),
     volumeGrownAtMs: fact(store, "volumeGrownAtMs"),
     diskHistory: fact(store, "diskHistory"),
     store,

@@ -3,6 +3,8 @@ import type { SeenFault } from "./live-fault.ts";
 
 /** Alerts for which no fault is made beside a stack on one machine, and why. */
 const notMade: Readonly<Record<string, string>> = {
+  GatehouseUpgradeFailed:
+    "a version that fails is put on a devnet node in `test/sidecar/upgrade-command.integration.test.ts`, which reads the condition",
   GatehouseNotLookedAfter:
     "a `node_cli` that never ends does not keep the sidecar from whole passes, and a file system of the node's programs that hangs stops the whole process, which is told as GatehouseSidecarDown; promtool alone fires it",
   GatehouseLedgerMismatch:

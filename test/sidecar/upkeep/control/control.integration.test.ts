@@ -24,6 +24,7 @@ const control: UpkeepControl = {
   look: () => view,
   resume: () => ({ result: "none", node }),
   adopt: () => ({ result: "already", view }),
+  upgrade: async () => ({ result: "refused", plan: { steps: [], problems: [], warnings: [], digest: "" }, node }),
 };
 
 let directory: string;

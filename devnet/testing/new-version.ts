@@ -1,0 +1,66 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { launcherText, type LauncherName } from "../workspace/launcher.ts";
+import { releaseFile, type DevnetRelease } from "../workspace/node-parameters.ts";
+
+/** How a new version turns out. */
+export type NewVersion =
+  /** It runs. */
+  | "good"
+  /** It replays its log for two seconds before its ports open. */
+  | "slow"
+  /** Its start command fails. */
+  | "broken"
+  /** It starts, ruins the chain's data, and ends. */
+  | "corrupting"
+  /** It starts on a chain of its own, from the first block on, without the data of before. */
+  | "forgetful"
+  /** It answers and makes no block. */
+  | "stuck"
+  /** Its programs say one version, and the node another. */
+  | "mislabelled";
+
+const compiledIn: Readonly<Record<NewVersion, Omit<DevnetRelease, "version">>> = {
+  good: {},
+  slow: { opensAfterSeconds: 2 },
+  broken: {},
+  corrupting: {},
+  forgetful: {},
+  stuck: { blockTimeSeconds: 3_600 },
+  mislabelled: {},
+};
+
+/** Shell lines that its `ops start` begins with; it stands in the bin directory of its workspace then. */
+const beforeStart: Partial<Readonly<Record<NewVersion, readonly string[]>>> = {
+  broken: ['echo "ops: libcetina.so.3: cannot open shared object file" >&2', "exit 127"],
+  corrupting: [
+    'find ../data -type f | while read -r file; do printf ruined > "$file"; done',
+    'echo "ops: the storage engine is corrupt" >&2',
+    "exit 1",
+  ],
+  forgetful: ["rm -rf ../data/chain"],
+};
+
+/** Makes a release of a devnet node in a directory of its own, which is made; returns the directory. */
+export async function makeRelease(directory: string, version: string, kind: NewVersion): Promise<string> {
+  await mkdir(directory, { recursive: true });
+  const told = kind === "mislabelled" ? "0.16.9" : version;
+  const release: DevnetRelease = { version: told, ...compiledIn[kind] };
+  await writeFile(join(directory, releaseFile), JSON.stringify(release));
+  const start = (beforeStart[kind] ?? []).map((line) => `  ${line}`);
+  await writeProgram(directory, "ops", version, ['if [ "$1" = start ]; then', "  :", ...start, "fi"]);
+  const toldByTool = ['if [ "$1" = --version ]; then', `  echo "node_cli v${version}"`, "  exit 0", "fi"];
+  await writeProgram(directory, "node_cli", version, toldByTool);
+  return directory;
+}
+
+/** A program that does something before it does what a node's does. */
+async function writeProgram(
+  directory: string,
+  name: LauncherName,
+  version: string,
+  first: readonly string[],
+): Promise<void> {
+  const [shebang = "", ...lines] = launcherText(name, version).split("\n");
+  await writeFile(join(directory, name), [shebang, ...first, ...lines].join("\n"), { mode: 0o755 });
+}

@@ -1,0 +1,23 @@
+import { z } from "zod";
+import { milliseconds, yesOrNo } from "#daemon/settings/types.ts";
+import { section } from "#daemon/settings/settings.ts";
+
+/** How `gatehouse upgrade` takes the node to another version. */
+export const upgradeSection = section({
+  snapshot: z
+    .enum(["auto", "reflink", "copy"])
+    .default("auto")
+    .describe(
+      "How the stopped node's data are copied before an upgrade; auto: cloned where the file system can, else in full; reflink: cloned or not at all; " +
+        "copy: in full",
+    )
+    .meta({ expected: "auto, reflink or copy" }),
+  keepSnapshot: yesOrNo
+    .default(false)
+    .describe(
+      "Whether the copy of the data stays once the new version is proved; it takes up room until it is removed",
+    ),
+  copyTimeoutMs: milliseconds
+    .default(3_600_000)
+    .describe("How long the copy of the data may take, while the node stands still, before the upgrade goes back"),
+});

@@ -1,0 +1,66 @@
+/** Steps to the new version, in order. */
+export const forwardStages = ["stopping", "copying", "installing", "migrating", "proving", "cleaning"] as const;
+
+/** Steps back to the version of before, in order. */
+export const backwardStages = ["back-stopping", "back-data", "back-programs", "back-config", "back-proving"] as const;
+
+export type ForwardStage = (typeof forwardStages)[number];
+export type BackwardStage = (typeof backwardStages)[number];
+export type UpgradeStage = ForwardStage | BackwardStage;
+
+/** How an upgrade ended: `stranded` when neither version could be proved, or the data could not be put back. */
+export type UpgradeEnd = "committed" | "rolled-back" | "stranded";
+
+/** How the node's data are copied: `reflink` by cloning alone, `copy` in full, `auto` by cloning where the file system can. */
+export type SnapshotMethod = "auto" | "reflink" | "copy";
+
+/** A directory of the node's data, where its copy stands, and where what the new version made of it is put aside. */
+export type UpgradeStore = Readonly<{ path: string; copy: string; aside: string }>;
+
+/** A program that is put into the bin directory, relative to it; its content as it was when the plan was shown. */
+export type ReleaseFile = Readonly<{ name: string; sha256: string }>;
+
+/** What was known of the node before it was stopped, to prove either version by. */
+export type NodeBefore = Readonly<{
+  height: number;
+  /** A block that no reorganization reaches any more; absent where the node would not tell it. */
+  block?: Readonly<{ number: number; hash: string }> | undefined;
+  autoPrune: boolean;
+  /** Whether the running node tells its version itself; node_cli is asked otherwise. */
+  tellsVersion: boolean;
+}>;
+
+/** An upgrade as it is remembered: what was agreed to, and how far it is. Paths are absolute. */
+export type UpgradeRecord = Readonly<{
+  from: string;
+  to: string;
+  /** The directory with the new version's programs. */
+  source: string;
+  files: readonly ReleaseFile[];
+  binDirectory: string;
+  configPath: string;
+  /** Where the old programs and node.conf are kept, and the data of the first store. */
+  directory: string;
+  stores: readonly UpgradeStore[];
+  method: SnapshotMethod;
+  /** Whether the copy of the data stays once the new version is proved. */
+  keepsCopy: boolean;
+  before: NodeBefore;
+  /** Hash of what was desired when it was agreed to; another one lifts the hold. */
+  desiredHash: string;
+  /** Wall clock. */
+  beganMs: number;
+  stage: UpgradeStage;
+  stageSinceMs: number;
+  /** How often this stage, or the way back, was tried. */
+  attempts: number;
+  /** How often a sidecar ended in the middle of this stage. */
+  interruptions: number;
+  /** Whether the new version may have been started, and so may have written to the data. */
+  newRan: boolean;
+  /** Why it went back. */
+  failure?: string | undefined;
+  end?: UpgradeEnd | undefined;
+  /** What a person has to know of its end. */
+  note?: string | undefined;
+}>;

@@ -1,0 +1,188 @@
+import type { ServiceContext } from "#daemon/service.ts";
+import type { Logger } from "#daemon/log.ts";
+import type { EventLog } from "#status/event-log.ts";
+import { dataPathOf } from "#node/conf/data-path.ts";
+import { meaningOf } from "#node/conf/meaning.ts";
+import { tiesOf } from "#node/conf/ties.ts";
+import type { Authority } from "../adoption/authority.ts";
+import { saveHealthyConfig } from "../config/healthy-config.ts";
+import type { ObservedConfig } from "../config/config-observation.ts";
+import type { ConfigVersions } from "../config/config-versions.ts";
+import type { NodePlace } from "../config/node-place.ts";
+import type { NodeCli } from "../drivers/node-cli.ts";
+import type { NodeDriver } from "../drivers/driver.ts";
+import { desiredState } from "../plan/desired-state.ts";
+import type { ObservedProcess } from "../restart/process-observation.ts";
+import type { RestartBudget } from "../restart/restart-budget.ts";
+import type { ObservedRestarts } from "../restart/restart-observation.ts";
+import type { VerificationDependencies } from "../restart/restart-verification.ts";
+import type { UpgradeRecord } from "../state/upgrade-record.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import { afterHold } from "./next-stage.ts";
+import { hasPower, type PowerDriver } from "./node-power.ts";
+import { nodeRpc } from "./node-rpc.ts";
+import { runUpgrade } from "./run-upgrade.ts";
+import { upgradeWords, type ObservedUpgrade } from "./upgrade-observation.ts";
+import { upgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
+
+/** What an upgrade notes for the passes. */
+export type ApplyUpgradeSeen = Readonly<{
+  upgrade: ObservedUpgrade;
+  config: ObservedConfig;
+  restarts: ObservedRestarts;
+  process: ObservedProcess;
+}>;
+
+export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | "lastPush"> &
+  Readonly<{
+    settings: SidecarSettings;
+    state: UpkeepState;
+    versions: ConfigVersions;
+    place: NodePlace;
+    driver: NodeDriver | undefined;
+    nodeCli: NodeCli | undefined;
+    health: Readonly<{ look: VerificationDependencies["look"] }>;
+    observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
+    budget: RestartBudget;
+    events: EventLog;
+    metrics: Readonly<{ upgraded: (end: NonNullable<UpgradeRecord["end"]>) => void }>;
+    finishes: ServiceContext["finishes"];
+    wake: () => void;
+    signal: AbortSignal;
+    log: Logger;
+  }>;
+
+/**
+ * Begins an upgrade that was agreed to, or goes on with one that an earlier sidecar left, or that is stranded and whose hold a person has lifted.
+ * It goes on beside later passes, which take it for a restart that runs: they change nothing meanwhile.
+ */
+export function applyUpgrade(
+  authority: Authority,
+  seen: ApplyUpgradeSeen,
+  dependencies: ApplyUpgradeDependencies,
+): void {
+  const { state, clock, log, wake, finishes, settings, observer, signal } = dependencies;
+  const { restarts, process, upgrade } = seen;
+  const remembered = state.upgrade.get();
+  if (remembered === undefined || restarts.now().running !== undefined || authority !== "acts") return;
+  const { driver } = dependencies;
+  if (remembered.end === undefined) upgrade.note({ blocked: hasPower(driver) ? undefined : noPower });
+  if (!hasPower(driver)) return;
+  const isStranded = remembered.end === "stranded";
+  if (remembered.end !== undefined && !(isStranded && state.hold.get() === undefined)) return;
+  const record = isStranded ? afterHold(remembered, clock.wallMs()) : remembered;
+  const isResumed = !isStranded && upgrade.now().agreedMs !== record.beganMs;
+  const running = carryOn(record, { isResumed, driver }, seen, dependencies)
+    .catch((error: unknown) => log.error({ err: error }, "the upgrade of the node failed"))
+    .finally(() => {
+      process.note({ unwellSinceMs: undefined, silence: undefined });
+      upgrade.note({ agreedMs: undefined });
+      restarts.note({ running: undefined, stage: undefined });
+      wake();
+    });
+  restarts.note({ running, stage: upgradeWords(record) });
+  // Its stop and start commands are not cut off, and a copy ends at once.
+  finishes({ what: "the upgrade's step", done: running, withinMs: 2 * settings.restart.timeoutMs });
+  running
+    .then(() => observer.look(signal))
+    .catch((error: unknown) => log.error({ err: error }, "asking node_cli after an upgrade failed"));
+}
+
+const noPower = "It can't go on: restart.driver is none that stops and starts the node; set it back to ops";
+
+async function carryOn(
+  record: UpgradeRecord,
+  { isResumed, driver }: Readonly<{ isResumed: boolean; driver: PowerDriver }>,
+  seen: ApplyUpgradeSeen,
+  dependencies: ApplyUpgradeDependencies,
+): Promise<void> {
+  const { events, log, wake, clock, signal } = dependencies;
+  const remember = (now: UpgradeRecord) => {
+    dependencies.state.upgrade.set(now);
+    seen.upgrade.note({ record: now });
+    seen.restarts.note({ stage: upgradeWords(now) });
+    if (now.end === undefined) log.info({ stage: now.stage, from: now.from, to: now.to }, upgradeWords(now));
+    wake();
+  };
+  const begins = isResumed ? "goes on after a restart of the sidecar" : "begins";
+  events.add("upgrade", `The upgrade from ${record.from} to ${record.to} ${begins}.`);
+  const steps = upgradeSteps(stepsDependencies(driver, seen, dependencies));
+  const ended = await runUpgrade(
+    record,
+    { isResumed },
+    { steps, remember: (now) => finishOrRemember(now, remember, seen, dependencies), clock, signal },
+  );
+  if (ended.end !== undefined) await noteRunning(ended, dependencies);
+}
+
+/** The end of an upgrade and the hold that it sets are one write: a kill between them would leave a node that failed without one. */
+function finishOrRemember(
+  now: UpgradeRecord,
+  remember: (now: UpgradeRecord) => void,
+  seen: ApplyUpgradeSeen,
+  { state, events, clock, metrics, log }: ApplyUpgradeDependencies,
+): void {
+  const { end } = now;
+  if (end === undefined) return remember(now);
+  const message = upgradeWords(now);
+  state.atomically(() => {
+    remember(now);
+    events.add("upgrade", message);
+    if (end === "committed") return;
+    const failed = end === "stranded" ? { failed: { reason: `the upgrade to ${now.to}`, isDown: true } } : {};
+    // Without a release: that another version answers is no reason to act again by itself.
+    state.hold.set({ desired: { hash: now.desiredHash }, message, sinceMs: clock.wallMs(), ...failed });
+    seen.restarts.note({ hold: { message } });
+  });
+  metrics.upgraded(end);
+  if (end === "committed") log.info({ from: now.from, to: now.to }, message);
+  else log.error({ from: now.from, to: now.to, end }, message);
+}
+
+function stepsDependencies(
+  driver: UpgradeStepsDependencies["driver"],
+  seen: ApplyUpgradeSeen,
+  dependencies: ApplyUpgradeDependencies,
+): UpgradeStepsDependencies {
+  const { settings, place, health, budget, wake, state } = dependencies;
+  return {
+    ...dependencies,
+    driver,
+    look: health.look,
+    rpc: nodeRpc(settings.node.httpUrl),
+    patience: place.patience,
+    lock: place.lock,
+    limitBytes: settings.upkeep.configLimitBytes,
+    desired: (document) =>
+      desiredState(settings, dataPathOf(settings.node.dataPath, place.layout().configPath, document.value)),
+    waitsFor: (stage) => {
+      seen.restarts.note({ stage });
+      wake();
+    },
+    charge: (reason) => budget.record(reason),
+    readConfig: async () => {
+      const reading = await place.read();
+      if (!reading.ok) throw new Error(reading.problem.message);
+      seen.config.note({ document: reading.document });
+      state.atomically(() => {
+        state.nodeHas.set(meaningOf(reading.document));
+        state.startedWith.set(undefined);
+        state.retry.set(undefined);
+      });
+    },
+  };
+}
+
+/** Remembers what the proved version was started with, to go back to. */
+async function noteRunning({ end, configPath }: UpgradeRecord, dependencies: ApplyUpgradeDependencies): Promise<void> {
+  const { place, state } = dependencies;
+  if (end === "stranded") return;
+  const reading = await place.read();
+  if (!reading.ok || state.nodeHas.get() !== meaningOf(reading.document)) return;
+  state.atomically(() => {
+    state.startedWith.set(meaningOf(reading.document));
+    state.nodeTies.set(tiesOf(reading.document, configPath));
+  });
+  await saveHealthyConfig(reading.bytes, "advanced", dependencies);
+}

@@ -1,0 +1,80 @@
+import { isAnswering, type NodeFacts } from "#health/node-facts.ts";
+import type { NodeHealth } from "#health/node-health.ts";
+import type { PruneInfo } from "#node/prune-info.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
+import type { NodeDriver } from "../drivers/driver.ts";
+import type { RestartBudget } from "../restart/restart-budget.ts";
+import type { NodeBefore } from "../state/upgrade-record.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
+import { hasPower } from "./node-power.ts";
+import type { NodeRpc } from "./node-rpc.ts";
+import { toldVersion } from "./prove-version.ts";
+
+export type CheckNodeDependencies = Readonly<{
+  settings: SidecarSettings;
+  state: UpkeepState;
+  driver: NodeDriver | undefined;
+  observer: Readonly<{ pruneInfo: () => PruneInfo | undefined }>;
+  health: Readonly<{ current: () => NodeHealth; facts: () => NodeFacts }>;
+  budget: Pick<RestartBudget, "allows">;
+  rpc: NodeRpc;
+  authority: () => Authority;
+  isRestarting: () => boolean;
+  signal: AbortSignal;
+}>;
+
+/** A block this far below the head is taken to be the same for good; the specification's chain is final sooner. */
+const settledBlocks = 64;
+
+/** Why the sidecar may not upgrade its node now, whatever the new version is. */
+export function* whyNotNow({
+  driver,
+  state,
+  authority,
+  isRestarting,
+  budget,
+  settings,
+}: CheckNodeDependencies): Generator<string> {
+  if (!hasPower(driver)) {
+    yield `restart.driver is ${settings.restart.driver}, which can't stop the node and leave it stopped; only ops can. In a container, the image is the version: change nodeImage and run pulumi up`;
+  }
+  if (authority() !== "acts") yield "the sidecar may not act on this node yet (Adopted says why)";
+  if (state.hold.get() !== undefined) yield "a hold is in force (Unheld says how it ends)";
+  if (isBetweenVersions(state)) yield "an upgrade is under way";
+  if (isRestarting() || state.restartInFlight.get() !== undefined)
+    yield "the node is being restarted; ask again when that has ended";
+  if (!state.store.isWritable()) yield "the sidecar can't keep its state (StateKept says why)";
+  if (!budget.allows("ordinary")) yield "the restart budget of this hour is used up (restart.budgetPerHour)";
+}
+
+/** What is known of the running node, to prove either version by; undefined where it does not answer. */
+export async function nodeBefore({
+  health,
+  observer,
+  settings,
+  rpc,
+  signal,
+}: CheckNodeDependencies): Promise<NodeBefore | undefined> {
+  const now = health.current();
+  const { height } = now;
+  if (height === undefined || !isAnswering(health.facts())) return undefined;
+  const number = Math.max(0, height - settledBlocks);
+  const hash = await rpc.blockHash(number, signal);
+  const tellsVersion = toldVersion(now, settings.node.clientName) !== undefined;
+  const autoPrune = observer.pruneInfo()?.autoPrune === true;
+  return { height, autoPrune, tellsVersion, ...(hash === undefined ? {} : { block: { number, hash } }) };
+}
+
+/** What of the running node should be known before it is stopped. */
+export async function nodeWarnings({ health, rpc, signal }: CheckNodeDependencies): Promise<readonly string[]> {
+  const { syncing } = health.current();
+  const { height, lag } = health.facts();
+  return [
+    ...((await rpc.peers(signal)) === 0
+      ? ["the node has no peer: whether the new version finds any can't be told"]
+      : []),
+    ...(typeof syncing === "object" && syncing !== null ? ["the node is still syncing (eth_syncing)"] : []),
+    ...[height, lag].flatMap((fault) => (typeof fault === "object" ? [fault.message] : [])),
+  ];
+}

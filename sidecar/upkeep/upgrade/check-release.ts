@@ -1,0 +1,51 @@
+import { isAbsolute } from "node:path";
+import { nodeCliVersion, parseNodeVersion, releaseOf, type NodeVersion } from "#node/versions.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import { localNodeCli } from "../drivers/local-node-cli.ts";
+import { createNodeCli } from "../drivers/node-cli.ts";
+import { listRelease, ReleaseError } from "./program-files.ts";
+
+/** What a person asks for. */
+export type UpgradeRequest = Readonly<{ source: string; version?: string | undefined }>;
+
+type CheckReleaseDependencies = Readonly<{ settings: Pick<SidecarSettings, "nodeCli">; signal: AbortSignal }>;
+
+/** Why a node can't go from one version to another. Pure. */
+export function wrongVersions(from: NodeVersion | undefined, to: NodeVersion | undefined): readonly string[] {
+  if (from === undefined) return ["the version that runs now is not known (VersionAgreed says what to set)"];
+  if (to === undefined) return [];
+  if (from.release === to.release) return [`the node is ${from.text} already`];
+  if (releaseOf(from).layout === releaseOf(to).layout) return [];
+  return [
+    `${to.text} has another layout of the workspace than ${from.text}; move the node by its release notes, as an upgrade here replaces programs in one place`,
+  ];
+}
+
+/** Lists the new programs and finds their version; a text says why that can't be done. */
+export async function readRelease(
+  { source, version: asked }: UpgradeRequest,
+  { settings, signal }: CheckReleaseDependencies,
+) {
+  if (!isAbsolute(source)) return `${source} is no absolute path`;
+  try {
+    const files = await listRelease(source);
+    const { command } = settings.nodeCli;
+    const hasTool = files.some(({ name }) => name === command);
+    const tool = createNodeCli(
+      () => ({ takesConfig: true, configArgument: "" }),
+      localNodeCli(settings.nodeCli, () => source),
+    );
+    const said = hasTool ? await tool.version(signal) : undefined;
+    const told = said?.ok === true ? nodeCliVersion(said.value) : undefined;
+    const wanted = asked === undefined ? undefined : parseNodeVersion(asked);
+    if (asked !== undefined && wanted === undefined) return `"${asked}" is no version; expected one such as 0.16.2`;
+    if (told !== undefined && wanted !== undefined && told.release !== wanted.release) {
+      return `${source} has the programs of ${told.text} (node_cli --version), not of ${wanted.text}`;
+    }
+    const to = told ?? wanted;
+    return to === undefined ? `${source} does not tell its version; give it: --node-version` : { files, to };
+  } catch (error) {
+    if (!(error instanceof ReleaseError)) throw error;
+    return error.message;
+  }
+}

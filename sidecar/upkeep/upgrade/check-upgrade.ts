@@ -1,0 +1,142 @@
+import type { Clock } from "#daemon/clock.ts";
+import { dataPathOf } from "#node/conf/data-path.ts";
+import type { ConfigDocument } from "#node/conf/document.ts";
+import { lintConfig } from "#node/lint/lint-config.ts";
+import type { NodeVersion } from "#node/versions.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import type { ConfigReading } from "../config/config-file.ts";
+import type { NodePlace } from "../config/node-place.ts";
+import { desiredHash, desiredState } from "../plan/desired-state.ts";
+import { plan, writeOf } from "../plan/plan.ts";
+import type { UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
+import type { VersionResolution } from "../version/version-resolution.ts";
+import { nodeBefore, nodeWarnings, whyNotNow, type CheckNodeDependencies } from "./check-node.ts";
+import { readRelease, wrongVersions, type UpgradeRequest } from "./check-release.ts";
+import { copyCost, findStores, type CopyCost, type FoundStores } from "./data-stores.ts";
+import { planUpgrade, type UpgradePlan } from "./upgrade-plan.ts";
+
+/** What was found, and the record with which it begins; no record where problems speak against it. */
+export type UpgradeCheck = Readonly<{ plan: UpgradePlan; record: UpgradeRecord | undefined }>;
+
+export type CheckUpgradeDependencies = CheckNodeDependencies &
+  Readonly<{
+    place: Pick<NodePlace, "layout" | "read">;
+    observer: Readonly<{ version: () => VersionResolution }>;
+    clock: Clock;
+  }>;
+
+/** How long the data may take to be measured, while a person waits. */
+const measureWithinMs = 60_000;
+
+/** Rules of the lint by which a node does not start, or not as itself. */
+const refusing: ReadonlySet<string> = new Set(["unreadable", "missing-key", "wrong-type", "port-clash"]);
+
+/** Looks whether the node could be upgraded now, and what would be done. Changes nothing. */
+export async function checkUpgrade(
+  request: UpgradeRequest,
+  dependencies: CheckUpgradeDependencies,
+): Promise<UpgradeCheck> {
+  const { place, settings, observer, clock, signal } = dependencies;
+  const { source } = request;
+  const from = observer.version().version;
+  const release = await readRelease(request, dependencies);
+  const { files, to } = typeof release === "string" ? { files: [], to: undefined } : release;
+  const config = checkConfig(await place.read(), to, dependencies);
+  const found = config.document && (await storesOf(config.document, source, to, dependencies));
+  const stores = found?.ok === true ? found.stores : [];
+  const costs = await Promise.all(stores.map((store) => copyCost(store, { timeoutMs: measureWithinMs, signal })));
+  const before = await nodeBefore(dependencies);
+  const problems = [
+    ...whyNotNow(dependencies),
+    ...(typeof release === "string" ? [release] : []),
+    ...wrongVersions(from, to),
+    ...config.problems,
+    ...(found?.ok === false ? [found.problem] : []),
+    ...roomProblems(stores, costs, settings.upgrade.snapshot),
+    ...(before === undefined ? [noAnswer] : []),
+  ];
+  const warnings = [...config.warnings, ...(await nodeWarnings(dependencies))];
+  const { write } = config;
+  const shown = planUpgrade({ source, from, to, files, stores, costs, write, problems, warnings, settings });
+  if (problems.length > 0 || from === undefined || to === undefined || before === undefined || found?.ok !== true) {
+    return { plan: shown, record: undefined };
+  }
+  const record: UpgradeRecord = {
+    from: from.text,
+    to: to.text,
+    source,
+    files,
+    binDirectory: place.layout().binDirectory,
+    configPath: place.layout().configPath,
+    directory: found.directory,
+    stores,
+    method: settings.upgrade.snapshot,
+    keepsCopy: settings.upgrade.keepSnapshot,
+    before,
+    desiredHash: config.desiredHash,
+    beganMs: clock.wallMs(),
+    stage: "stopping",
+    stageSinceMs: clock.wallMs(),
+    attempts: 0,
+    interruptions: 0,
+    newRan: false,
+  };
+  return { plan: shown, record };
+}
+
+const noAnswer = "the node does not answer: only of one that runs well can be told whether it is worse afterwards";
+
+/** What becomes of node.conf, and what speaks against it. Pure. */
+function checkConfig(
+  reading: ConfigReading,
+  to: NodeVersion | undefined,
+  { settings, place }: Readonly<{ settings: SidecarSettings; place: Pick<NodePlace, "layout"> }>,
+) {
+  const document = reading.ok ? reading.document : undefined;
+  const desired = desiredState(
+    settings,
+    dataPathOf(settings.node.dataPath, place.layout().configPath, document?.value),
+  );
+  const known = { document, desiredHash: desiredHash(desired) };
+  if (!reading.ok) return { ...known, write: undefined, problems: [reading.problem.message], warnings: [] };
+  if (to === undefined) return { ...known, write: undefined, problems: [], warnings: [] };
+  const planned = plan({ document, version: to }, desired);
+  const write = writeOf(planned);
+  const findings = lintConfig(write === undefined ? reading.bytes : Buffer.from(write.text), to);
+  const words = (isRefusing: boolean) =>
+    findings
+      .filter(({ rule }) => refusing.has(rule) === isRefusing)
+      .map(({ line, message, fix }) => `node.conf, line ${line}: ${message} ${fix}`);
+  const problems = [...planned.problems.map(({ message }) => message), ...words(true)];
+  return { ...known, write, problems, warnings: words(false) };
+}
+
+function storesOf(
+  document: ConfigDocument,
+  source: string,
+  to: NodeVersion | undefined,
+  { place, state, clock }: Pick<CheckUpgradeDependencies, "place" | "state" | "clock">,
+): Promise<FoundStores> {
+  const { configPath, binDirectory } = place.layout();
+  const id = `${new Date(clock.wallMs()).toISOString().replaceAll(/[:.]/g, "-")}-to-${to?.release ?? "unknown"}`;
+  return findStores(document, { configPath, id, others: [binDirectory, state.directory, source] });
+}
+
+function* roomProblems(
+  stores: readonly UpgradeStore[],
+  costs: readonly (CopyCost | undefined)[],
+  method: SidecarSettings["upgrade"]["snapshot"],
+): Generator<string> {
+  for (const [index, { path }] of stores.entries()) {
+    const cost = costs[index];
+    if (cost === undefined) yield `${path} can't be measured within ${measureWithinMs} ms`;
+    else if (method === "reflink" && !cost.isCloned)
+      yield `the file system of ${path} does not clone files (upgrade.snapshot is reflink)`;
+    else if (!(cost.isCloned && method !== "copy") && cost.bytes * roomShare > cost.freeBytes) {
+      yield `a copy of ${path} takes ${cost.bytes} bytes, and ${cost.freeBytes} are free there`;
+    }
+  }
+}
+
+/** A copy may not fill the disk to its last byte: the node writes on. */
+const roomShare = 1.1;

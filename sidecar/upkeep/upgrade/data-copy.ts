@@ -1,0 +1,92 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { runProcess } from "#daemon/bounded-process.ts";
+import { syncDirectory } from "#daemon/files/atomic-file.ts";
+import { syncTree } from "../../restore/sync-tree.ts";
+import type { SnapshotMethod, UpgradeStore } from "../state/upgrade-record.ts";
+
+/** What `cp` (GNU coreutils) is told for each method. */
+const reflink: Readonly<Record<SnapshotMethod, string>> = { auto: "auto", reflink: "always", copy: "never" };
+
+/** Words of `cp` that are kept for a message. */
+const outputLimitBytes = 65_536;
+
+/** A copy of the data that could not be made. */
+class CopyFailed extends Error {
+  override readonly name = "CopyFailed";
+  readonly code = "copy_failed";
+}
+
+/**
+ * Copies a directory of a node that does not run, with owners, modes, times and holes. The copy has its name only once all of it is on the disk, so
+ * one that a kill left half made is made anew.
+ *
+ * @throws {CopyFailed} when it can't be copied within the time.
+ */
+export async function copyStore(
+  { path, copy }: UpgradeStore,
+  { method, timeoutMs, signal }: Readonly<{ method: SnapshotMethod; timeoutMs: number; signal: AbortSignal }>,
+): Promise<void> {
+  if (await isThere(copy)) return;
+  await mkdir(dirname(copy), { recursive: true, mode: 0o700 });
+  await removeParts(copy);
+  // A name of its own: the copying program of a sidecar that was killed may still be at work.
+  const part = `${copy}${partEnd}${randomUUID()}`;
+  const command = ["cp", "-a", `--reflink=${reflink[method]}`, "--", path, part] as const;
+  const result = await runProcess({ command: [...command], directory: "/", timeoutMs, outputLimitBytes, signal });
+  if (!result.ok) throw new CopyFailed(`${path} could not be copied to ${copy}: ${result.message}`);
+  await syncTree(part, signal);
+  await rename(part, copy);
+  await syncDirectory(dirname(copy));
+}
+
+/**
+ * Puts the copy of the data in the place of what the new version made of them, which is put aside. Two renames, and nothing to do where there is no
+ * copy any more: then they were put back before.
+ */
+export async function putStoreBack({ path, copy, aside }: UpgradeStore): Promise<void> {
+  if (!(await isThere(copy))) return;
+  if (await isThere(path)) {
+    await rename(path, await freeName(aside));
+    await syncDirectory(dirname(path));
+  }
+  await rename(copy, path);
+  await syncDirectory(dirname(copy));
+  await syncDirectory(dirname(path));
+}
+
+/** Removes the copy of the data, whole or half made. */
+export async function removeCopy({ copy }: UpgradeStore): Promise<void> {
+  await rm(copy, { recursive: true, force: true });
+  await removeParts(copy);
+}
+
+const partEnd = ".part-";
+
+/** Removes copies that were begun and not ended. */
+async function removeParts(copy: string): Promise<void> {
+  const directory = dirname(copy);
+  const names = (await isThere(directory)) ? await readdir(directory) : [];
+  for (const name of names.filter((each) => each.startsWith(`${basename(copy)}${partEnd}`))) {
+    await rm(join(directory, name), { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Whether anything has a name. */
+export async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return false;
+      throw error;
+    },
+  );
+}
+
+/** A second name is needed only where somebody made the data directory anew between the two renames. */
+async function freeName(name: string): Promise<string> {
+  let free = name;
+  for (let number = 2; await isThere(free); number += 1) free = `${name}-${number}`;
+  return free;
+}

@@ -1,0 +1,93 @@
+import { describe, expect, it, test } from "vitest";
+import { backwardStages, forwardStages, type UpgradeRecord, type UpgradeStage } from "../state/upgrade-record.ts";
+import { afterHold, afterInterruption, afterStep, backAttempts, interruptionsMax } from "./next-stage.ts";
+
+const begun: UpgradeRecord = {
+  from: "0.15.0",
+  to: "0.16.2",
+  source: "/releases/0.16.2",
+  files: [],
+  binDirectory: "/node/bin",
+  configPath: "/node/bin/node.conf",
+  directory: "/node/.gatehouse-upgrade/1",
+  stores: [],
+  method: "auto",
+  keepsCopy: false,
+  before: { height: 10, autoPrune: true, tellsVersion: true },
+  desiredHash: "d",
+  beganMs: 1,
+  stage: "stopping",
+  stageSinceMs: 1,
+  attempts: 0,
+  interruptions: 0,
+  newRan: false,
+};
+const at = (stage: UpgradeStage, more: Partial<UpgradeRecord> = {}): UpgradeRecord => ({ ...begun, stage, ...more });
+const fails = { ok: false, why: "it broke" } as const;
+
+/** Every stage from a record to its end, where each step comes out as told. */
+function stagesFrom(record: UpgradeRecord, comesOut: (stage: UpgradeStage, step: number) => boolean) {
+  const stages: UpgradeStage[] = [];
+  let now = record;
+  for (let step = 0; now.end === undefined; step += 1) {
+    if (step > 100) throw new Error("no end");
+    stages.push(now.stage);
+    now = afterStep(now, comesOut(now.stage, step) ? { ok: true } : fails, 2);
+  }
+  return { stages, ended: now };
+}
+
+test("where every step works, each is made once, in order, and the new version is committed", () => {
+  const { stages, ended } = stagesFrom(begun, () => true);
+  expect(stages).toEqual(forwardStages);
+  expect(ended).toMatchObject({ end: "committed", newRan: true });
+  expect(ended.failure).toBeUndefined();
+});
+
+describe("a step that fails leads back, by every step of the way back, and says why", () => {
+  it.each(forwardStages.filter((stage) => stage !== "cleaning"))("%s", (failing) => {
+    const { stages, ended } = stagesFrom(begun, (stage) => stage !== failing);
+    expect(stages).toEqual([...forwardStages.slice(0, forwardStages.indexOf(failing) + 1), ...backwardStages]);
+    expect(ended).toMatchObject({ end: "rolled-back", failure: "it broke", newRan: failing === "proving" });
+  });
+});
+
+test("a copy that can't be removed undoes nothing", () => {
+  expect(afterStep(at("cleaning"), fails, 2)).toMatchObject({ end: "committed", note: "it broke" });
+});
+
+describe("a way back that fails is tried again from its beginning, and then left to a person", () => {
+  it.each(backwardStages)("%s", (failing) => {
+    const { stages, ended } = stagesFrom(at("back-stopping", { failure: "first" }), (stage) => stage !== failing);
+    expect(stages.filter((stage) => stage === failing)).toHaveLength(backAttempts);
+    expect(ended).toMatchObject({ end: "stranded", stage: failing, failure: "first", note: "it broke" });
+    const again = afterHold(ended, 3);
+    expect(again).toMatchObject({ stage: "back-stopping", attempts: 0, failure: "first" });
+    expect(stagesFrom(again, () => true).ended.end).toBe("rolled-back");
+  });
+});
+
+test("a node that was killed while the old version was proved is started once more", () => {
+  const { stages, ended } = stagesFrom(at("back-proving"), (stage, step) => !(stage === "back-proving" && step === 0));
+  expect(stages).toEqual(["back-proving", ...backwardStages]);
+  expect(ended.end).toBe("rolled-back");
+});
+
+test("a sidecar that ends again and again in one step goes back; on the way back it goes on for as long as it takes", () => {
+  let record = at("copying");
+  for (let ended = 0; ended < interruptionsMax; ended += 1) record = afterInterruption(record, 2);
+  expect(record).toMatchObject({ stage: "copying", interruptions: interruptionsMax });
+  record = afterInterruption(record, 2);
+  expect(record).toMatchObject({
+    stage: "back-stopping",
+    failure: "the sidecar was ended 6 times while it was copying the data and the old programs",
+  });
+  for (let ended = 0; ended < 50; ended += 1) record = afterInterruption(record, 2);
+  expect(record.stage).toBe("back-stopping");
+});
+
+test("that the new version may have run is remembered before it is started, and stays so", () => {
+  const proving = afterStep(at("migrating"), { ok: true }, 2);
+  expect(proving).toMatchObject({ stage: "proving", newRan: true });
+  expect(afterStep(proving, fails, 3)).toMatchObject({ stage: "back-stopping", newRan: true });
+});

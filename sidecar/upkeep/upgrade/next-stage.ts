@@ -1,0 +1,92 @@
+import {
+  backwardStages,
+  forwardStages,
+  type BackwardStage,
+  type ForwardStage,
+  type UpgradeRecord,
+  type UpgradeStage,
+} from "../state/upgrade-record.ts";
+
+/** What came of a step. */
+export type StepOutcome = Readonly<{ ok: true; note?: string } | { ok: false; why: string }>;
+
+/** How often the way back is tried before it is left to a person: a node may be killed while it is proved. */
+export const backAttempts = 3;
+
+/** How often a sidecar may end in one step towards the new version before the upgrade goes back. */
+export const interruptionsMax = 5;
+
+/** Says what comes after a step. Pure; every record leads to an end within a bounded number of calls. */
+export function afterStep(record: UpgradeRecord, outcome: StepOutcome, nowMs: number): UpgradeRecord {
+  const { stage } = record;
+  return isBackward(stage) ? afterBackward(record, stage, outcome, nowMs) : afterForward(record, stage, outcome, nowMs);
+}
+
+/** Says how a step goes on that an earlier sidecar began. Pure. */
+export function afterInterruption(record: UpgradeRecord, nowMs: number): UpgradeRecord {
+  const { stage } = record;
+  const interruptions = record.interruptions + 1;
+  if (isBackward(stage) || stage === "cleaning" || interruptions <= interruptionsMax) {
+    return { ...record, interruptions };
+  }
+  const why = `the sidecar was ended ${interruptions} times while it was ${stageWords[stage]}`;
+  return goBack(record, why, nowMs);
+}
+
+/** Says how a stranded upgrade is tried again, once a person has lifted its hold. Pure. */
+export function afterHold(record: UpgradeRecord, nowMs: number): UpgradeRecord {
+  return enter({ ...record, end: undefined, note: undefined, attempts: 0 }, "back-stopping", nowMs);
+}
+
+/** What is done in a stage, as in "it was copying the data". */
+export const stageWords: Readonly<Record<UpgradeStage, string>> = {
+  stopping: "stopping the node",
+  copying: "copying the data and the old programs",
+  installing: "putting the new programs in place",
+  migrating: "writing node.conf for the new version",
+  proving: "starting and proving the new version",
+  cleaning: "removing the copy of the data",
+  "back-stopping": "stopping the node to go back",
+  "back-data": "putting the data of before back",
+  "back-programs": "putting the old programs back",
+  "back-config": "putting the old node.conf back",
+  "back-proving": "starting and proving the old version",
+};
+
+/** Whether a stage leads back to the version of before. */
+export function isBackward(stage: UpgradeStage): stage is BackwardStage {
+  return (backwardStages as readonly string[]).includes(stage);
+}
+
+function afterForward(record: UpgradeRecord, stage: ForwardStage, outcome: StepOutcome, nowMs: number): UpgradeRecord {
+  // The new version is proved by then: what could not be removed is told, and undoes nothing.
+  if (stage === "cleaning") return { ...record, end: "committed", note: outcome.ok ? outcome.note : outcome.why };
+  if (!outcome.ok) return goBack(record, outcome.why, nowMs);
+  const next = forwardStages[forwardStages.indexOf(stage) + 1] ?? "cleaning";
+  return enter({ ...record, attempts: 0 }, next, nowMs);
+}
+
+function afterBackward(
+  record: UpgradeRecord,
+  stage: BackwardStage,
+  outcome: StepOutcome,
+  nowMs: number,
+): UpgradeRecord {
+  if (outcome.ok) {
+    const next = backwardStages[backwardStages.indexOf(stage) + 1];
+    return next === undefined ? { ...record, end: "rolled-back", note: outcome.note } : enter(record, next, nowMs);
+  }
+  const attempts = record.attempts + 1;
+  if (attempts >= backAttempts) return { ...record, attempts, end: "stranded", note: outcome.why };
+  return enter({ ...record, attempts }, "back-stopping", nowMs);
+}
+
+function goBack(record: UpgradeRecord, failure: string, nowMs: number): UpgradeRecord {
+  return enter({ ...record, failure, attempts: 0 }, "back-stopping", nowMs);
+}
+
+function enter(record: UpgradeRecord, stage: UpgradeStage, nowMs: number): UpgradeRecord {
+  // Noted before the start: a sidecar that is killed right after it has to take the data for touched.
+  const newRan = record.newRan || stage === "proving";
+  return { ...record, stage, newRan, stageSinceMs: nowMs, interruptions: 0 };
+}

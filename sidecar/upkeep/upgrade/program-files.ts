@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import { constants, createReadStream } from "node:fs";
+import { chmod, chown, copyFile, lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { syncDirectory } from "#daemon/files/atomic-file.ts";
+import type { ReleaseFile } from "../state/upgrade-record.ts";
+import { isThere } from "./data-copy.ts";
+
+/** Files that a release may have, and their bytes together. */
+const filesMax = 1_000;
+const bytesMax = 8 * 1024 ** 3;
+
+/** Suffix of a program that is being put in place. */
+const temporarySuffix = ".gatehouse-new";
+
+/** A release that can't be installed; the message says why and what to do. */
+export class ReleaseError extends Error {
+  override readonly name = "ReleaseError";
+  readonly code = "release_unusable";
+}
+
+/**
+ * Lists the programs of a release with their hashes, sorted by name. A node.conf in it is an example and stays there.
+ *
+ * @throws {ReleaseError} when it is no directory of regular files, or too large.
+ */
+export async function listRelease(source: string): Promise<readonly ReleaseFile[]> {
+  const files: ReleaseFile[] = [];
+  let bytes = 0;
+  const visit = async (below: string) => {
+    for (const entry of await readdir(join(source, below), { withFileTypes: true })) {
+      const name = join(below, entry.name);
+      const path = join(source, name);
+      if (name === "node.conf") continue;
+      if (entry.isDirectory()) await visit(name);
+      else if (!entry.isFile()) {
+        throw new ReleaseError(`${path} is no regular file; a release has programs and directories alone`);
+      } else {
+        bytes += (await lstat(path)).size;
+        if (files.length >= filesMax || bytes > bytesMax) {
+          throw new ReleaseError(
+            `${source} has more than ${filesMax} files or 8 GiB; name the directory of the programs`,
+          );
+        }
+        files.push({ name, sha256: await hashOf(path) });
+      }
+    }
+  };
+  await visit("").catch((error: NodeJS.ErrnoException) => {
+    if (error instanceof ReleaseError || error.code === undefined) throw error;
+    throw new ReleaseError(`${source} can't be read (${error.code}); name the directory with the new programs`);
+  });
+  if (files.length === 0)
+    throw new ReleaseError(`${source} holds no program; name the directory with the new programs`);
+  return files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Keeps the programs that will be replaced. `kept` has its name only once all of them are on the disk. */
+export async function keepPrograms(files: readonly ReleaseFile[], binDirectory: string, kept: string): Promise<void> {
+  if (await isThere(kept)) return;
+  const part = `${kept}.part`;
+  await rm(part, { recursive: true, force: true });
+  await mkdir(part, { recursive: true, mode: 0o700 });
+  for (const { name } of files) {
+    const path = join(binDirectory, name);
+    if (await isThere(path)) await putFile(path, join(part, name));
+  }
+  await rename(part, kept);
+  await syncDirectory(dirname(kept));
+}
+
+/**
+ * Puts a release's programs into the bin directory, each by one rename.
+ *
+ * @throws {ReleaseError} when a program is another one than was agreed to; it is not put in place then.
+ */
+export async function installPrograms(
+  files: readonly ReleaseFile[],
+  source: string,
+  binDirectory: string,
+): Promise<void> {
+  for (const { name, sha256 } of files) await putFile(join(source, name), join(binDirectory, name), sha256);
+}
+
+/** Puts the kept programs back, and removes those that were not there before. Nothing to do where none were kept: then none were replaced. */
+export async function putProgramsBack(
+  files: readonly ReleaseFile[],
+  binDirectory: string,
+  kept: string,
+): Promise<void> {
+  if (!(await isThere(kept))) return;
+  for (const { name } of files) {
+    const path = join(binDirectory, name);
+    await rm(`${path}${temporarySuffix}`, { force: true });
+    if (await isThere(join(kept, name))) await putFile(join(kept, name), path);
+    else await rm(path, { force: true });
+  }
+}
+
+/** Copies a file into the place of another, whose owner it gets, by one rename; with a hash, only if it has that one. */
+async function putFile(from: string, to: string, sha256?: string): Promise<void> {
+  const temporary = `${to}${temporarySuffix}`;
+  const { mode, uid, gid } = await stat(from);
+  const before = (await isThere(to)) ? await stat(to) : undefined;
+  const owner = before ?? { uid, gid };
+  await mkdir(dirname(to), { recursive: true });
+  await rm(temporary, { force: true });
+  await copyFile(from, temporary, constants.COPYFILE_FICLONE);
+  if (sha256 !== undefined && (await hashOf(temporary)) !== sha256) {
+    await rm(temporary, { force: true });
+    throw new ReleaseError(`${from} is another file than the one that was shown; ask for the upgrade again`);
+  }
+  const made = await stat(temporary);
+  if (made.uid !== owner.uid || made.gid !== owner.gid) await chown(temporary, owner.uid, owner.gid);
+  await chmod(temporary, mode & 0o7777);
+  await using file = await open(temporary, "r");
+  await file.sync();
+  await rename(temporary, to);
+  await syncDirectory(dirname(to));
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array);
+  return hash.digest("hex");
+}

@@ -1,0 +1,128 @@
+import type { Clock } from "#daemon/clock.ts";
+import { pause } from "#daemon/time.ts";
+import type { NodeHealth } from "#health/node-health.ts";
+import { binaryVersion, clientVersion, nodeCliVersion, parseNodeVersion, type NodeVersion } from "#node/versions.ts";
+import type { NodeCli } from "../drivers/node-cli.ts";
+import { DriverError } from "../drivers/driver.ts";
+import { beforeRestart } from "../restart/process-watch.ts";
+import { restartAndVerify, type VerificationDependencies } from "../restart/restart-verification.ts";
+import type { NodeBefore } from "../state/upgrade-record.ts";
+import type { StepOutcome } from "./next-stage.ts";
+import { startNode, type NodePowerDependencies } from "./node-power.ts";
+import type { NodeRpc } from "./node-rpc.ts";
+
+/** What a version is proved by. */
+export type ProofOptions = Readonly<{
+  version: string;
+  before: NodeBefore;
+  clientName: string | undefined;
+  answersWithinMs: number;
+  healthyWithinMs: number;
+  metricsWithinMs: number;
+  /** Whether an earlier sidecar may have started it. */
+  isResumed: boolean;
+}>;
+
+export type ProofDependencies = NodePowerDependencies &
+  Pick<VerificationDependencies, "lastPush" | "waitsFor"> &
+  Readonly<{ rpc: NodeRpc; nodeCli: NodeCli | undefined }>;
+
+const lookAgainMs = 250;
+
+/**
+ * Starts the node and proves that it runs as a version with the data of before: it answers, its height advances, metrics arrive (where they are
+ * checked); it tells that version; its height is above the old one; a block of before has its old hash; auto-pruning is still on.
+ */
+export async function proveVersion(options: ProofOptions, dependencies: ProofDependencies): Promise<StepOutcome> {
+  const { driver, signal } = dependencies;
+  const { isResumed } = options;
+  try {
+    const verified = await restartAndVerify(
+      () => startNode({ mayRun: isResumed }, dependencies),
+      { ...options, isMade: isResumed, signal },
+      { ...dependencies, beforeRestart: () => beforeRestart(driver) },
+    );
+    if (!verified.ok) return { ok: false, why: verified.message };
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    return { ok: false, why: error.message };
+  }
+  for (const prove of [isVersion, hasData, advancesPast, prunes]) {
+    const why = await eventually(() => prove(options, dependencies), options.healthyWithinMs, dependencies);
+    if (why !== undefined) return { ok: false, why };
+  }
+  return { ok: true };
+}
+
+/** Asks until nothing speaks against it, or the time is over; tells what did last. */
+async function eventually(
+  whyNot: () => Promise<string | undefined>,
+  withinMs: number,
+  { clock, signal }: Readonly<{ clock: Clock; signal: AbortSignal }>,
+): Promise<string | undefined> {
+  const untilMs = clock.monotonicMs() + withinMs;
+  for (;;) {
+    const why = await whyNot();
+    if (why === undefined || signal.aborted || clock.monotonicMs() >= untilMs) return why;
+    await pause(lookAgainMs, signal);
+  }
+}
+
+async function isVersion(
+  { version, before, clientName }: ProofOptions,
+  { look, nodeCli, signal }: ProofDependencies,
+): Promise<string | undefined> {
+  const wanted = parseNodeVersion(version);
+  const health = await look(signal);
+  const told = toldVersion(health, clientName) ?? (before.tellsVersion ? undefined : await installed(nodeCli, signal));
+  if (told === undefined) return `it does not tell its version, which has to be ${version}`;
+  return told.release === wanted?.release ? undefined : `it runs as ${told.text}, not as ${version}`;
+}
+
+/** The version that a running node tells itself. */
+export function toldVersion(
+  { failure, binaryVersion: binary, clientVersion: client }: NodeHealth,
+  clientName: string | undefined,
+): NodeVersion | undefined {
+  if (failure !== undefined) return undefined;
+  const told = binary?.isCurrent === true ? binaryVersion(binary.text) : undefined;
+  return told ?? (client === undefined ? undefined : clientVersion(client, clientName));
+}
+
+async function installed(nodeCli: NodeCli | undefined, signal: AbortSignal): Promise<NodeVersion | undefined> {
+  const asked = await nodeCli?.version(signal);
+  return asked?.ok === true ? nodeCliVersion(asked.value) : undefined;
+}
+
+async function hasData({ before }: ProofOptions, { rpc, signal }: ProofDependencies): Promise<string | undefined> {
+  if (before.block === undefined) return undefined;
+  const { number, hash } = before.block;
+  const found = await rpc.blockHash(number, signal);
+  if (found === hash) return undefined;
+  const what = found === undefined ? "is gone" : `has the hash ${found}`;
+  return `its data are others: block ${number}, which had the hash ${hash}, ${what}`;
+}
+
+async function advancesPast(
+  { before }: ProofOptions,
+  { look, signal }: ProofDependencies,
+): Promise<string | undefined> {
+  const health = await look(signal);
+  const { height, failure } = health;
+  if (failure !== undefined || height === undefined) return "it stopped answering";
+  if (height > before.height || (height === before.height && isAtRest(health))) return undefined;
+  return `its height is ${height}, and was ${before.height} before the upgrade`;
+}
+
+/** Whether the chain has no block that the node could show. */
+function isAtRest({ reference, rhythm, restingAt, height = 0 }: NodeHealth): boolean {
+  if (reference !== undefined) return reference.height !== undefined && reference.height <= height;
+  return rhythm === "irregular" || restingAt === height;
+}
+
+async function prunes({ before }: ProofOptions, { nodeCli, signal }: ProofDependencies): Promise<string | undefined> {
+  if (!before.autoPrune || nodeCli === undefined) return undefined;
+  const asked = await nodeCli.pruneInfo(signal);
+  if (!asked.ok) return `pruning was on, and can't be asked now: ${asked.message}`;
+  return asked.value.autoPrune ? undefined : "auto-pruning was on, and is off";
+}

@@ -1,0 +1,67 @@
+import { createObservation, type Observation } from "#health/observation.ts";
+import type { ConditionReport } from "#status/condition.ts";
+import { backwardStages, forwardStages, type UpgradeRecord } from "../state/upgrade-record.ts";
+import { isBackward, stageWords } from "./next-stage.ts";
+
+/** What is known of the node's upgrade. */
+export type UpgradeObservation = Readonly<{
+  /** The one that is under way, or the last one. */
+  record: UpgradeRecord | undefined;
+  /** When the one began that was agreed to in this process: its first step was not begun by an earlier sidecar. */
+  agreedMs: number | undefined;
+  /** Why it can't go on. */
+  blocked: string | undefined;
+}>;
+
+export type ObservedUpgrade = Observation<UpgradeObservation>;
+
+/** What is remembered of an upgrade is known from the start. */
+export function observeUpgrade(record: UpgradeRecord | undefined, onChange?: () => void): ObservedUpgrade {
+  return createObservation<UpgradeObservation>({ record, agreedMs: undefined, blocked: undefined }, onChange);
+}
+
+/** Says how the last upgrade stands; nothing where there was none. Pure. */
+export function upgradeConditions({ record, blocked }: UpgradeObservation): readonly ConditionReport[] {
+  if (record === undefined) return [];
+  const type = "UpgradeProved";
+  const message = [upgradeWords(record), blocked].filter(Boolean).join(" ");
+  if (record.end === undefined) return [{ type, status: "Unknown", reason: "Upgrading", message }];
+  if (record.end === "committed") return [{ type, status: "True", reason: "Proved", message }];
+  const reason = record.end === "rolled-back" ? "RolledBack" : "Stranded";
+  return [{ type, status: "False", reason, message }];
+}
+
+/** How an upgrade stands, for a person. Pure. */
+export function upgradeWords(record: UpgradeRecord): string {
+  const { from, to, stage, failure, end, note, stores, directory } = record;
+  const what = `The upgrade from ${from} to ${to}`;
+  const why = failure === undefined ? "" : ` ${capitalized(to)} failed: ${failure}.`;
+  const more = note === undefined ? "" : ` ${sentence(note)}`;
+  if (end === "committed") return `${what} is proved.${more}`;
+  const asides = stores.map(({ aside }) => aside).join(" and ");
+  if (end === "rolled-back") {
+    const kept = record.newRan
+      ? ` What ${to} made of the data is in ${asides}; remove it when it is of no use: rm -r ${directory}.`
+      : "";
+    return `${what} was taken back: the node runs as ${from} again, with its data and node.conf of before.${why}${kept}${more}`;
+  }
+  if (end === "stranded") {
+    const copies = stores.map(({ path, copy }) => `${path} from ${copy}, if that is there`).join("; ");
+    return (
+      `${what} failed, and so did the way back, while ${stageWords[stage]}:${more}${why} Nothing more is tried until the hold is lifted. ` +
+      `By hand: stop the node, restore ${copies}; the old programs are in ${directory}/programs, node.conf is ${directory}/node.conf.`
+    );
+  }
+  const stages: readonly string[] = isBackward(stage) ? backwardStages : forwardStages;
+  const since = new Date(record.stageSinceMs).toISOString();
+  const way = isBackward(stage) ? "goes back" : "is under way";
+  return `${what} ${way}: ${stageWords[stage]} (step ${stages.indexOf(stage) + 1} of ${stages.length}) since ${since}.${why}`;
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? capitalized(text) : `${capitalized(text)}.`;
+}

@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import { describeChange } from "#node/conf/describe-change.ts";
+import type { NodeVersion } from "#node/versions.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import type { writeOf } from "../plan/plan.ts";
+import type { ReleaseFile, UpgradeStore } from "../state/upgrade-record.ts";
+import type { CopyCost } from "./data-stores.ts";
+
+/** An upgrade as a person reads it before they agree. */
+export type UpgradePlan = Readonly<{
+  from?: string;
+  to?: string;
+  steps: readonly string[];
+  /** Why it can't be done now. */
+  problems: readonly string[];
+  /** What does not keep from it, and should be known. */
+  warnings: readonly string[];
+  /** Tells this upgrade from another, so that what is carried out is what was read. */
+  digest: string;
+}>;
+
+/** What was found. */
+export type UpgradeFindings = Readonly<{
+  source: string;
+  from: NodeVersion | undefined;
+  to: NodeVersion | undefined;
+  files: readonly ReleaseFile[];
+  stores: readonly UpgradeStore[];
+  costs: readonly (CopyCost | undefined)[];
+  write: ReturnType<typeof writeOf>;
+  problems: readonly string[];
+  warnings: readonly string[];
+  settings: Pick<SidecarSettings, "upgrade" | "restart">;
+}>;
+
+/** Words an upgrade. Pure. */
+export function planUpgrade(found: UpgradeFindings): UpgradePlan {
+  const { from, to, files, source, stores, write, problems, warnings, settings } = found;
+  const { answersWithinMs, healthyWithinMs, metricsWithinMs } = settings.restart;
+  const paths = stores.map(({ path }) => path).join(" and ");
+  const names = files.map(({ name }) => name);
+  const shown =
+    names.length > namesShown
+      ? `${names.slice(0, namesShown).join(", ")} and ${names.length - namesShown} more`
+      : names.join(", ");
+  const keys = write === undefined ? "stays as it is" : `is changed: ${write.changes.map(describeChange).join("; ")}`;
+  const steps = [
+    `Stop the node (${from?.text ?? "version not known"}).`,
+    `Copy its data (${paths}) while it stands still: ${copyWords(found)}. Keep its programs and node.conf, too.`,
+    `Put ${shown} from ${source} in the place of the programs of before.`,
+    `node.conf ${keys}.`,
+    `Start ${to?.text ?? "the new version"}, and wait for proof: it answers (${answersWithinMs} ms), tells its version and advances past the old height with the ` +
+      `same blocks (${healthyWithinMs} ms), its metrics arrive where they are checked (${metricsWithinMs} ms), and pruning is as it was.`,
+    settings.upgrade.keepSnapshot
+      ? "Once it is proved, the copy of the data stays (upgrade.keepSnapshot)."
+      : "Once it is proved, remove the copy of the data and the old programs (upgrade.keepSnapshot is false): from then on there is no way back to the old data.",
+    "If anything fails before: put data, programs and node.conf of before back, prove the old version, and set a hold. Blocks that the new version took in are fetched again.",
+  ];
+  const agreed = [source, from?.text, to?.text, files, paths, settings.upgrade, write?.text];
+  const digest = createHash("sha256").update(JSON.stringify(agreed)).digest("hex").slice(0, 16);
+  const versions = { ...(from === undefined ? {} : { from: from.text }), ...(to === undefined ? {} : { to: to.text }) };
+  return { ...versions, steps: problems.length > 0 ? [] : steps, problems, warnings, digest };
+}
+
+const namesShown = 12;
+
+function copyWords({ costs, settings }: UpgradeFindings): string {
+  const known = costs.filter((cost) => cost !== undefined);
+  const bytes = known.reduce((sum, cost) => sum + cost.bytes, 0);
+  const size = `${(bytes / 2 ** 30).toFixed(2)} GiB`;
+  const isCloned = settings.upgrade.snapshot !== "copy" && known.every((cost) => cost.isCloned);
+  return isCloned
+    ? `${size} are cloned, which takes seconds and no room at first`
+    : `${size} are copied in full, for at most ${settings.upgrade.copyTimeoutMs} ms (upgrade.copyTimeoutMs)`;
+}

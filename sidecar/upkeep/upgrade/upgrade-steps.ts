@@ -1,0 +1,92 @@
+import { join } from "node:path";
+import { rm } from "node:fs/promises";
+import type { SidecarSettings } from "../../settings.ts";
+import type { UpgradeRecord } from "../state/upgrade-record.ts";
+import { keepConfig, migrateConfig, putConfigBack, type ConfigStepDependencies } from "./config-for-version.ts";
+import { copyStore, putStoreBack, removeCopy } from "./data-copy.ts";
+import type { StepOutcome } from "./next-stage.ts";
+import { isStopped, stopNode } from "./node-power.ts";
+import { installPrograms, keepPrograms, putProgramsBack } from "./program-files.ts";
+import { proveVersion, type ProofDependencies } from "./prove-version.ts";
+import type { UpgradeSteps } from "./run-upgrade.ts";
+
+export type UpgradeStepsDependencies = ProofDependencies &
+  ConfigStepDependencies &
+  Readonly<{
+    settings: Pick<SidecarSettings, "upgrade" | "restart" | "node">;
+    /** Is told that node.conf may be another now, before the node is proved with it. */
+    readConfig: () => Promise<void>;
+    /** Charges the restart budget. */
+    charge: (reason: string) => void;
+  }>;
+
+const done: StepOutcome = { ok: true };
+
+/** Makes the steps of an upgrade of a node whose programs and data lie on this machine. */
+export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSteps {
+  const { settings, signal, readConfig } = dependencies;
+  const stop = () => stopNode({ withinMs: settings.restart.timeoutMs }, dependencies);
+  const prove = (version: string, record: UpgradeRecord, isResumed: boolean) =>
+    proveVersion(
+      { ...settings.restart, version, before: record.before, clientName: settings.node.clientName, isResumed },
+      dependencies,
+    );
+  const start = async (version: string, record: UpgradeRecord, isResumed: boolean) => {
+    if (!isResumed) dependencies.charge(`upgrade to ${record.to}`);
+    await readConfig();
+    return prove(version, record, isResumed);
+  };
+  return {
+    stopping: stop,
+    copying: async (record) => {
+      const { method } = record;
+      const { copyTimeoutMs: timeoutMs } = settings.upgrade;
+      if (!(await isStopped(dependencies))) return { ok: false, why: startedMeanwhile };
+      await keepPrograms(record.files, record.binDirectory, keptPrograms(record));
+      await keepConfig(record, dependencies);
+      for (const store of record.stores) await copyStore(store, { method, timeoutMs, signal });
+      // A supervisor that has started the node meanwhile has spoilt the copy.
+      if (await isStopped(dependencies)) return done;
+      for (const store of record.stores) await removeCopy(store);
+      return { ok: false, why: startedMeanwhile };
+    },
+    installing: async ({ files, source, binDirectory }) => {
+      await installPrograms(files, source, binDirectory);
+      return done;
+    },
+    migrating: (record) => migrateConfig(record, dependencies),
+    proving: (record, isResumed) => start(record.to, record, isResumed),
+    cleaning: (record) => cleanUp(record),
+    "back-stopping": stop,
+    "back-data": async ({ stores, newRan }) => {
+      // Data that the new version never saw are those of before.
+      if (newRan) for (const store of stores) await putStoreBack(store);
+      else for (const store of stores) await removeCopy(store);
+      return done;
+    },
+    "back-programs": async (record) => {
+      await putProgramsBack(record.files, record.binDirectory, keptPrograms(record));
+      return done;
+    },
+    "back-config": (record) => putConfigBack(record, dependencies),
+    "back-proving": (record, isResumed) => start(record.from, record, isResumed),
+  };
+}
+
+const startedMeanwhile =
+  "the node was started by somebody else while it had to stand still; stop what starts it (a supervisor?) for the time of the upgrade";
+
+/** Where the old programs are kept. */
+function keptPrograms({ directory }: UpgradeRecord): string {
+  return join(directory, "programs");
+}
+
+async function cleanUp({ directory, stores, keepsCopy, from }: UpgradeRecord): Promise<StepOutcome> {
+  if (keepsCopy) {
+    const note = `The data of before, and the programs of ${from}, stay in ${directory} until you remove it.`;
+    return { ok: true, note };
+  }
+  for (const store of stores) await removeCopy(store);
+  await rm(directory, { recursive: true, force: true });
+  return done;
+}
