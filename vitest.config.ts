@@ -15,7 +15,7 @@ const sizedTests = [
   "facilitator/settlement/leader/leader.test.ts",
   "gateway/json-rpc/known-messages.test.ts",
   "test/gateway/listener/fast-path.integration.test.ts",
-  "test/sidecar/{faults,few-descriptors,killed-at-each-step,page}.integration.test.ts",
+  "test/sidecar/{faults,few-descriptors,killed-at-each-step,killed-while-upgrading,page}.integration.test.ts",
 ];
 
 /** Tests that send as many generated messages as they are told. */

@@ -28,8 +28,9 @@ const advance = () => {
 const told = () => (strict && performance.now() - beganMs < ${strictTellsAfterMs} ? undefined : { binaryVersion: version });
 const answers = {
   eth_blockNumber: () => "0x" + (frozen ? 5 : advance()).toString(16),
-  eth_getBlockByNumber: () => {
-    const number = frozen ? 5 : advance();
+  eth_getBlockByNumber: ([asked]) => {
+    const latest = frozen ? 5 : advance();
+    const number = /^0x/.test(asked) ? Number(asked) : latest;
     const timestamp = frozen ? 1 : Math.floor(Date.now() / 1000);
     const hex = (value) => value.toString(16);
     return { number: "0x" + hex(number), hash: "0x" + hex(number).padStart(64, "5"), timestamp: "0x" + hex(timestamp) };
@@ -42,8 +43,8 @@ const answers = {
 const server = createServer(async (request, response) => {
   let body = "";
   for await (const chunk of request) body += chunk;
-  const { method, id } = JSON.parse(body);
-  const result = answers[method]?.();
+  const { method, id, params = [] } = JSON.parse(body);
+  const result = answers[method]?.(params);
   if (result !== undefined) return response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
   const code = answers[method] === undefined ? -32601 : -32000;
   if (strict) response.statusCode = code === -32601 ? 404 : 503;

@@ -35,6 +35,14 @@ export type FakeNode = AsyncDisposable &
     start: () => Promise<void>;
     /** Stops the node by its own `ops`. */
     stop: () => Promise<void>;
+    /**
+     * Makes a release beside the node, for `gatehouse upgrade`; returns its directory. A corrupting one ruins the data at its start, and ends.
+     */
+    release: (version: string, kind: "good" | "corrupting") => Promise<string>;
+    /** The version that the running, or next, node tells. */
+    version: () => Promise<string>;
+    /** Ends the node by SIGKILL. */
+    kill: () => Promise<void>;
     /** Puts another version's programs in place; a running node goes on with its own until its next start. */
     install: (version: string) => Promise<void>;
   }>;
@@ -96,6 +104,24 @@ export async function createFakeNode(config = driftedConfig): Promise<FakeNode> 
     },
     stop: async () => void (await ops("stop", "--force")),
     install,
+    release: async (version, kind) => {
+      const directory = join(workspace, "releases", kind);
+      await mkdir(directory, { recursive: true });
+      await writeFile(join(directory, "release-version"), version);
+      const ruin =
+        kind === "good"
+          ? ""
+          : `import { writeFileSync as ruin } from "node:fs"; ruin("../data/chain", "ruined"); process.exit(3);`;
+      await script(join(directory, "node-process.mjs"), ruin + ofRelease(nodeProgram(programs)));
+      await script(join(directory, "ops"), opsProgram(programs));
+      await script(join(directory, "node_cli"), ofRelease(nodeCliProgram(programs)));
+      return directory;
+    },
+    version: () => readFile(join(binDirectory, "release-version"), "utf8").catch(() => read("version")),
+    kill: async () => {
+      const pid = Number(await read("node.pid"));
+      if (pid > 0) endProcess(pid);
+    },
     [Symbol.asyncDispose]: async () => {
       const pid = Number(await read("node.pid"));
       if (pid > 0) endProcess(pid);
@@ -130,6 +156,11 @@ function endProcess(pid: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
+}
+
+/** A program whose version stands beside it, as that of a release, and not in the workspace. */
+function ofRelease(program: string): string {
+  return program.replaceAll("../version", "./release-version");
 }
 
 async function freePort(): Promise<number> {

@@ -1,6 +1,7 @@
 import type { Clock } from "#daemon/clock.ts";
 import { dataPathOf } from "#node/conf/data-path.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
+import type { LintFinding } from "#node/lint/finding.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
@@ -41,7 +42,7 @@ export async function checkUpgrade(
   const from = observer.version().version;
   const release = await readRelease(request, dependencies);
   const { files, to } = typeof release === "string" ? { files: [], to: undefined } : release;
-  const config = checkConfig(await place.read(), to, dependencies);
+  const config = checkConfig(await place.read(), { from, to }, dependencies);
   const found = config.document && (await storesOf(config.document, source, to, dependencies));
   const stores = found?.ok === true ? found.stores : [];
   const costs = await Promise.all(stores.map((store) => copyCost(store, { timeoutMs: measureWithinMs, signal })));
@@ -89,7 +90,7 @@ const noAnswer = "the node does not answer: only of one that runs well can be to
 /** What becomes of node.conf, and what speaks against it. Pure. */
 function checkConfig(
   reading: ConfigReading,
-  to: NodeVersion | undefined,
+  { from, to }: Readonly<Record<"from" | "to", NodeVersion | undefined>>,
   { settings, place }: Readonly<{ settings: SidecarSettings; place: Pick<NodePlace, "layout"> }>,
 ) {
   const document = reading.ok ? reading.document : undefined;
@@ -97,18 +98,24 @@ function checkConfig(
     settings,
     dataPathOf(settings.node.dataPath, place.layout().configPath, document?.value),
   );
-  const known = { document, desiredHash: desiredHash(desired) };
-  if (!reading.ok) return { ...known, write: undefined, problems: [reading.problem.message], warnings: [] };
-  if (to === undefined) return { ...known, write: undefined, problems: [], warnings: [] };
+  const common = { document, desiredHash: desiredHash(desired) };
+  if (!reading.ok) return { ...common, write: undefined, problems: [reading.problem.message], warnings: [] };
+  if (to === undefined) return { ...common, write: undefined, problems: [], warnings: [] };
   const planned = plan({ document, version: to }, desired);
   const write = writeOf(planned);
   const findings = lintConfig(write === undefined ? reading.bytes : Buffer.from(write.text), to);
+  const known = new Set(lintConfig(reading.bytes, from).map(({ rule, path }) => `${rule} ${path}`));
+  // The node runs with what it has: only what is wrong for the new version, and was not for this one, speaks against it.
+  const isNew = ({ rule, path }: LintFinding) => !known.has(`${rule} ${path}`);
   const words = (isRefusing: boolean) =>
     findings
-      .filter(({ rule }) => refusing.has(rule) === isRefusing)
-      .map(({ line, message, fix }) => `node.conf, line ${line}: ${message} ${fix}`);
+      .filter((finding) => (refusing.has(finding.rule) && isNew(finding)) === isRefusing)
+      .map(
+        ({ path, line, message, fix }) =>
+          `node.conf, line ${line}: ${[path, message].filter(Boolean).join(" ")} ${fix}`,
+      );
   const problems = [...planned.problems.map(({ message }) => message), ...words(true)];
-  return { ...known, write, problems, warnings: words(false) };
+  return { ...common, write, problems, warnings: words(false) };
 }
 
 function storesOf(

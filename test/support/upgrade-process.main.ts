@@ -1,0 +1,48 @@
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { armKillPoint } from "./kill-points.ts";
+import type { UpgradeProcessRequest, UpgradeProcessState } from "./upgrade-process.ts";
+
+/**
+ * The upkeep alone in a process that upgrades its node and is there to be killed. Arguments: the node's workspace, its HTTP URL, the state
+ * directory, and the step at which it ends itself, 0 for never.
+ */
+const [workspace = "", httpUrl = "", stateDirectory = "", killAt = "0"] = process.argv.slice(2);
+
+// A sidecar that goes on with an upgrade is killed in that, too.
+if (killAt !== "0") await armKillPoint(Number(killAt));
+await using upkeep = await runUpkeep(
+  { workspace, httpUrl },
+  {
+    GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "3600",
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "20000",
+    GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "20000",
+    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "1000",
+    GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "500",
+  },
+  { stateDirectory },
+);
+process.on("message", (request: UpgradeProcessRequest) => void answer(request));
+await new Promise<void>((resolve) => process.once("disconnect", () => resolve()));
+
+async function answer({ source, killAt: step }: UpgradeProcessRequest): Promise<void> {
+  if (step !== undefined) await armKillPoint(step);
+  const { control } = upkeep.upkeep;
+  let problems: readonly string[] = [];
+  if (source !== undefined) {
+    const shown = await control.upgrade({ source });
+    ({ problems } = shown.plan);
+    if (shown.result === "shown") ({ problems } = (await control.upgrade({ source, digest: shown.plan.digest })).plan);
+  }
+  const { upgrade } = control.look();
+  const reason = (type: "RestartSettled" | "ConfigCurrent" | "AutoPruneOn") => upkeep.board.get(type)?.reason;
+  const isRight =
+    reason("ConfigCurrent") === "AsDesired" && reason("RestartSettled") === "Idle" && reason("AutoPruneOn") === "On";
+  const state: UpgradeProcessState = {
+    isRight,
+    problems,
+    stage: upgrade?.stage,
+    end: upgrade?.end,
+    words: upgrade?.words,
+  };
+  process.send?.(state);
+}
