@@ -16,7 +16,8 @@ const withinMs = 120_000;
 
 /** Numbers below a bound, the same for the same seed (a linear congruential generator; Numerical Recipes' constants). */
 function randomOf(start: number) {
-  let state = start >>> 0;
+  // Neighbouring seeds would begin alike.
+  let state = Math.imul(start, 2_654_435_761) >>> 0;
   return (below: number) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((state / 2 ** 32) * below);
