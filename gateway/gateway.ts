@@ -73,7 +73,7 @@ export async function startGateway(
   );
   const gate = createLoadGate({ loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs });
   const meter = withBusySignal(
-    withAccessLog(prometheusMeter(metrics), settings.accessLog, { log, random: Math.random }),
+    withAccessLog(prometheusMeter(metrics), () => policy().settings.accessLog, { log, random: Math.random }),
     { now, becameBusy: preferSpeed },
   );
   const { tracing } = starting.use(await startTracing(settings.tracing, { log }));

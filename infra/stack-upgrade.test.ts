@@ -4,6 +4,41 @@ import { recordedStacks, recordingOf } from "./testing/recorded-stacks.ts";
 import { comparedInputs } from "./testing/replacing-inputs.ts";
 import { registrationsOf, type Registered, type Registration } from "./testing/stack-registrations.ts";
 
+const liveMount = (service: string) => ({
+  containerPath: "/run/gatehouse/live",
+  readOnly: true,
+  volumeName: `gh-${service}-live`,
+});
+
+/**
+ * Containers that are replaced once, because what they read as it changes comes by a volume since then, and what differs for that alone: the inputs that
+ * the last version had, as this one has them.
+ */
+const replacedOnce: Readonly<Record<string, (state: Inputs) => Inputs>> = {
+  "gh-sidecar": ({ envs, volumes, ...others }) => ({
+    ...others,
+    envs: withVariable(envs, "GATEHOUSE_SIDECAR_GATEWAY_POLICY_PATH=/run/gatehouse/live/policy.json5"),
+    volumes: [...(volumes as readonly unknown[]), liveMount("sidecar")],
+  }),
+  "gh-resource-server": ({ envs, volumes, ...others }) => ({
+    ...others,
+    envs: withVariable(envs, "GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH=/run/gatehouse/live/routes.json5"),
+    volumes: [...(volumes as readonly unknown[]), liveMount("resource-server")],
+  }),
+};
+
+type Inputs = Readonly<Record<string, unknown>>;
+
+function withVariable(envs: unknown, variable: string): readonly string[] {
+  const [name = ""] = variable.split("=");
+  return [...(envs as readonly string[]).filter((other) => !other.startsWith(`${name}=`)), variable].toSorted();
+}
+
+/** The inputs with variables in no order, which is no reason to replace anything here. */
+function inNoOrder(inputs: Inputs): Inputs {
+  return Array.isArray(inputs["envs"]) ? { ...inputs, envs: inputs["envs"].toSorted() } : inputs;
+}
+
 describe.each(Object.entries(recordedStacks))("pulumi up over the last version's stack %s", (stack, config) => {
   const recorded = JSON.parse(readFileSync(recordingOf(stack), "utf8")) as readonly Registration[];
   let registered: readonly Registered[] = [];
@@ -18,14 +53,18 @@ describe.each(Object.entries(recordedStacks))("pulumi up over the last version's
     expect(recorded.map(({ urn }) => urn).filter((urn) => successorOf(urn) === undefined)).toEqual([]);
   });
 
-  it("replaces none: the inputs that would, the providers and what protects data are the same", () => {
+  it("replaces none but those that are named: the inputs that would, the providers and what protects data are the same", () => {
     for (const before of recorded) {
       const { registration: now, options } = successorOf(before.urn) ?? { registration: undefined, options: undefined };
       const ignoreChanges = options?.ignoreChanges ?? [];
       const { replacing: state = {}, ...rest } = before;
       const { replacing = {}, ...others } = now ?? { urn: "" };
       expect({ ...others, urn: before.urn }, before.urn).toEqual(rest);
-      expect(comparedInputs(replacing, { state, ignoreChanges }), before.urn).toEqual(state);
+      const name = before.urn.split("::").at(-1) ?? "";
+      const change = before.urn.includes("docker:index/container:Container::") ? replacedOnce[name] : undefined;
+      const compared = comparedInputs(replacing, { state, ignoreChanges });
+      if (change === undefined) expect(compared, before.urn).toEqual(state);
+      else expect(inNoOrder(compared), before.urn).toEqual(inNoOrder(change(state)));
     }
   });
 

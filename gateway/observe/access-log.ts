@@ -7,12 +7,12 @@ import type { EndedCall, Meter } from "./meter.ts";
 export type AccessLogOptions = Readonly<{ sampleRatio: number; slowMs: number }>;
 
 /**
- * Adds the access log to a meter: a share of the calls, and those that were slow, bounded, since clients can make any number of them; never
+ * Adds the access log, whose options may change at any time, to a meter: a share of the calls, and those that were slow, bounded, since clients can make any number of them; never
  * their parameters.
  */
 export function withAccessLog(
   meter: Meter,
-  { sampleRatio, slowMs }: AccessLogOptions,
+  options: () => AccessLogOptions,
   { log, random }: Readonly<{ log: Logger; random: () => number }>,
 ): Meter {
   const lines = boundedLog(log);
@@ -20,6 +20,7 @@ export function withAccessLog(
     ...meter,
     call: (ended) => {
       meter.call(ended);
+      const { sampleRatio, slowMs } = options();
       if (slowMs > 0 && ended.seconds * 1_000 >= slowMs) lines.warn(entryOf(ended), "slow call");
       else if (sampleRatio > 0 && random() < sampleRatio) log.info(entryOf(ended), "call");
     },

@@ -28,8 +28,19 @@ export function startLivePolicy(
   settings: LivePolicySettings,
   { settingNames, ...dependencies }: WatchedFileDependencies & Readonly<{ settingNames: SettingNames }>,
 ): LivePolicy {
-  const { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind, policyPath } = settings;
-  const base: PolicySettings = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind };
+  const { policyPath, tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind, accessLog } =
+    settings;
+  const base: PolicySettings = {
+    tiers,
+    methods,
+    unknownMethods,
+    rateLimit,
+    ranges,
+    limits,
+    overload,
+    behind,
+    accessLog,
+  };
   const state: { policy: Policy } = { policy: createPolicy(base) };
   const missing = missingTier(state.policy, settings, settingNames);
   if (missing !== undefined && policyPath === undefined) throw new StartupError(missing);

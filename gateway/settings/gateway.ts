@@ -177,17 +177,6 @@ const listenerSection = section({
   fastPath: yesOrNo.default(true).describe("Whether common requests are read on the raw socket; off to rule it out"),
 });
 
-const logSection = section({
-  sampleRatio: z
-    .number()
-    .min(0)
-    .max(1)
-    .default(0)
-    .describe("Share of calls that the access log shows, without parameters")
-    .meta({ expected: "a number from 0 to 1" }),
-  slowMs: nonNegativeInteger.default(2_000).describe("Time from which a call is logged as slow; 0: never"),
-});
-
 const tracingSection = section({
   otlpUrl: httpUrl
     .optional()
@@ -226,7 +215,6 @@ export const gatewayShape = {
   cache: cacheSection,
   memory: memorySection,
   webSocket: webSocketSection,
-  accessLog: logSection,
   tracing: tracingSection,
   policyPath: filePath
     .optional()

@@ -199,8 +199,19 @@ const behind = section({
     .meta({ expected: "refuse or serve" }),
 });
 
+const accessLog = section({
+  sampleRatio: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe("Share of calls that the access log shows, without parameters")
+    .meta({ expected: "a number from 0 to 1" }),
+  slowMs: nonNegativeInteger.default(2_000).describe("Time from which a call is logged as slow; 0: never"),
+});
+
 /** Settings that take effect while the gateway runs; together they are its policy. */
-export const policyShape = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind };
+export const policyShape = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind, accessLog };
 
 /** The policy as settings give it; what they leave out has its default. */
 export const policySchema = z.strictObject(policyShape);

@@ -2,7 +2,13 @@ import type * as docker from "@pulumi/docker";
 import type { Input } from "@pulumi/pulumi";
 import { engineCpus } from "./engine-values.ts";
 import { healthcheckOf } from "./health-check.ts";
-import { filesDirectoriesOf, volumeKey, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
+import {
+  filesDirectoriesOf,
+  liveFilesDirectory,
+  volumeKey,
+  type PortSpec,
+  type ServiceSpec,
+} from "../services/service-spec.ts";
 
 /** Where a service's container is put on a Docker host. */
 export type Placement = Readonly<{
@@ -17,6 +23,8 @@ export type Placement = Readonly<{
   programs?: Input<string> | undefined;
   /** Volume with the service's files, and something that changes whenever they do. */
   files: Readonly<{ volume: Input<string>; revision: Input<string> }> | undefined;
+  /** Name of the volume with the files that the service reads again as they change. */
+  liveFiles?: Input<string> | undefined;
   /** Ports that the host publishes, by the specification's port names. */
   published: Readonly<Record<string, Readonly<{ address: string; port: number }>>>;
   /** Files of the host that the container sees, and the groups that may use them. */
@@ -106,8 +114,12 @@ function volumes(spec: ServiceSpec, placement: Placement): docker.ContainerArgs[
           containerPath,
           readOnly: true,
         }));
+  const live =
+    placement.liveFiles === undefined
+      ? []
+      : [{ volumeName: placement.liveFiles, containerPath: liveFilesDirectory, readOnly: true }];
   const host = placement.hostFiles.map(({ hostPath, path }) => ({ hostPath, containerPath: path, readOnly: true }));
-  return [...mounted, ...programs, ...files, ...host];
+  return [...mounted, ...programs, ...files, ...live, ...host];
 }
 
 function network(spec: ServiceSpec, placement: Placement): Partial<docker.ContainerArgs> {

@@ -14,7 +14,9 @@ import { enginePathInProxy, engineProxySpec } from "../services/engine-proxy-spe
 import { workspace } from "../services/node-layout.ts";
 import {
   filesDirectoryOf,
+  liveFilesOf,
   volumeKey,
+  type FileSpec,
   type ImageName,
   type ServiceSpec,
   type VolumeSpec,
@@ -48,6 +50,9 @@ export type DockerHostArgs = Readonly<{
   startInterval?: boolean | undefined;
 }>;
 
+/** A volume with a service's files, and the container that brought them. */
+type FileDelivery = Readonly<{ volume: docker.Volume; courier: docker.Container }>;
+
 /**
  * One Docker host as a target: two networks, one that the outside reaches and one that stays inside, the volumes, and a
  * container per service.
@@ -79,6 +84,7 @@ export class DockerHost extends ComponentResource implements Platform {
 
   deploy(spec: ServiceSpec, { parent, dependsOn }: Attachment): Resource {
     const files = this.#deliverFiles(spec, parent);
+    const live = this.#deliverLiveFiles(spec, parent);
     const placement: Placement = {
       containerName: `${this.#args.prefix}-${spec.name}`,
       image: this.#image(spec.image),
@@ -86,6 +92,7 @@ export class DockerHost extends ComponentResource implements Platform {
       volumes: Object.fromEntries(spec.volumes.map((volume) => [volumeKey(volume), this.#volume(volume).name])),
       programs: spec.programs === undefined ? undefined : this.#programs(spec).copy.name,
       files,
+      liveFiles: live?.volume.name,
       published: publications(spec, this.#args),
       hostFiles: this.#hostFiles(spec),
       groups:
@@ -97,7 +104,7 @@ export class DockerHost extends ComponentResource implements Platform {
     return new docker.Container(`${this.#args.prefix}-${spec.name}`, args, {
       parent,
       provider: this.#args.provider,
-      dependsOn: [...dependsOn],
+      dependsOn: [...dependsOn, ...(live === undefined ? [] : [live.courier])],
       // Pulumi refuses to ignore a part of what is not there.
       ignoreChanges: args.healthcheck === undefined ? [] : [...healthTimeProperties],
       // Names and published ports can be held by one container at a time.
@@ -125,9 +132,22 @@ export class DockerHost extends ComponentResource implements Platform {
     return this.deploy(sidecar, { ...attachment, dependsOn: [...attachment.dependsOn, deployed, proxy] });
   }
 
+  /** Without the courier's id in its labels: what it brings later, the service reads while it runs. */
+  #deliverLiveFiles(spec: ServiceSpec, parent: ComponentResource): FileDelivery | undefined {
+    return this.#deliver({ spec, files: liveFilesOf(spec), name: `${this.#args.prefix}-${spec.name}-live` }, parent);
+  }
+
   #deliverFiles(spec: ServiceSpec, parent: ComponentResource): Placement["files"] {
-    if (spec.files.length === 0) return undefined;
     const name = `${this.#args.prefix}-${spec.name}-files`;
+    const delivery = this.#deliver({ spec, files: spec.files, name }, parent);
+    return delivery && { volume: delivery.volume.name, revision: delivery.courier.id };
+  }
+
+  #deliver(
+    { spec, files, name }: Readonly<{ spec: ServiceSpec; files: readonly FileSpec[]; name: string }>,
+    parent: ComponentResource,
+  ): FileDelivery | undefined {
+    if (files.length === 0) return undefined;
     const volume = new docker.Volume(
       name,
       { name, labels: this.#labelList() },
@@ -135,7 +155,7 @@ export class DockerHost extends ComponentResource implements Platform {
     );
     const courier = new docker.Container(
       name,
-      fileDeliveryArgs(spec, {
+      fileDeliveryArgs(spec, files, {
         containerName: name,
         image: this.#image("gatehouse"),
         volumes: [filesMount(volume.name)],
@@ -143,7 +163,7 @@ export class DockerHost extends ComponentResource implements Platform {
       }),
       { parent, provider: this.#args.provider, deleteBeforeReplace: true },
     );
-    return { volume: volume.name, revision: courier.id };
+    return { volume, courier };
   }
 
   #hostFiles({ name, foreignFiles, ...spec }: ServiceSpec): Placement["hostFiles"] {

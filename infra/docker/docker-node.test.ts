@@ -115,7 +115,13 @@ describe("a real node on Docker", () => {
     const mounted = (container("sidecar")["volumes"] as { containerPath: string; readOnly: boolean }[]).map(
       ({ containerPath, readOnly }) => `${containerPath}${readOnly ? " ro" : ""}`,
     );
-    expect(mounted).toEqual(["/data/conf", "/data/data ro", "/var/lib/gatehouse", "/run/gatehouse/engine ro"]);
+    expect(mounted).toEqual([
+      "/data/conf",
+      "/data/data ro",
+      "/var/lib/gatehouse",
+      "/run/gatehouse/engine ro",
+      "/run/gatehouse/live ro",
+    ]);
     expect(container("sidecar")["envs"]).toContain("GATEHOUSE_SIDECAR_NODE_CONFIG_PATH=/data/conf/node.conf");
   });
 

@@ -70,7 +70,7 @@ describe("the stack on Docker", () => {
       expect(inputs["capabilities"], name).toEqual({ drops: ["ALL"] });
       expect(inputs["securityOpts"], name).toEqual(["no-new-privileges:true"]);
       expect(inputs["privileged"], name).toBeUndefined();
-      expect(inputs["readOnly"], name).toBe(name.endsWith("-files") ? undefined : true);
+      expect(inputs["readOnly"], name).toBe(/-(files|live)$/.test(name) ? undefined : true);
     }
   });
 

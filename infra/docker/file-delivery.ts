@@ -1,6 +1,6 @@
 import type * as docker from "@pulumi/docker";
 import { secret } from "@pulumi/pulumi";
-import { filesDirectory, type ServiceSpec } from "../services/service-spec.ts";
+import { filesDirectory, type FileSpec, type ServiceSpec } from "../services/service-spec.ts";
 import { oneShot, type OneShotPlacement } from "./one-shot.ts";
 
 /** Where the engine lays a service's files before their owner takes them over. */
@@ -21,12 +21,16 @@ export function filesMount(
  * and a service is neither: so this one, with no network, runs once as the service's user, moves the files into the volume that
  * the service mounts read-only, mode 0400, and ends.
  */
-export function fileDeliveryArgs(spec: ServiceSpec, placement: OneShotPlacement): docker.ContainerArgs {
+export function fileDeliveryArgs(
+  spec: ServiceSpec,
+  files: readonly FileSpec[],
+  placement: OneShotPlacement,
+): docker.ContainerArgs {
   return {
     ...oneShot(spec, placement),
     entrypoints: ["node"],
     command: [installProgram, "move", incomingDirectory, filesDirectory],
-    uploads: spec.files.map((file) => ({
+    uploads: files.map((file) => ({
       file: `${incomingDirectory}/${file.name}`,
       content: file.secret ? secret(file.content) : file.content,
       permissions: "0444",

@@ -1,7 +1,14 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
 import { healthTimes, type HealthSpec } from "../services/health-spec.ts";
-import { filesDirectoriesOf, hasFiles, portNamed, type ServiceSpec } from "../services/service-spec.ts";
+import {
+  filesDirectoriesOf,
+  hasFiles,
+  liveFilesDirectory,
+  liveFilesOf,
+  portNamed,
+  type ServiceSpec,
+} from "../services/service-spec.ts";
 
 type Container = types.input.core.v1.Container;
 type Probe = types.input.core.v1.Probe;
@@ -9,6 +16,11 @@ type Probe = types.input.core.v1.Probe;
 /** The volume of a pod that holds a service's files. */
 export function filesVolume(spec: ServiceSpec): string {
   return `${spec.name}-files`;
+}
+
+/** The Secret, and the volume of a pod, with the files that a service reads again as they change. */
+export function liveFilesVolume(spec: ServiceSpec): string {
+  return `${spec.name}-live`;
 }
 
 /** The volume of a pod with the copy of its image's programs that a service runs from. */
@@ -47,6 +59,9 @@ export function containerOf(spec: ServiceSpec, image: Input<string>): Container 
       ...(hasFiles(spec)
         ? filesDirectoriesOf(spec).map((mountPath) => ({ name: filesVolume(spec), mountPath, readOnly: true }))
         : []),
+      ...(liveFilesOf(spec).length === 0
+        ? []
+        : [{ name: liveFilesVolume(spec), mountPath: liveFilesDirectory, readOnly: true }]),
       { name: "tmp", mountPath: "/tmp", subPath: spec.name },
     ],
     ...(spec.health === undefined ? {} : probes(spec, spec.health)),

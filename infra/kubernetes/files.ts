@@ -1,7 +1,7 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
-import { filesDirectory, hasFiles, type ServiceSpec } from "../services/service-spec.ts";
-import { filesVolume, restricted } from "./container.ts";
+import { filesDirectory, hasFiles, liveFilesOf, type FileSpec, type ServiceSpec } from "../services/service-spec.ts";
+import { filesVolume, liveFilesVolume, restricted } from "./container.ts";
 import { stackLabels } from "./labels.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
@@ -12,18 +12,45 @@ const incomingDirectory = "/run/gatehouse/incoming";
 
 /** The Secret that holds a service's files, secret or not; `undefined` when it has none. */
 export function filesSecret(spec: ServiceSpec, options: KubernetesOptions): types.input.core.v1.Secret | undefined {
-  if (spec.files.length === 0) return undefined;
+  return secretWith(spec.files, filesVolume(spec), options);
+}
+
+/**
+ * The Secret with the files that a service reads again as they change; `undefined` when it has none. The pod's template has no checksum of it, so that a
+ * change rolls nothing: the kubelet brings it into the running pods, within about a minute and a half.
+ */
+export function liveFilesSecret(spec: ServiceSpec, options: KubernetesOptions): types.input.core.v1.Secret | undefined {
+  return secretWith(liveFilesOf(spec), liveFilesVolume(spec), options);
+}
+
+function secretWith(
+  files: readonly FileSpec[],
+  name: string,
+  options: KubernetesOptions,
+): types.input.core.v1.Secret | undefined {
+  if (files.length === 0) return undefined;
   return {
     apiVersion: "v1",
     kind: "Secret",
-    metadata: { name: filesVolume(spec), namespace: options.namespace, labels: stackLabels(options.prefix) },
+    metadata: { name, namespace: options.namespace, labels: stackLabels(options.prefix) },
     type: "Opaque",
-    stringData: Object.fromEntries(spec.files.map(({ name, content }) => [name, content])),
+    stringData: Object.fromEntries(files.map((file) => [file.name, file.content])),
   };
 }
 
 /** The volumes that files need: the Secret as root delivers it, and memory for the service's own copies. */
 export function filesVolumes(spec: ServiceSpec): readonly Volume[] {
+  return [...installedVolumes(spec), ...liveVolumes(spec)];
+}
+
+/** Mounted as a whole and as it is: a copy, or a path within it, would stay as the pod found it. */
+function liveVolumes(spec: ServiceSpec): readonly Volume[] {
+  if (liveFilesOf(spec).length === 0) return [];
+  const name = liveFilesVolume(spec);
+  return [{ name, secret: { secretName: name, defaultMode: 0o440 } }];
+}
+
+function installedVolumes(spec: ServiceSpec): readonly Volume[] {
   if (!hasFiles(spec)) return [];
   const { foreignFiles } = spec;
   const source =

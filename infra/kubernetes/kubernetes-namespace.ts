@@ -9,7 +9,7 @@ import { nodeAccess, nodePod } from "./access.ts";
 import { autoscalerOf } from "./autoscaler.ts";
 import { claimOf, leftToSidecar } from "./claims.ts";
 import { deploymentOf, disruptionBudget } from "./deployment.ts";
-import { filesSecret } from "./files.ts";
+import { filesSecret, liveFilesSecret } from "./files.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { denyAll, edgePolicies } from "./network-policies.ts";
 import { nodeConfMap } from "./node-conf-map.ts";
@@ -163,9 +163,12 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
   }
 
   #secret(spec: ServiceSpec, parent: ComponentResource): readonly Resource[] {
-    const manifest = filesSecret(spec, this.#options);
-    if (manifest === undefined) return [];
-    return [new k8s.core.v1.Secret(`${this.#options.prefix}-${spec.name}-files`, manifest, this.#inNamespace(parent))];
+    const { prefix } = this.#options;
+    const made = (manifest: types.input.core.v1.Secret | undefined, kind: "files" | "live") =>
+      manifest && new k8s.core.v1.Secret(`${prefix}-${spec.name}-${kind}`, manifest, this.#inNamespace(parent));
+    const files = made(filesSecret(spec, this.#options), "files");
+    const live = made(liveFilesSecret(spec, this.#options), "live");
+    return [files, live].filter((secret) => secret !== undefined);
   }
 
   #claim(volume: VolumeSpec): k8s.core.v1.PersistentVolumeClaim {

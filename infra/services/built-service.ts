@@ -1,6 +1,6 @@
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
-import { renderSettings } from "./rendered-settings.ts";
+import { renderSettings, type LiveSettings } from "./rendered-settings.ts";
 import { oneReplica, serviceUser, type FileSpec, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
 import { mergeTrees, type SettingsTree } from "./settings-tree.ts";
 
@@ -20,6 +20,8 @@ type Outline = Omit<ServiceSpec, "environment" | "files" | "arguments" | "user" 
     definition: SettingsDefinition;
     tree: SettingsTree;
     files?: readonly FileSpec[];
+    /** Settings that come by a file that is read again as it changes. */
+    live?: LiveSettings | undefined;
     edges?: ServiceSpec["edges"];
     limits: ResourceLimits;
     replicas?: ServiceSpec["replicas"] | undefined;
@@ -32,19 +34,22 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
     definition,
     tree,
     files = [],
+    live,
+    liveFiles = [],
     edges = [],
     limits,
     replicas = oneReplica,
     user = serviceUser,
     ...rest
   } = outline;
-  const rendered = renderSettings(definition, mergeTrees(tree, common.settings ?? {}));
+  const rendered = renderSettings(definition, mergeTrees(tree, common.settings ?? {}), live);
   return {
     spec: {
       ...rest,
       arguments: [definition.service],
       environment: rendered.environment,
       files: [...files, ...rendered.files],
+      liveFiles: [...liveFiles, ...rendered.liveFiles],
       edges,
       limits: common.limits ?? limits,
       replicas,

@@ -11,14 +11,23 @@ import { leafPaths, valueAt, type SettingsTree } from "./settings-tree.ts";
 export type RenderedSettings = Readonly<{
   environment: Readonly<Record<string, string>>;
   files: readonly FileSpec[];
+  /** What a service reads again as it changes, where it was asked for. */
+  liveFiles: readonly FileSpec[];
   problems: readonly ConfigProblem[];
 }>;
 
+/** Settings that a service takes from a file as well, which it reads again as it changes: these keys below `at`. */
+export type LiveSettings = Readonly<{ at: readonly string[]; keys: readonly string[]; file: string }>;
+
 /**
  * Turns settings into a container's environment and files, and has the service's own reader read them back: what the service
- * would refuse at its start is a problem here. Secrets become files, named by `<NAME>_FILE`.
+ * would refuse at its start is a problem here. Secrets become files, named by `<NAME>_FILE`; what `live` names becomes one file.
  */
-export function renderSettings(definition: SettingsDefinition, tree: SettingsTree): RenderedSettings {
+export function renderSettings(
+  definition: SettingsDefinition,
+  tree: SettingsTree,
+  live?: LiveSettings,
+): RenderedSettings {
   const leaves = settingsLeaves(definition.service, definition.schema);
   const environment: Record<string, string> = {};
   const checked: Record<string, string> = {};
@@ -27,7 +36,9 @@ export function renderSettings(definition: SettingsDefinition, tree: SettingsTre
     const value = valueAt(tree, leaf.path);
     if (value === undefined) continue;
     const hidden = secretOf(leaf, value);
-    if (hidden !== undefined) {
+    if (isLive(leaf, live)) {
+      checked[leaf.env] = encode(leaf, value);
+    } else if (hidden !== undefined) {
       const name = leaf.path.join("-").toLowerCase();
       files.push({ name, content: hidden.value, secret: true });
       environment[`${leaf.env}_FILE`] = `${filesDirectory}/${name}`;
@@ -40,8 +51,21 @@ export function renderSettings(definition: SettingsDefinition, tree: SettingsTre
   return {
     environment,
     files,
+    liveFiles: live === undefined ? [] : [liveFileOf(tree, live)],
     problems: [...strangers(definition, leaves, tree), ...refusals(definition, leaves, checked)],
   };
+}
+
+function isLive({ path }: SettingsLeaf, live: LiveSettings | undefined): boolean {
+  if (live === undefined) return false;
+  return live.keys.some((key) => [...live.at, key].every((part, index) => path[index] === part));
+}
+
+/** The file is there, if empty, before the first of its settings is set: the service is told of it at its start. */
+function liveFileOf(tree: SettingsTree, { at, keys, file }: LiveSettings): FileSpec {
+  const found = keys.map((key) => [key, valueAt(tree, [...at, key])] as const);
+  const content = Object.fromEntries(found.filter(([, value]) => value !== undefined));
+  return { name: file, content: `${JSON.stringify(content, undefined, 2)}\n`, secret: false };
 }
 
 /** A secret of the deployment's, or one that a stack wrote among its settings. */

@@ -4,7 +4,7 @@ import { buildService, type BuiltService, type CommonArgs } from "./built-servic
 import { daemonHealth } from "./health-spec.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { ledgerParts, type Database } from "./replication.ts";
-import { filesDirectory, type Replicas } from "./service-spec.ts";
+import { liveFilesDirectory, type Replicas } from "./service-spec.ts";
 import type { PublicProxies } from "./trusted-proxies.ts";
 import { upstreamEdges } from "./upstream-edges.ts";
 import { z } from "zod";
@@ -64,7 +64,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         listen: { host: "0.0.0.0", port: resourceServerPort, ...args.publicProxies },
         operations: { host: "0.0.0.0", port: resourceServerOperationsPort },
         publicUrl: args.publicUrl,
-        routesPath: `${filesDirectory}/${routesFile}`,
+        routesPath: `${liveFilesDirectory}/${routesFile}`,
         payTo: args.payTo,
         chain: { id: args.chainId },
         token: { ...args.token },
@@ -73,7 +73,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         ledger: ledger.settings,
         shutdown: { graceMs: 20_000 },
       },
-      files: [{ name: routesFile, content: `${JSON.stringify(args.routes, undefined, 2)}\n`, secret: false }],
+      liveFiles: [{ name: routesFile, content: `${JSON.stringify(args.routes, undefined, 2)}\n`, secret: false }],
       ports: [
         { name: "http", number: resourceServerPort, audience: "public" },
         { name: "operations", number: resourceServerOperationsPort, audience: "system" },

@@ -112,6 +112,8 @@ export type ServiceSpec = Readonly<{
   arguments: readonly string[] | undefined;
   environment: Readonly<Record<string, string>>;
   files: readonly FileSpec[];
+  /** Files that it reads again as they change: a change of them, and of nothing else, stops nothing. */
+  liveFiles?: readonly FileSpec[];
   /** Files that it finds beside or instead of `files`. */
   foreignFiles?: ForeignFiles | undefined;
   /** Where its files stand in its container; default: {@link filesDirectory}. */
@@ -150,6 +152,14 @@ export const serviceUser = { uid: 10_001, gid: 10_001 } as const;
 
 /** Where a service's files stand in its container. */
 export const filesDirectory = "/run/gatehouse/files";
+
+/** Where the files stand that a service reads again as they change; a directory of their own, because the others come and go with the container. */
+export const liveFilesDirectory = "/run/gatehouse/live";
+
+/** The files that a service reads again as they change. */
+export function liveFilesOf(spec: ServiceSpec): readonly FileSpec[] {
+  return spec.liveFiles ?? [];
+}
 
 /** Where a service's files stand in its own container. */
 export function filesDirectoryOf(spec: ServiceSpec): string {

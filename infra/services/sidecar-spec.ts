@@ -1,4 +1,5 @@
 import { urlAuthority } from "#daemon/http/url-authority.ts";
+import { policyShape } from "#gateway/settings/policy.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import {
@@ -12,8 +13,8 @@ import {
 } from "./node-layout.ts";
 import type { PushTarget } from "./push-target.ts";
 import type { AccessTokens } from "./resource-server-spec.ts";
-import { stateDirectory, type ServiceSpec, nodeUser } from "./service-spec.ts";
-import type { SettingsTree } from "./settings-tree.ts";
+import { liveFilesDirectory, stateDirectory, type ServiceSpec, nodeUser } from "./service-spec.ts";
+import { valueAt, type SettingsTree } from "./settings-tree.ts";
 import type { PublicProxies } from "./trusted-proxies.ts";
 
 /** How the sidecar restarts the node: through the engine proxy's socket, or through the Kubernetes API. */
@@ -85,14 +86,19 @@ export const engineSocketVolume = "engine-socket";
  */
 const hungAfterMs = 900_000;
 
+/** The gateway's policy, by a file that it reads again as it changes; absent where the operator names a file of their own. */
+const livePolicy = { at: ["gateway"], keys: Object.keys(policyShape), file: "policy.json5" } as const;
+
 /** Builds the sidecar of one node: keeps node.conf and pruning right, restarts the node, guards its RPC. */
 export function sidecarSpec(args: SidecarArgs): BuiltService {
+  const hasOwnPolicy = valueAt(args.settings ?? {}, ["gateway", "policyPath"]) !== undefined;
   return buildService(
     {
       name: "sidecar",
       image: "gatehouse",
       definition: sidecarSettings,
       tree: { ...sidecarTree(args), ...restartTree(args) },
+      live: hasOwnPolicy ? undefined : livePolicy,
       ports: [
         { name: "rpc", number: gatewayPort, audience: "public" },
         ...(args.accessTokens === undefined
@@ -131,6 +137,7 @@ function sidecarTree(args: SidecarArgs): SettingsTree {
     gateway: {
       public: { host: "0.0.0.0", port: gatewayPort },
       callers: { ...args.publicProxies },
+      policyPath: `${liveFilesDirectory}/${livePolicy.file}`,
       ...tokenTree(args.accessTokens),
     },
     node: {

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLog } from "#daemon/log.ts";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
@@ -119,7 +122,7 @@ describe("the metrics of the gateway", () => {
 });
 
 /** A gateway whose log is kept. */
-async function withLog(settings: Record<string, object>) {
+async function withLog(settings: Record<string, object | string>) {
   const lines: string[] = [];
   const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
   const node = await startFakeNode();
@@ -159,6 +162,22 @@ describe("the log of the gateway", () => {
     expect(some.entries("call").length).toBeGreaterThan(350);
     expect(some.entries("call").length).toBeLessThan(650);
     expect(none.entries("call")).toEqual([]);
+  });
+
+  it("begins and ends as the policy's file says, while the gateway runs", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "gatehouse-access-log-"));
+    const policyPath = join(folder, "policy.json5");
+    await writeFile(policyPath, "{}");
+    await using running = await withLog({ policyPath });
+    const { url } = running.gateway;
+    await post(url, body("eth_coinbase"));
+    expect(running.entries("call")).toEqual([]);
+    await writeFile(policyPath, "{ accessLog: { sampleRatio: 1 } }");
+    await until("a call is logged", async () => {
+      await post(url, body("eth_coinbase"));
+      return running.entries("call").length > 0;
+    });
+    await rm(folder, { recursive: true });
   });
 
   it("shows slow calls, whatever share of the calls is logged", async () => {
