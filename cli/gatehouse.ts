@@ -6,6 +6,7 @@ import { createMask } from "#daemon/mask.ts";
 import { version } from "#daemon/version.ts";
 import { adoptCommand } from "./adopt-command.ts";
 import { configCommand } from "./config-command.ts";
+import { doctorCommand } from "./doctor-command.ts";
 import { lintCommand } from "./lint-command.ts";
 import { payCommand } from "./pay-command.ts";
 import { planCommand } from "./plan-command.ts";
@@ -69,6 +70,7 @@ addServiceCommand(
 program.addCommand(payCommand({ mask }));
 program.addCommand(planCommand({ mask }));
 program.addCommand(lintCommand({ mask }));
+program.addCommand(doctorCommand({ mask }));
 program.addCommand(adoptCommand({ mask }));
 program.addCommand(resumeCommand({ mask }));
 program.addCommand(upgradeCommand({ mask }));

@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import type { z } from "zod";
+import type { ConfigurationInUse } from "./configuration-in-use.ts";
 import { filesInForce, type FilesInForce } from "./files/files-in-force.ts";
 import { within } from "./time.ts";
 import { prettyLines, type LogFormat } from "./log-format.ts";
@@ -7,11 +8,13 @@ import { createLog, type Logger } from "./log.ts";
 import type { Mask } from "./mask.ts";
 import { createMetrics } from "./metrics.ts";
 import { environmentName } from "./settings/leaf.ts";
+import { settingsDigest } from "./settings/digest.ts";
 import { SettingsError } from "./settings/problem.ts";
 import { readSettings, type SettingsDefinition } from "./settings/settings.ts";
 import { failureLines } from "./start-failure.ts";
 import { startWithin } from "./start-step.ts";
 import { aborted, stopSignal } from "./stop-signal.ts";
+import { version } from "./version.ts";
 import { userStateDirectory } from "./user-state-directory.ts";
 
 /** What a service gets from the process that runs it. */
@@ -20,6 +23,8 @@ export type ServiceContext = Readonly<{
   metrics: Registry;
   /** What is in force of the files that are read again as they change. */
   files: FilesInForce;
+  /** What the service has been told, for operators who ask. */
+  configuration: () => ConfigurationInUse;
   /** Knows the secrets and URLs of the settings; what is shown of a process goes through it. */
   mask: Mask;
   /** Closed in reverse order of `use` when the service stops. */
@@ -80,10 +85,13 @@ export async function runService<Schema extends z.ZodObject>(
       void work.done.catch(() => undefined).finally(() => unfinished.delete(work));
     };
     const stateHome = userStateDirectory(process.env);
+    const files = filesInForce(metrics);
+    const settingsSha256 = settingsDigest(service.definition, process.env);
     const context = {
       log,
       metrics,
-      files: filesInForce(metrics),
+      files,
+      configuration: () => ({ service: name, version, settingsSha256, files: files.list() }),
       mask,
       resources,
       signal,

@@ -15,7 +15,7 @@ import { networkList } from "#daemon/http/proxies/client-address.ts";
 /** The facilitator as a process: HTTP on `listen.port`, health and metrics on `operations.port`, settlement in `ledger.path` and on the chain. */
 export const facilitator: Service<typeof facilitatorSettings.schema> = {
   definition: facilitatorSettings,
-  start: async (settings, { log, metrics, mask, resources, signal }) => {
+  start: async (settings, { log, metrics, mask, resources, signal, configuration }) => {
     refuseServingAnybody(settings);
     const { listen, apiKeys } = settings;
     const service = resources.use(await createFacilitator(settings, { log, metrics, clock: Date.now, signal }));
@@ -30,7 +30,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
           setting: settingName("operations"),
           connections: connections.operators(),
         },
-        { log, metrics, readiness, mask },
+        { log, metrics, readiness, mask, configuration },
       ),
     );
     const app = createApp(listen, { log, metrics, mask });

@@ -96,7 +96,7 @@ export async function guardNode(
     setGatewayCondition();
     return nodeReadiness(board);
   };
-  operationsRoutes(operations, { metrics, readiness });
+  operationsRoutes(operations, { metrics, readiness, configuration: context.configuration });
   const urls = namedListeners(gateway.urls);
   return { board, charts, health, urls, operations, operatorConnections: connections.operators() };
 }

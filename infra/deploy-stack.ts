@@ -18,9 +18,10 @@ export type StackPlace = Readonly<{
  * Registers every resource of a stack with Pulumi. Each target's SDK is loaded only where it is used; they take a second of a
  * program's start.
  *
+ * @returns the component, with what its services were given.
  * @throws {ConfigError} with what the services would refuse.
  */
-export async function deployStack(config: StackConfig, { prefix, root }: StackPlace): Promise<void> {
+export async function deployStack(config: StackConfig, { prefix, root }: StackPlace): Promise<Gatehouse> {
   const platform: Platform =
     config.target === "docker"
       ? await (await import("./docker/docker-stack.ts")).dockerHostOf(config, { prefix, root })
@@ -28,5 +29,8 @@ export async function deployStack(config: StackConfig, { prefix, root }: StackPl
   const warning = silentAlertsWarning(config);
   if (warning !== undefined) void log.warn(warning);
   const { addresses, restart } = platform;
-  new Gatehouse(prefix, { ...stackArgs(config, { prefix, addresses, restart, secret: deploymentSecret }), platform });
+  return new Gatehouse(prefix, {
+    ...stackArgs(config, { prefix, addresses, restart, secret: deploymentSecret }),
+    platform,
+  });
 }

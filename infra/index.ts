@@ -15,12 +15,15 @@ const config = parseConfig(stackConfiguration(project));
 await preflight(config, { prefix, environment: process.env });
 if (config.target === "docker") installImageDependencies(getRootDirectory(), unnamedImages(config));
 const watch = watchInterruptions({ project, stack: getStack() });
-await deployStack(config, { prefix, root: getRootDirectory() });
+const deployed = await deployStack(config, { prefix, root: getRootDirectory() });
 
 export const { urls, tryThis, signer } = config.target === "docker" ? dockerOutputs(config) : kubernetesOutputs(config);
 
 /** How one enters Grafana, where the stack brings one: `pulumi stack output --show-secrets grafana`. */
 export const grafana = grafanaOutput(config, { prefix, secret: deploymentSecret });
+
+/** What the services were given, for `gatehouse doctor --drift`. */
+export const { configuration } = deployed;
 
 /** What the next preview watches over. */
 export const watchedAtPreview = await watch.end();

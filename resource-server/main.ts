@@ -53,7 +53,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const operations = resources.use(
     await listenForOperations(
       { ...settings.operations, setting: settingName("operations", "port"), connections: connections.operators() },
-      { log, metrics: registry, readiness, mask },
+      { log, metrics: registry, readiness, mask, configuration: context.configuration },
     ),
   );
 

@@ -1,5 +1,6 @@
 import { type Registry, Gauge } from "prom-client";
 import { allowedHost, type AllowedHosts } from "./allowed-host.ts";
+import type { ConfigurationInUse } from "../configuration-in-use.ts";
 import { createApp, type App } from "./app.ts";
 import { listenHttp, type HttpListener, type ListenOptions } from "./listener.ts";
 import type { Logger } from "../log.ts";
@@ -9,6 +10,14 @@ import type { Readiness } from "./readiness.ts";
 /** Bodies that the listener takes; none of its routes needs one. */
 const bodyLimitBytes = 1_024;
 
+/** What an operator's tools are told from. */
+type OperationsSources = Readonly<{
+  metrics: Registry;
+  readiness: () => Readiness;
+  /** Absent: the service does not tell what it was told. */
+  configuration?: () => ConfigurationInUse;
+}>;
+
 /**
  * Serves `/livez`, `/readyz` and `/metrics` at an address of their own, for a service whose other port is for the public. Requests here
  * are not measured: the service's own series stay about its own traffic.
@@ -17,31 +26,19 @@ const bodyLimitBytes = 1_024;
  */
 export async function listenForOperations(
   options: ListenOptions & AllowedHosts,
-  {
-    log,
-    metrics,
-    readiness,
-    mask,
-  }: Readonly<{
-    log: Logger;
-    metrics: Registry;
-    readiness: () => Readiness;
-    mask: Mask;
-  }>,
+  { log, metrics, readiness, mask, configuration }: OperationsSources & Readonly<{ log: Logger; mask: Mask }>,
 ): Promise<HttpListener> {
   const app = createApp({ bodyLimitBytes, isAllowedHost: allowedHost(options) }, { log, mask });
-  operationsRoutes(app, { metrics, readiness });
+  operationsRoutes(app, { metrics, readiness, ...(configuration === undefined ? {} : { configuration }) });
   return listenHttp(app, options);
 }
 
 /**
  * Adds what an operator's tools ask every service: `/livez` (the process runs), `/readyz` (it is fit for traffic; 503 with the
- * reason when not; `degraded` with 200 and the reason where something that it can do without for a while fails) and `/metrics` (Prometheus text).
+ * reason when not; `degraded` with 200 and the reason where something that it can do without for a while fails), `/metrics` (Prometheus text) and
+ * `/configuration` (digests of the settings and files that it runs with).
  */
-export function operationsRoutes(
-  app: App,
-  { metrics, readiness }: Readonly<{ metrics: Registry; readiness: () => Readiness }>,
-): void {
+export function operationsRoutes(app: App, { metrics, readiness, configuration }: OperationsSources): void {
   const checks: Gauge<"check"> = new Gauge({
     name: "gatehouse_ready_check",
     help: "What /readyz looks at: 1 where it is right, 0 where it is not.",
@@ -59,5 +56,6 @@ export function operationsRoutes(
     const isWhole = Object.values(state.checks).every(({ ok }) => ok);
     return c.json({ status: isWhole ? "ok" : "degraded", checks: state.checks });
   });
+  if (configuration !== undefined) app.get("/configuration", (c) => c.json(configuration()));
   app.get("/metrics", async (c) => c.body(await metrics.metrics(), 200, { "Content-Type": metrics.contentType }));
 }

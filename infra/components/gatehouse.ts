@@ -1,4 +1,8 @@
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
+import { facilitatorSettings } from "#facilitator/settings.ts";
+import { resourceServerSettings } from "#resource-server/settings.ts";
+import { sidecarSettings } from "#sidecar/settings.ts";
+import { givenConfiguration, type GivenConfiguration } from "../services/given-configuration.ts";
 import type { Platform } from "../platform.ts";
 import { facilitatorSpec } from "../services/facilitator-spec.ts";
 import { nodeSpec } from "../services/node-spec.ts";
@@ -17,11 +21,19 @@ import { buildWatchers, deployWatchers } from "./watchers.ts";
 
 /** The whole system: a guarded node, its Pushgateway, a facilitator and a resource server. */
 export class Gatehouse extends ComponentResource {
+  /** What the services that can be asked were given, by their names. */
+  readonly configuration: Readonly<Record<string, GivenConfiguration>>;
+
   /** @throws {ConfigError} with the problems of all services at once, before anything is made. */
   constructor(name: string, args: StackArgs & Readonly<{ platform: Platform }>, opts?: ComponentResourceOptions) {
     super("gatehouse:index:Gatehouse", name, {}, opts);
     const built = buildServices(args);
     const { platform } = args;
+    this.configuration = {
+      sidecar: givenConfiguration(sidecarSettings, built.sidecar.spec),
+      facilitator: givenConfiguration(facilitatorSettings, built.facilitator.spec),
+      "resource-server": givenConfiguration(resourceServerSettings, built.resourceServer.spec),
+    };
     const specs = Object.values(built).flatMap((service) => service?.spec ?? []);
     platform.allowEdges(specs);
     platform.announce(specs);

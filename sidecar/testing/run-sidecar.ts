@@ -43,6 +43,7 @@ export async function runSidecar(
       log: pino({ level: "silent" }),
       metrics,
       files: filesInForce(metrics),
+      configuration: () => ({ service: "sidecar", version: "0.0.0", settingsSha256: "", files: [] }),
       mask: createMask(),
       resources,
       signal: stopping.signal,

@@ -125,6 +125,7 @@ function valuesOf(env: Readonly<Record<string, string>>, environment: string): R
   const known: Readonly<Record<string, string>> = {
     "matrix.environment": environment,
     "vars.PULUMI_ORGANIZATION": "acme",
+    "vars.SERVICE_URLS": "",
     "vars.NODE_CONF_COMMAND": "",
     "vars.NODE_VERSION": "0.16.2",
     "github.repository": "acme/nodes",

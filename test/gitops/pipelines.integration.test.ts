@@ -228,6 +228,30 @@ describe("a night", () => {
   });
 });
 
+const servicesOutputs = {
+  configuration: { sidecar: { settingsSha256: "", files: {} } },
+  urls: { operations: { status: "http://127.0.0.1:1/status", resourceServerMetrics: "http://127.0.0.1:1/metrics" } },
+};
+const askServices = () => pipeline.runScript("drift.sh", ["dev"], { SERVICE_URLS: "sidecar=http://127.0.0.1:1" });
+
+describe("scripts/drift.sh with the running services", () => {
+  it("asks them for what the stack's outputs say, and says that it could not", async () => {
+    await pipeline.stand("pulumi-stack-output", { output: JSON.stringify(servicesOutputs) });
+    expect((await askServices()).status).toBe(1);
+    expect(await pipeline.report("drift-dev.txt")).toContain(
+      "unknown: drift: sidecar: http://127.0.0.1:1/configuration can't be asked",
+    );
+  });
+
+  it("says so where the outputs can't be had", async () => {
+    await pipeline.stand("pulumi-stack-output", { status: 3 });
+    expect((await askServices()).status).toBe(1);
+    expect(await pipeline.report("drift-dev.txt")).toContain(
+      "pulumi stack output ended with 3, so the services were not asked.",
+    );
+  });
+});
+
 describe("scripts/drift.sh with the running node's node.conf", () => {
   const key = `0x${"ab".repeat(32)}`;
   const settings = { GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "10.0.0.1" };

@@ -37,6 +37,14 @@ environments() {
   printf '%s\n' "${names[*]}"
 }
 
+# Prints what the last update of an environment's stack gave its services, and where they are asked.
+outputs_of() {
+  pulumi stack output --json \
+    --cwd "$gatehouse_directory" \
+    --stack "${PULUMI_ORGANIZATION:+$PULUMI_ORGANIZATION/gatehouse/}$1" \
+    --non-interactive --color never
+}
+
 # Runs Pulumi on the stack of an environment: on_stack <environment> <command> <options>…
 on_stack() {
   local environment=$1

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Looks whether an environment still is what the repository says: scripts/drift.sh <environment>
-# Asks the provider (pulumi preview --refresh) and, with NODE_CONF_COMMAND, the node's own node.conf (gatehouse plan). That command prints
+# Asks the provider (pulumi preview --refresh); with SERVICE_URLS the running services (gatehouse doctor --drift), e.g.
+# SERVICE_URLS="sidecar=http://127.0.0.1:9600 resource-server=http://127.0.0.1:9601"; and, with NODE_CONF_COMMAND, the node's own node.conf (gatehouse plan). That command prints
 # the file of $ENVIRONMENT (docs/gitops.md has it for Docker and Kubernetes); it needs NODE_VERSION, and takes the sidecar's
 # settings from stacks/<environment>.sidecar.json5 where that is there. Changes nothing.
 # Writes reports/drift-<environment>.{md,status}. Ends with 0 (no drift), 2 (drift) or 1 (it could not look).
@@ -25,6 +26,23 @@ case $status in
   7) take "$differs" ;;
   *) if grep -q 'no changes were expected' "$log"; then take "$differs"; else take "$failed"; fi ;;
 esac
+
+if [ -n "${SERVICE_URLS-}" ]; then
+  outputs="$report_directory/$environment.outputs.json"
+  status=0
+  outputs_of "$environment" >"$outputs" || status=$?
+  if [ "$status" -ne 0 ]; then
+    printf 'drift: pulumi stack output ended with %s, so the services were not asked.\n' "$status" | tee -a -- "$log" >&2
+    take "$failed"
+  else
+    options=(--drift --outputs "$outputs")
+    for url in $SERVICE_URLS; do options+=(--url "$url"); done
+    kept_in "$log.doctor" gatehouse doctor "${options[@]}" || status=$?
+    cat -- "$log.doctor" >>"$log"
+    rm -f -- "$log.doctor"
+    take "$status"
+  fi
+fi
 
 if [ -n "${NODE_CONF_COMMAND-}" ]; then
   conf="$report_directory/$environment.running.node.conf"

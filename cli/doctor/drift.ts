@@ -1,0 +1,117 @@
+import { basename } from "node:path";
+import { z } from "zod";
+import { readText } from "#daemon/bytes.ts";
+import { requestFailureCode, sendRequest } from "#daemon/http/request.ts";
+import type { Finding } from "./finding.ts";
+import type { StackServices } from "./stack-outputs.ts";
+
+const inUse = z.object({
+  service: z.string(),
+  version: z.string(),
+  settingsSha256: z.string(),
+  files: z.array(z.object({ path: z.string(), sha256: z.string(), refused: z.string().optional() })),
+});
+const readiness = z.object({ checks: z.record(z.string(), z.object({ ok: z.boolean(), message: z.string() })) });
+const status = z.object({
+  conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.string() })),
+});
+
+/** The sidecar's conditions that tell of node.conf, and of whether it reaches its node and the Pushgateway. */
+const driftConditions = new Set([
+  "ConfigValid",
+  "ConfigCurrent",
+  "SoleWriter",
+  "Unheld",
+  "RpcAnswering",
+  "MetricsArriving",
+]);
+
+const answerBytes = 4_194_304;
+const answerMs = 10_000;
+
+type Service = StackServices[string];
+
+/**
+ * Asks the running services of a stack for what no provider's refresh can see: whether they run with the settings and the files that the stack gave
+ * them, what the sidecar says of node.conf, and whether they reach each other. Changes nothing.
+ */
+export async function driftOf(services: StackServices): Promise<readonly Finding[]> {
+  const found = await Promise.all(Object.entries(services).map(([name, service]) => driftOfService(name, service)));
+  return found.flat();
+}
+
+async function driftOfService(name: string, service: Service): Promise<readonly Finding[]> {
+  const { url } = service;
+  const look = finding(name);
+  if (url === undefined) return [look("unasked", `no address of it is known here; name one by --url ${name}=…`)];
+  const [configuration, checks] = [await ask(url, "/configuration", inUse), await ask(url, "/readyz", readiness)];
+  if ("failure" in configuration) return [look("unknown", configuration.failure)];
+  const { version, settingsSha256, files } = configuration.answer;
+  const conditions = name === "sidecar" ? await ask(url, "/status", status) : undefined;
+  return [
+    settingsSha256 === service.settingsSha256
+      ? look("right", `runs version ${version} with the settings that the stack gave it`)
+      : look("wrong", "runs with other settings than the stack gave it; `pulumi up --refresh` puts that right"),
+    ...Object.entries(service.files).map(([file, sha256]) => look(...stateOfFile(file, sha256, files))),
+    ...("failure" in checks
+      ? [look("unknown", checks.failure)]
+      : unmetChecks(checks.answer).map((text) => look("wrong", text))),
+    ...(conditions === undefined ? [] : driftOfConditions(conditions).map((one) => look(...one))),
+  ];
+}
+
+function stateOfFile(
+  file: string,
+  sha256: string,
+  files: z.output<typeof inUse>["files"],
+): readonly [Finding["state"], string] {
+  const found = files.find(({ path }) => basename(path) === file);
+  if (found === undefined)
+    return ["wrong", `does not read ${file}, which the stack gave it; \`pulumi up --refresh\` puts that right`];
+  if (found.refused !== undefined)
+    return ["wrong", `${found.path} can't be used (${found.refused}); what stood there before is in force`];
+  if (found.sha256 !== sha256) {
+    return [
+      "wrong",
+      `${found.path} is not what the stack gave it; after a change on Kubernetes wait two minutes, else \`pulumi up --refresh --replace\` its courier or Secret`,
+    ];
+  }
+  return ["right", `${found.path} is what the stack gave it`];
+}
+
+function unmetChecks({ checks }: z.output<typeof readiness>): readonly string[] {
+  return Object.entries(checks)
+    .filter(([, { ok }]) => !ok)
+    .map(([check, { message }]) => `is not ready: ${check}: ${message}`);
+}
+
+type Asked<Answer> = Readonly<{ answer: Answer }> | Readonly<{ failure: string }>;
+
+function driftOfConditions(asked: Asked<z.output<typeof status>>): readonly (readonly [Finding["state"], string])[] {
+  if ("failure" in asked) return [["unknown", asked.failure]];
+  const failing = asked.answer.conditions.filter((one) => driftConditions.has(one.type) && one.status === "False");
+  if (failing.length === 0) return [["right", "finds node.conf as desired"]];
+  return failing.map(({ type, message }) => ["wrong", `${type}: ${message}`] as const);
+}
+
+function finding(subject: string) {
+  return (state: Finding["state"], message: string): Finding => ({ check: "drift", subject, state, message });
+}
+
+/** What a service answers at a path. A service that is not ready answers 503 and says why. */
+async function ask<Answer>(origin: string, path: string, schema: z.ZodType<Answer>): Promise<Asked<Answer>> {
+  const url = new URL(path, origin).href;
+  try {
+    const signal = AbortSignal.timeout(answerMs);
+    const answer = await sendRequest({ url, method: "GET", headers: { Accept: "application/json" }, signal });
+    const parsed = schema.safeParse(JSON.parse(await readText(answer, answerBytes)));
+    if (parsed.success) return { answer: parsed.data };
+    return {
+      failure: `${url} answers ${answer.statusCode}, and not what a service of this version does; is the address right?`,
+    };
+  } catch (error) {
+    return {
+      failure: `${url} can't be asked (${requestFailureCode(error)}); does it run, and can it be reached from here?`,
+    };
+  }
+}

@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+
+const expected = z.object({ settingsSha256: z.string(), files: z.record(z.string(), z.string()) });
+
+const outputsSchema = z.object({
+  configuration: z.record(z.string(), expected),
+  urls: z.object({ operations: z.object({ status: z.url(), resourceServerMetrics: z.url() }) }),
+});
+
+/** What a stack gave a service: the digest of its settings, and of each file that it reads as it changes, by the file's name. */
+export type GivenConfiguration = Readonly<z.output<typeof expected>>;
+
+/** The services of a stack: what each was given, and where it is asked, where that is known. */
+export type StackServices = Readonly<Record<string, GivenConfiguration & Readonly<{ url: string | undefined }>>>;
+
+/**
+ * Reads what `pulumi stack output --json` printed.
+ *
+ * @param path `-` is standard input.
+ * @param urls where services are asked, by their names; wins over what the stack says.
+ * @throws {Error} that says what is wrong with it.
+ */
+export function readStackOutputs(path: string, urls: Readonly<Record<string, string>>): StackServices {
+  const place = path === "-" ? "standard input" : path;
+  const parsed = outputsSchema.safeParse(jsonOf(readFileSync(path === "-" ? 0 : path, "utf8"), place));
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new Error(
+      `${place}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}; expected what "pulumi stack output --json" prints after a "pulumi up" of this version.`,
+    );
+  }
+  const { configuration, urls: told } = parsed.data;
+  const known: Readonly<Record<string, string>> = {
+    sidecar: new URL(told.operations.status).origin,
+    "resource-server": new URL(told.operations.resourceServerMetrics).origin,
+    ...urls,
+  };
+  const stranger = Object.keys(urls).find((name) => configuration[name] === undefined);
+  if (stranger !== undefined) {
+    throw new Error(
+      `--url ${stranger}: the stack has no such service; it has ${Object.keys(configuration).join(", ")}.`,
+    );
+  }
+  return Object.fromEntries(
+    Object.entries(configuration).map(([name, given]) => [name, { ...given, url: known[name] }]),
+  );
+}
+
+function jsonOf(text: string, place: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${place}: this is no JSON; give what "pulumi stack output --json" prints.`);
+  }
+}

@@ -1,0 +1,25 @@
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { secret } from "../secret.ts";
+import { settingsDigest } from "./digest.ts";
+import { defineSettings, section } from "./settings.ts";
+
+const definition = defineSettings("shop", {
+  listen: section({ port: z.int().default(1) }),
+  name: z.string().optional(),
+  key: secret(z.string()).optional(),
+});
+const digest = (environment: Readonly<Record<string, string>>) => settingsDigest(definition, environment);
+
+it("is the same for what says the same, in any order and among whatever else", () => {
+  const first = digest({ GATEHOUSE_SHOP_LISTEN_PORT: "2", GATEHOUSE_SHOP_NAME: "a" });
+  expect(first).toMatch(/^[0-9a-f]{64}$/);
+  expect(digest({ PATH: "/bin", GATEHOUSE_SHOP_NAME: "a", GATEHOUSE_SHOP_LISTEN_PORT: "2" })).toBe(first);
+  expect(digest({ GATEHOUSE_SHOP_NAME: "" })).toBe(digest({}));
+});
+
+it("is another for another value, and for a secret's other file, but not for its value", () => {
+  expect(digest({ GATEHOUSE_SHOP_NAME: "a" })).not.toBe(digest({ GATEHOUSE_SHOP_NAME: "b" }));
+  expect(digest({ GATEHOUSE_SHOP_KEY_FILE: "/a" })).not.toBe(digest({ GATEHOUSE_SHOP_KEY_FILE: "/b" }));
+  expect(digest({ GATEHOUSE_SHOP_KEY: "one" })).toBe(digest({ GATEHOUSE_SHOP_KEY: "another" }));
+});

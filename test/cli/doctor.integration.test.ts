@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { settingsDigest } from "#daemon/settings/digest.ts";
+import { gatewaySettings } from "#gateway/settings.ts";
+import { startBareAnvil } from "../support/bare-anvil.ts";
+import { freePorts } from "../support/free-ports.ts";
+import { runGatehouse } from "../support/run-command.ts";
+import { startService, type ServiceProcess } from "../support/service-process.ts";
+import { generousMs, until } from "../support/until.ts";
+
+const chainId = 31_337;
+const policy = "{ ranges: { logsBlocks: 50 } }\n";
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+describe("gatehouse doctor --drift", () => {
+  const resources = new AsyncDisposableStack();
+  let folder: string;
+  let policyPath: string;
+  let gateway: ServiceProcess;
+  let environment: Readonly<Record<string, string>>;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
+    resources.defer(() => rm(folder, { recursive: true }));
+    policyPath = join(folder, "policy.json5");
+    await writeFile(policyPath, policy);
+    const [port = 0] = await freePorts(1);
+    const anvil = resources.use(await startBareAnvil(port, chainId));
+    environment = {
+      GATEHOUSE_GATEWAY_NODE_HTTP_URL: anvil.url,
+      GATEHOUSE_GATEWAY_NODE_CHAIN_ID: String(chainId),
+      GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
+      GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
+      GATEHOUSE_GATEWAY_POLICY_PATH: policyPath,
+    };
+    gateway = resources.use(await startService("gateway", environment));
+    const readyz = `${gateway.urls["operations"]}/readyz`;
+    await until("the gateway is ready", generousMs, async () => (await fetch(readyz)).status === 200);
+  }, 120_000);
+  afterAll(() => resources.disposeAsync());
+
+  /** What a stack's outputs would be that gave the gateway this. */
+  const outputs = async (given: Readonly<Record<string, string>> = environment) => {
+    const operations = { status: "http://127.0.0.1:1/status", resourceServerMetrics: "http://127.0.0.1:1/metrics" };
+    const configuration = {
+      gateway: { settingsSha256: settingsDigest(gatewaySettings, given), files: { "policy.json5": sha256(policy) } },
+      facilitator: { settingsSha256: "", files: {} },
+    };
+    const path = join(folder, "outputs.json");
+    await writeFile(path, JSON.stringify({ configuration, urls: { operations }, tryThis: [] }));
+    return path;
+  };
+  const doctor = async (path: string, ...more: readonly string[]) =>
+    runGatehouse(["doctor", "--drift", "--outputs", path, "--url", `gateway=${gateway.urls["operations"]}`, ...more]);
+
+  it("ends with 0 where the service runs with what the stack gave it, and says who was not asked", async () => {
+    const { status, stdout, stderr } = await doctor(await outputs());
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain("right: drift: gateway: runs version ");
+    expect(stdout).toContain(`right: drift: gateway: ${policyPath} is what the stack gave it`);
+    expect(stdout).toContain("unasked: drift: facilitator: no address of it is known here");
+  });
+
+  it("ends with 2 where the settings are others", async () => {
+    const path = await outputs({ ...environment, GATEHOUSE_GATEWAY_CACHE_ENABLED: "false" });
+    const { status, stdout } = await doctor(path, "--json");
+    expect(status).toBe(2);
+    const { findings } = JSON.parse(stdout) as { findings: readonly unknown[] };
+    expect(findings).toContainEqual({
+      check: "drift",
+      subject: "gateway",
+      state: "wrong",
+      message: expect.stringContaining("other settings than the stack gave it") as string,
+    });
+  });
+
+  it("ends with 2 where a file was changed by hand, also to one that the service can't use", async () => {
+    const path = await outputs();
+    await writeFile(policyPath, "{ ranges: { logsBlocks: 51 } }\n");
+    await until("the change is seen", generousMs, async () => (await doctor(path)).status === 2);
+    expect((await doctor(path)).stdout).toMatch(
+      /^wrong: drift: gateway: .*policy\.json5 is not what the stack gave it/,
+    );
+    await writeFile(policyPath, "{ ranges: { logsBlocks: -1 } }\n");
+    const seen = async () => (await doctor(path)).stdout;
+    await until("the refusal is seen", generousMs, async () =>
+      (await seen()).includes("can't be used (ranges.logsBlocks"),
+    );
+    await writeFile(policyPath, policy);
+    await until("the stack's own holds", generousMs, async () => (await doctor(path)).status === 0);
+  });
+
+  it("ends with 1 where nobody answers", async () => {
+    const path = await outputs();
+    const { status, stdout } = await doctor(path, "--url", "gateway=http://127.0.0.1:1");
+    expect(status).toBe(1);
+    expect(stdout).toMatch(
+      /^unknown: drift: gateway: http:\/\/127\.0\.0\.1:1\/configuration can't be asked \(ECONNREFUSED\)/,
+    );
+  });
+});
