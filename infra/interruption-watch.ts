@@ -14,6 +14,7 @@ import {
   removalOf,
   replacementOf,
   watchedAs,
+  type Notice,
   type Watched,
 } from "./interruptions.ts";
 
@@ -62,7 +63,8 @@ export function watchInterruptions({
     },
     end: async () => {
       const gone = (await deployed).filter((name) => !watched.includes(name));
-      if (runtime.isDryRun()) for (const name of gone) await log.warn(removalOf(name));
+      const notices = gone.flatMap((name) => removalOf(name) ?? []);
+      if (runtime.isDryRun()) for (const notice of notices) await log.warn(notice);
       return watched.toSorted();
     },
   };
@@ -71,17 +73,19 @@ export function watchInterruptions({
 type Subject = Readonly<{ what: Watched; resource: Resource; name: string; deployed: Promise<readonly string[]> }>;
 
 function hooksOf({ what, resource, name, deployed }: Subject) {
-  const hook = (moment: string, finding: (args: ResourceHookArgs) => Promise<string | undefined>) => {
+  const hook = (moment: string, finding: (args: ResourceHookArgs) => Promise<Notice | undefined>) => {
     const tell = async (args: ResourceHookArgs) => {
       const found = runtime.isDryRun() ? await finding(args) : undefined;
       // Not waited for: it waits until the resource is registered, which waits for this hook.
-      if (found !== undefined) void log.warn(found, resource);
+      if (found !== undefined) void log[found.level](found.text, resource);
     };
     return new ResourceHook(`${name}-${moment}`, tell, { onDryRun: true, ignoreErrors: true });
   };
   return {
     beforeCreate: [
-      hook("creation", async () => ((await deployed).includes(name) ? replacementOf(what, name) : undefined)),
+      hook("creation", async ({ type }) =>
+        (await deployed).includes(name) ? replacementOf(what, name, type) : undefined,
+      ),
     ],
     beforeUpdate: [
       hook("update", async ({ type, oldInputs, newInputs }) =>

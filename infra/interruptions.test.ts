@@ -1,9 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { interruptionByUpdate, newPlaceOfConf, removalOf, replacementOf, watchedAs } from "./interruptions.ts";
+import {
+  interruptionByUpdate,
+  newPlaceOfConf,
+  removalOf,
+  replacementOf,
+  watchedAs,
+  type Notice,
+} from "./interruptions.ts";
 
 const inputs = (image: string, replicas = 1) => ({
   spec: { replicas, template: { spec: { containers: [{ name: "node", image }] } } },
 });
+const container = "docker:index/container:Container";
 const statefulSet = "kubernetes:apps/v1:StatefulSet";
 
 describe("what a preview watches over", () => {
@@ -14,7 +22,13 @@ describe("what a preview watches over", () => {
     ["docker:index/volume:Volume", "gh-postgres-data", "data"],
     ["kubernetes:core/v1:PersistentVolumeClaim", "gh-facilitator-ledger", "data"],
     ["kubernetes:core/v1:Namespace", "gh-namespace", "data"],
-    ["docker:index/container:Container", "gh-sidecar", undefined],
+    ["docker:index/container:Container", "gh-sidecar", "service"],
+    ["kubernetes:apps/v1:Deployment", "gh-facilitator", "service"],
+    ["docker:index/container:Container", "gh-sidecar-live", "live"],
+    ["kubernetes:core/v1:Secret", "gh-resource-server-live", "live"],
+    ["kubernetes:core/v1:Secret", "gh-resource-server-files", undefined],
+    ["docker:index/volume:Volume", "gh-sidecar-live", undefined],
+    ["docker:index/container:Container", "gh-facilitator-files", undefined],
     ["docker:index/container:Container", "gh-node-conf", undefined],
     ["docker:index/volume:Volume", "gh-node-files", undefined],
     ["docker:index/volume:Volume", "gh-postgres-files", undefined],
@@ -24,12 +38,50 @@ describe("what a preview watches over", () => {
   });
 });
 
+const inputsBy = (image: string, type: string) => ({ spec: { ...inputs(image).spec, strategy: { type } } });
+const ofDeployment = (type: string) =>
+  interruptionByUpdate("kubernetes:apps/v1:Deployment", "gh-facilitator", {
+    before: inputsBy("a", type),
+    after: inputsBy("b", type),
+  });
+
+/** The text of a warning; an information is none. */
+const warned = (notice: Notice | undefined) => (notice?.level === "warn" ? notice.text : undefined);
+
 describe("what it says", () => {
+  it("of a service's container: what is away, for about how long, and that the node runs on", () => {
+    expect(warned(replacementOf("service", "gh-sidecar", container))).toMatch(
+      /^gh-sidecar would be replaced: the gateway answers nobody.* about 10 s.*The node runs on/,
+    );
+    expect(warned(replacementOf("service", "gh-resource-server", container))).toContain("nothing is sold");
+  });
+
+  it("of files that a service reads while it runs: that nothing stops", () => {
+    const secret = "kubernetes:core/v1:Secret";
+    const told = [
+      replacementOf("live", "gh-sidecar-live", container),
+      interruptionByUpdate(secret, "gh-sidecar-live", { before: {}, after: {} }),
+    ];
+    for (const notice of told)
+      expect(notice).toMatchObject({ level: "info", text: expect.stringContaining("nothing stops") });
+    expect(interruptionByUpdate(secret, "gh-sidecar-files", { before: {}, after: {} })).toBeUndefined();
+  });
+
+  it("of a Deployment: that it is rolled, or away where its ledger is on a volume", () => {
+    expect(ofDeployment("RollingUpdate")).toMatchObject({
+      level: "info",
+      text: expect.stringContaining("a new pod is ready before an old one ends"),
+    });
+    expect(warned(ofDeployment("Recreate"))).toMatch(
+      /^gh-facilitator would make its pod anew because of .*: payments are answered 503/,
+    );
+  });
+
   it("of a replacement: what ends, what is kept, what to do", () => {
-    expect(replacementOf("node", "gh-node")).toMatch(
+    expect(warned(replacementOf("node", "gh-node", container))).toMatch(
       /^gh-node would be replaced: the node stops.*Its data stay on their volume.*undo that change/,
     );
-    expect(replacementOf("data", "gh-node-workspace")).toMatch(
+    expect(warned(replacementOf("data", "gh-node-workspace", "docker:index/volume:Volume"))).toMatch(
       /^gh-node-workspace would be replaced: .*would be dropped\. .*save the data first/,
     );
   });
@@ -37,15 +89,16 @@ describe("what it says", () => {
   it("of what is in the program no more", () => {
     expect(removalOf("gh-node")).toMatch(/^gh-node would be removed: the node stops and does not come back/);
     expect(removalOf("gh-facilitator-ledger")).toMatch(/^gh-facilitator-ledger would be removed, .* dropped, unless/);
+    expect(removalOf("gh-upstream")).toBeUndefined();
   });
 
   it("of a StatefulSet whose pod's template changes, with what changes in it", () => {
     const told = (after: unknown) => interruptionByUpdate(statefulSet, "gh-node", { before: inputs("a"), after });
-    expect(told(inputs("b"))).toMatch(
+    expect(warned(told(inputs("b")))).toMatch(
       /^gh-node would make its pod anew because of spec\.template\.spec\.containers\[0\]\.image: the node stops/,
     );
     expect(told(inputs("a", 2))).toBeUndefined();
-    expect(told({ spec: { template: undefined } })).toContain("because of spec.template:");
+    expect(told({ spec: { template: undefined } })?.text).toContain("because of spec.template:");
   });
 
   it("nothing of containers that are changed in place", () => {

@@ -1,59 +1,123 @@
-/** A resource whose end would interrupt the node, or drop what can't be made again. */
-export type Watched = "node" | "data";
+/**
+ * A resource whose change is worth a word: the node, what can't be made again, another service, and the files that a service reads again as they change.
+ */
+export type Watched = "node" | "data" | "service" | "live";
+
+/** What a preview says of a change: a warning of what stops, and an information that nothing does. */
+export type Notice = Readonly<{ level: "warn" | "info"; text: string }>;
 
 const storage = new Set([
   "docker:index/volume:Volume",
   "kubernetes:core/v1:PersistentVolumeClaim",
   "kubernetes:core/v1:Namespace",
 ]);
-const workloads = new Set(["docker:index/container:Container", "kubernetes:apps/v1:StatefulSet"]);
+const containerType = "docker:index/container:Container";
+const deploymentType = "kubernetes:apps/v1:Deployment";
+const workloads = new Set([containerType, "kubernetes:apps/v1:StatefulSet"]);
+const liveTypes = new Set([containerType, "kubernetes:core/v1:Secret"]);
+const liveName = /-(sidecar|resource-server)-live$/;
+
+/** What is away while the one container of a service is replaced, by the end of its name. */
+const awayWithout: Readonly<Record<string, string>> = {
+  sidecar: "the gateway answers nobody, and WebSockets are closed",
+  "resource-server": "nothing is sold",
+  facilitator: "payments are answered 503 and may come again",
+  pushgateway: "no metrics of the node arrive",
+  postgres: "payments are answered 503 and may come again",
+  upstream: "the sample can't be sold",
+  "engine-proxy": "the sidecar can't restart the node",
+};
+const serviceName = new RegExp(`-(${Object.keys(awayWithout).join("|")})$`);
 const precious = /-(?:node-workspace|facilitator-ledger|resource-server-ledger|postgres-data|namespace)$/;
 const shownPaths = 5;
 
 /** What the end of a resource of a stack would mean; `undefined` where it means nothing more than a moment without that service. */
 export function watchedAs(type: string, name: string): Watched | undefined {
   if (workloads.has(type) && name.endsWith("-node")) return "node";
+  if (liveTypes.has(type) && liveName.test(name)) return "live";
+  if ((type === containerType || type === deploymentType) && serviceName.test(name)) return "service";
   return storage.has(type) && precious.test(name) ? "data" : undefined;
 }
 
-/** What it means that a resource, which the stack has already, is made again. */
-export function replacementOf(what: Watched, name: string): string {
-  return what === "node"
-    ? `${name} would be replaced: the node stops, for which it is given 300 s, and is started anew; until then the gateway has no node to ask. ` +
-        "Its data stay on their volume, unless that is named here too. Which properties force it, Pulumi shows beside `replace`; undo that change, or choose a time for it."
-    : `${name} would be replaced: what it holds, chain data or a ledger, would be dropped. Undo the change that Pulumi shows beside ` +
-        "`replace`, or save the data first.";
+/** What it means that a resource, which the stack has already, is made again; nothing is said of a cluster's own objects of services. */
+export function replacementOf(what: Watched, name: string, type: string): Notice | undefined {
+  if ((what === "service" || what === "live") && type !== containerType) return undefined;
+  switch (what) {
+    case "node":
+      return warning(
+        `${name} would be replaced: the node stops, for which it is given 300 s, and is started anew; until then the gateway has no node to ask. ` +
+          "Its data stay on their volume, unless that is named here too. Which properties force it, Pulumi shows beside `replace`; undo that change, or choose a time for it.",
+      );
+    case "data":
+      return warning(
+        `${name} would be replaced: what it holds, chain data or a ledger, would be dropped. Undo the change that Pulumi shows beside ` +
+          "`replace`, or save the data first.",
+      );
+    case "service":
+      return warning(
+        `${name} would be replaced: ${awayWithout[serviceName.exec(name)?.[1] ?? ""] ?? "it is away"} from its stop until the new one has started, about 10 s, or longer on a loaded host: ` +
+          "one container at a time can have its name and ports. The node runs on, unless it is named here too.",
+      );
+    case "live":
+      return newFiles(name);
+  }
 }
 
-/** What it means that a resource of the stack is not in the program any more. */
-export function removalOf(name: string): string {
-  return watchedNode(name)
-    ? `${name} would be removed: the node stops and does not come back. Its data stay on their volume, unless that is named here too.`
-    : `${name} would be removed, and what it holds, chain data or a ledger, dropped, unless it is protected (protectData). Save the data first.`;
+/** What it means that a resource of the stack is not in the program any more; nothing where no more than that service goes. */
+export function removalOf(name: string): string | undefined {
+  if (name.endsWith("-node")) {
+    return `${name} would be removed: the node stops and does not come back. Its data stay on their volume, unless that is named here too.`;
+  }
+  if (!precious.test(name)) return undefined;
+  return `${name} would be removed, and what it holds, chain data or a ledger, dropped, unless it is protected (protectData). Save the data first.`;
 }
 
-/** What an update in place interrupts: a StatefulSet makes its pod anew for any change of the pod's template, and for nothing else. */
+function newFiles(name: string): Notice {
+  return {
+    level: "info",
+    text: `${name} brings new files to a service that reads them while it runs: nothing stops, and no request fails.`,
+  };
+}
+
+function warning(text: string): Notice {
+  return { level: "warn", text };
+}
+
+/** What an update in place interrupts: a StatefulSet and a Deployment make their pods anew for any change of the pod's template, and for nothing else. */
 export function interruptionByUpdate(
   type: string,
   name: string,
   { before, after }: Readonly<{ before: unknown; after: unknown }>,
-): string | undefined {
-  if (type !== "kubernetes:apps/v1:StatefulSet") return undefined;
+): Notice | undefined {
+  if (watchedAs(type, name) === "live" && type !== containerType) return newFiles(name);
+  if (type !== "kubernetes:apps/v1:StatefulSet" && type !== deploymentType) return undefined;
   const changed = changedPaths(podTemplate(before), podTemplate(after), "spec.template");
   if (changed.length === 0) return undefined;
   const more = changed.length > shownPaths ? ` and ${changed.length - shownPaths} more` : "";
-  return (
-    `${name} would make its pod anew because of ${changed.slice(0, shownPaths).join(", ")}${more}: the node stops, for which it is given ` +
-    "300 s, and is started again; until then the gateway has no node to ask. Its data stay on their volume. Undo that change, or choose a time for it."
+  const because = `because of ${changed.slice(0, shownPaths).join(", ")}${more}`;
+  if (type === deploymentType) return renewal(name, because, after);
+  return warning(
+    `${name} would make its pod anew ${because}: the node stops, for which it is given ` +
+      "300 s, and is started again; until then the gateway has no node to ask. Its data stay on their volume. Undo that change, or choose a time for it.",
+  );
+}
+
+/** A Deployment without a volume begins the new pod before it ends the old one; with one it can't. */
+function renewal(name: string, because: string, after: unknown): Notice {
+  if (at(at(at(after, "spec"), "strategy"), "type") !== "Recreate") {
+    return {
+      level: "info",
+      text: `${name} would be rolled ${because}: a new pod is ready before an old one ends.`,
+    };
+  }
+  const away = awayWithout[serviceName.exec(name)?.[1] ?? ""] ?? "it is away";
+  return warning(
+    `${name} would make its pod anew ${because}: ${away} from its stop until the new one is ready, because its ledger is on a volume. With databaseUrl it is rolled.`,
   );
 }
 
 function podTemplate(inputs: unknown): unknown {
   return at(at(inputs, "spec"), "template");
-}
-
-function watchedNode(name: string): boolean {
-  return name.endsWith("-node");
 }
 
 /** Paths at which two values differ; a value that only the update will know differs from every other. */

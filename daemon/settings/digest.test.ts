@@ -4,7 +4,7 @@ import { secret } from "../secret.ts";
 import { settingsDigest } from "./digest.ts";
 import { defineSettings, section } from "./settings.ts";
 
-const definition = defineSettings("shop", {
+const definition = defineSettings("shop", [], {
   listen: section({ port: z.int().default(1) }),
   name: z.string().optional(),
   key: secret(z.string()).optional(),

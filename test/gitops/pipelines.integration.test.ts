@@ -100,7 +100,7 @@ describe("a pull request", () => {
       /^<!-- gatehouse-preview: staging -->\n## Preview of staging failed\n\nPulumi ended with 4\./,
     );
     expect(comment).toMatch(
-      /### This would stop the node, or drop data\n\n~~~~text\nwarning: gatehouse-staging-node would/,
+      /### This would stop something, or drop data\n\n~~~~text\nwarning: gatehouse-staging-node would/,
     );
     expect(comment).toMatch(/### Policies\n\n~~~~text\n\[mandatory\] {2}\[severity: high\] {2}image-pinned/);
     // What was printed stands between fences that it can't close, and is no command to the runner.

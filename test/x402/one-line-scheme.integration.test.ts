@@ -50,6 +50,7 @@ async function startHere<Schema extends z.ZodObject>(
     log: createLog({ service: definition.service, level: "silent" }),
     metrics,
     files: filesInForce(metrics),
+    configuration: () => ({ service: "resource-server", version: "0.0.0", settingsSha256: "", files: [] }),
     mask: createMask(),
     resources: services.use(new AsyncDisposableStack()),
     signal: new AbortController().signal,

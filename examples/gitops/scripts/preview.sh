@@ -29,7 +29,7 @@ section() {
   else
     printf '## Preview of %s failed\n\nPulumi ended with %s.\n\n' "$environment" "$status"
   fi
-  section "This would stop the node, or drop data" 'warning: .* would '
+  section "This would stop something, or drop data" 'warning: .* would '
   section "Policies" '\[(mandatory|advisory)\]'
   printf '<details><summary>What would change</summary>\n\n'
   fenced "$log"
