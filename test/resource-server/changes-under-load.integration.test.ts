@@ -1,0 +1,160 @@
+import { createHash } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { startService, type ServiceProcess } from "../support/service-process.ts";
+import { generousMs, until } from "../support/until.ts";
+import { openMarket, operationsUrlOf, paymentFor, temporaryFolder, urlOf } from "./shop.ts";
+
+const requestsPerSecond = 200;
+const webSockets = 50;
+const tickMs = 50;
+const changesEveryMs = 600;
+const key = "the-key-of-a-caller-under-load";
+
+const resources = new AsyncDisposableStack();
+let folder: string;
+let gateway: ServiceProcess;
+let shop: ServiceProcess;
+let upstream: string;
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const tiers = { public: { ...limitlessTier, webSockets: 1_000 }, paid: limitlessTier };
+const policy = (sections: object) => JSON.stringify({ tiers, ...sections });
+const keys = (...others: readonly string[]) =>
+  JSON.stringify({ keys: [key, ...others].map((one, at) => ({ name: `k${at}`, sha256: sha256(one), tier: "paid" })) });
+const routes = (price: string) =>
+  JSON.stringify({
+    "GET /data": { accepts: { scheme: "exact", price, network: "eip155:1672" }, upstream: `${upstream}/data` },
+  });
+
+beforeAll(async () => {
+  const market = resources.use(await openMarket());
+  const place = resources.use(await temporaryFolder());
+  folder = place.path;
+  upstream = market.upstream.url;
+  await writeFile(join(folder, "policy.json5"), policy({}));
+  await writeFile(join(folder, "keys.json5"), keys());
+  shop = resources.use(await market.openShop(folder));
+  await writeFile(join(folder, "routes.json5"), routes("0.01"));
+  gateway = resources.use(
+    await startService("gateway", {
+      GATEHOUSE_GATEWAY_NODE_HTTP_URL: market.chain.url,
+      GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1672",
+      GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
+      GATEHOUSE_GATEWAY_PRIVATE_ENABLED: "true",
+      GATEHOUSE_GATEWAY_PRIVATE_PORT: "0",
+      GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
+      GATEHOUSE_GATEWAY_POLICY_PATH: join(folder, "policy.json5"),
+      GATEHOUSE_GATEWAY_CALLERS_KEYS_PATH: join(folder, "keys.json5"),
+    }),
+  );
+  const readyz = `${gateway.urls["operations"]}/readyz`;
+  await until("the gateway is ready", generousMs, async () => (await fetch(readyz)).status === 200);
+}, 120_000);
+afterAll(() => resources.disposeAsync());
+
+const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] });
+
+async function callGateway(listener: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+  const url = gateway.urls[listener] ?? "";
+  const init = { method: "POST", body, headers: { "Content-Type": "application/json", ...headers } };
+  const answer = await fetch(url, init);
+  const text = await answer.text();
+  if (answer.status !== 200 || !text.includes('"result"')) throw new Error(`${listener}: ${answer.status} ${text}`);
+}
+
+async function askPrice(): Promise<void> {
+  const { status } = await fetch(`${urlOf(shop)}/data`);
+  if (status !== 402) throw new Error(`an unpaid request got ${status}`);
+}
+
+/** Buys at a price that may have changed since it was asked for. */
+async function buy(): Promise<void> {
+  const payment = await paymentFor(`${urlOf(shop)}/data`);
+  await delay(changesEveryMs);
+  const answer = await fetch(`${urlOf(shop)}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
+  if (answer.status !== 200) throw new Error(`a purchase got ${answer.status} ${await answer.text()}`);
+}
+
+const kinds = [
+  () => callGateway("gateway"),
+  () => callGateway("gateway-private", { Authorization: `Bearer ${key}` }),
+  () => callGateway("gateway"),
+  askPrice,
+];
+
+/** Waits until a service has that file in force. */
+async function inForce(operations: string, file: string, text: string): Promise<void> {
+  await until(`${file} is in force`, generousMs, async () => {
+    const answer = (await (await fetch(`${operations}/configuration`)).json()) as {
+      files: readonly { path: string; sha256: string; refused?: string }[];
+    };
+    const found = answer.files.find(({ path }) => path.endsWith(file));
+    return found?.sha256 === sha256(text) && found.refused === undefined;
+  });
+}
+
+it("ten changes of limits, keys and prices fail no request and close no WebSocket", { timeout: 120_000 }, async () => {
+  const failures: string[] = [];
+  const pending = new Set<Promise<void>>();
+  let sent = 0;
+  const send = (one: () => Promise<void>) => {
+    sent += 1;
+    const done = one().catch((error: unknown) => void failures.push(String(error)));
+    pending.add(done);
+    void done.finally(() => pending.delete(done));
+  };
+  const sockets = await Promise.all(
+    Array.from({ length: webSockets }, async () => {
+      const socket = new WebSocket((gateway.urls["gateway"] ?? "").replace("http", "ws"));
+      await new Promise((resolve, reject) => {
+        socket.addEventListener("open", resolve, { once: true });
+        socket.addEventListener("error", reject, { once: true });
+      });
+      socket.addEventListener("close", ({ code }) => failures.push(`a WebSocket was closed with ${code}`));
+      return socket;
+    }),
+  );
+  const answered = new Set<number>();
+  const timer = setInterval(() => {
+    for (let count = 0; count < (requestsPerSecond * tickMs) / 1_000; count += 1)
+      send(kinds[count % kinds.length] ?? askPrice);
+  }, tickMs);
+
+  const gatewayOperations = gateway.urls["operations"] ?? "";
+  const changes = [
+    [gatewayOperations, "policy.json5", policy({ ranges: { logsBlocks: 50 } })],
+    [operationsUrlOf(shop), "routes.json5", routes("0.02")],
+    [gatewayOperations, "keys.json5", keys("another key")],
+    [gatewayOperations, "policy.json5", policy({ limits: { batchItems: 10 } })],
+    [operationsUrlOf(shop), "routes.json5", routes("0.03")],
+    [gatewayOperations, "policy.json5", policy({ methods: { net_listening: { audience: "public" } } })],
+    [gatewayOperations, "keys.json5", keys()],
+    [gatewayOperations, "policy.json5", policy({ accessLog: { slowMs: 1 } })],
+    [operationsUrlOf(shop), "routes.json5", routes("0.01")],
+    [gatewayOperations, "policy.json5", policy({ overload: { heavyParallel: 8 } })],
+  ] as const;
+  expect(changes).toHaveLength(10);
+  for (const [operations, file, text] of changes) {
+    if (file === "routes.json5") send(buy);
+    await delay(changesEveryMs / 2);
+    await writeFile(join(folder, file), text);
+    await inForce(operations, file, text);
+  }
+  clearInterval(timer);
+  await Promise.all(pending);
+  sockets.forEach((socket, at) => {
+    socket.addEventListener("message", () => answered.add(at), { once: true });
+    socket.send(body);
+  });
+  await until("every WebSocket answers", generousMs, () => answered.size === webSockets || failures.length > 0);
+  expect(failures).toEqual([]);
+  expect(sent).toBeGreaterThan(requestsPerSecond * 3);
+  for (const socket of sockets) {
+    expect(socket.readyState).toBe(WebSocket.OPEN);
+    socket.close();
+  }
+});
