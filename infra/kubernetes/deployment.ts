@@ -7,6 +7,18 @@ import { type KubernetesOptions, imageOf } from "./kubernetes-options.ts";
 import { selectorLabels, stackLabels } from "./labels.ts";
 import { filesChecksum, podLabels, podSecurity, scrapeAnnotations, spread, temporaryVolume } from "./pod.ts";
 
+/** A new pod is ready before an old one ends. */
+const handedOver = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } as const;
+
+/** How long a pod that ends still takes connections: the cluster's machines learn only by and by that they are to send it none. */
+const lingerMs = 5_000;
+
+/** Before a rolled pod is told to stop, it lingers; by Node, because the image has no shell and nothing that sleeps. */
+function drained({ image, volumes }: ServiceSpec): Pick<types.input.core.v1.Container, "lifecycle"> {
+  if (image !== "gatehouse" || volumes.length > 0) return {};
+  return { lifecycle: { preStop: { exec: { command: ["node", "--eval", `setTimeout(() => {}, ${lingerMs})`] } } } };
+}
+
 /** The Deployment of a service. One that keeps a ledger on a volume is replaced, not rolled: two writers would share it. */
 export function deploymentOf(spec: ServiceSpec, options: KubernetesOptions): types.input.apps.v1.Deployment {
   const selector = selectorLabels(options.prefix, spec.name);
@@ -18,7 +30,7 @@ export function deploymentOf(spec: ServiceSpec, options: KubernetesOptions): typ
     spec: {
       // With an autoscaler the number is the autoscaler's; said here as well, each `up` would put it back.
       ...(isAutoscaled(spec) ? {} : { replicas: spec.replicas.min }),
-      strategy: { type: spec.volumes.length > 0 ? "Recreate" : "RollingUpdate" },
+      strategy: spec.volumes.length > 0 ? { type: "Recreate" } : handedOver,
       selector: { matchLabels: { ...selector } },
       template: {
         metadata: {
@@ -32,7 +44,7 @@ export function deploymentOf(spec: ServiceSpec, options: KubernetesOptions): typ
           terminationGracePeriodSeconds: spec.stopGraceSeconds,
           topologySpreadConstraints: [...spread(selector)],
           initContainers: [...filesInstaller(spec, gatehouse)],
-          containers: [containerOf(spec, imageOf(options, spec.image))],
+          containers: [{ ...containerOf(spec, imageOf(options, spec.image)), ...drained(spec) }],
           volumes: [
             temporaryVolume,
             ...filesVolumes(spec),

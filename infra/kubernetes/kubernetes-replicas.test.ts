@@ -57,11 +57,30 @@ describe("the replicated stack on Kubernetes", () => {
       metrics: [{ resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 70 } } }],
     });
     const { replicas, strategy, template } = find("Deployment", name).spec;
-    expect([replicas, strategy]).toEqual([undefined, { type: "RollingUpdate" }]);
+    expect([replicas, strategy]).toEqual([
+      undefined,
+      { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+    ]);
     expect(find("PodDisruptionBudget", name).spec).toMatchObject({ maxUnavailable: 1 });
     const { topologySpreadConstraints } = (template as { spec: { topologySpreadConstraints: unknown[] } }).spec;
     expect(topologySpreadConstraints).toHaveLength(1);
   });
+
+  it.each(servers)(
+    "has a pod of the %s that is replaced linger before it is told to stop, within its grace",
+    (name) => {
+      const { spec } = find("Deployment", name).spec["template"] as {
+        spec: { terminationGracePeriodSeconds: number; containers: { lifecycle: unknown; env: unknown[] }[] };
+      };
+      const [container] = spec.containers;
+      expect(container?.lifecycle).toEqual({
+        preStop: { exec: { command: ["node", "--eval", "setTimeout(() => {}, 5000)"] } },
+      });
+      const variable = `GATEHOUSE_${name.replace("-", "_").toUpperCase()}_SHUTDOWN_GRACE_MS`;
+      expect(container?.env).toContainEqual({ name: variable, value: "20000" });
+      expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(5 + 20);
+    },
+  );
 
   it.each(servers)("gives the %s the database as a file and no volume of its own", (name) => {
     expect(JSON.stringify(find("Secret", `${name}-files`))).toContain('"ledger-url":"[secret]"');
