@@ -15,6 +15,7 @@ import { resumeCommand } from "./resume-command.ts";
 import { addServiceCommand } from "./service-command.ts";
 import { upgradeCommand } from "./upgrade-command.ts";
 import { volumeSnapshotCommand } from "./volume-snapshot-command.ts";
+import { statusCommand } from "./status-command.ts";
 import { stackCommand } from "./stack-command.ts";
 
 /** What this process may not show, whichever command it is. */
@@ -67,6 +68,7 @@ addServiceCommand(
   },
   { mask },
 );
+program.addCommand(statusCommand({ mask }));
 program.addCommand(payCommand({ mask }));
 program.addCommand(planCommand({ mask }));
 program.addCommand(lintCommand({ mask }));

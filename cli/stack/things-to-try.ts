@@ -29,17 +29,14 @@ export function thingsToTry(places: StackPlaces): string {
     ],
     [
       "break node.conf and see it healed (the sidecar also restarts the node)",
-      `sed -i 's/storage_enable_cetina/enable_pamir_cetina/' ${config} && sleep 1 && grep -n cetina ${config}`,
+      `sed -i.bak 's/storage_enable_cetina/enable_pamir_cetina/' ${config} && sleep 1 && grep -n cetina ${config}`,
     ],
     ["read the sidecar's metrics", `curl -s ${places.sidecarUrl}/metrics | grep ^gatehouse_`],
     [
       "pay again",
       `npx gatehouse pay ${places.resourceUrl} --max-amount 0.05 --rpc-url ${places.gatewayUrl} --network ${places.network} --asset ${places.token} --key-file ${key}`,
     ],
-    [
-      "ask whether the node is fit for traffic",
-      `curl -s ${places.sidecarUrl}/readyz; curl -s ${places.sidecarUrl}/status`,
-    ],
+    ["see how the node is", `npx gatehouse status --url ${places.sidecarUrl}`],
   ];
   const lines = things.map(([what, line], index) => `${index + 1}. ${what}:\n   ${line}`);
   return ["Five things to try, each a line to paste:", "", ...lines, "", "Ctrl-C stops everything."].join("\n");

@@ -23,6 +23,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   "restore 0": "test/sidecar/restore/restore.integration.test.ts",
   "volume-snapshot 0": "test/sidecar/volume-snapshot/volume-snapshots.integration.test.ts",
   "stack 0": "test/e2e/npm-start.e2e.test.ts",
+  "status 0": "status/status-command.test.ts",
+  "status 2": "status/status-command.test.ts",
   "services 0": "test/cli/gatehouse.integration.test.ts",
 };
 
@@ -88,6 +90,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   "config 1": [{ args: ["config", "dump", "facilitator"] }, { args: ["config", "dump", "sidcar"] }],
   "completion 0": (["bash", "zsh", "fish"] as const).map((shell) => ({ args: ["completion", shell] })),
   "completion 1": [{ args: ["completion", "tcsh"] }],
+  "status 1": [{ args: ["status", "--url", "http://127.0.0.1:1"] }, { args: ["status", "--url", "node"] }],
   "services 1": services.map((name) => ({ args: [name, "--settings", files.none] })),
 };
 

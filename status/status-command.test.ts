@@ -1,0 +1,92 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { statusCommand } from "./status-command.ts";
+
+const at = "2026-01-01T12:00:00.000Z";
+const right = {
+  at,
+  right: true,
+  node: {
+    name: "node-7",
+    rpc: "http://127.0.0.1:18100",
+    height: 300,
+    latencyMs: 2.6,
+    clientVersion: "node/v0.16.2",
+    answers: true,
+  },
+  conditions: [{ title: "The RPC answers", status: "True", message: "It does.", since: "2026-01-01T11:00:00.000Z" }],
+  verdict: { level: "right", title: "The node is right", message: "Nothing to do." },
+  events: [{ at: "2026-01-01T11:30:00.000Z", message: "Pruning was turned on." }],
+};
+const down = {
+  ...right,
+  right: false,
+  node: { ...right.node, answers: false, answeredAt: "2026-01-01T11:58:30.000Z" },
+  conditions: [
+    ...right.conditions,
+    { title: "The disk is full", status: "False", message: "Free some.", since: "2026-01-01T11:55:00.000Z" },
+  ],
+  verdict: { level: "down", title: "The node is down", message: "It serves nobody." },
+};
+
+/** What the command prints about a listener that answers so, and its exit status. */
+async function shown(status: number, body: string, options: Readonly<{ json?: boolean }> = {}) {
+  await using server = createServer((_, response) => response.writeHead(status).end(body)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  let [out, error] = ["", ""];
+  const output = {
+    out: (text: string) => void (out += text),
+    error: (text: string) => void (error += text.replaceAll(url, "URL")),
+    isColored: false,
+  };
+  const code = await statusCommand(
+    { url, json: options.json === true, everyMs: undefined },
+    output,
+    new AbortController().signal,
+  );
+  return { out, error, code };
+}
+
+test("a node that is right is 0, in a few lines", async () => {
+  const { out, code } = await shown(200, JSON.stringify(right));
+  expect(code).toBe(0);
+  expect(out).toBe(
+    [
+      "The node is right",
+      "Nothing to do.",
+      "",
+      "node-7  http://127.0.0.1:18100  node/v0.16.2, block 300, answers in 3 ms",
+      "",
+      "1 of 1 conditions are right.",
+      "",
+      "Last events:",
+      "  2026-01-01T11:30:00.000Z  Pruning was turned on.",
+      "",
+    ].join("\n"),
+  );
+});
+
+test("what is wrong is 2, and stands there with its age by the sidecar's own clock", async () => {
+  const { out, code } = await shown(200, JSON.stringify(down));
+  expect(code).toBe(2);
+  expect(out).toContain("last answer 1 minute ago");
+  expect(out).toContain("WRONG The disk is full, since 2026-01-01T11:55:00.000Z (5 minutes ago)\n      Free some.");
+});
+
+test("--json is what the listener said", async () => {
+  const { out, code } = await shown(200, JSON.stringify(down), { json: true });
+  expect([JSON.parse(out), code]).toEqual([down, 2]);
+});
+
+test.each([
+  [404, "Not found", "URL/status answered HTTP 404; name the status listener"],
+  [200, "<html>", "URL/status can't be asked (its answer is no JSON); name the status listener"],
+  [200, "{}", "URL/status answered something else than a status; name the status listener"],
+])("an answer that is no status is 1 and says what to do: %s %s", async (status, body, words) => {
+  const { out, error, code } = await shown(status, body);
+  expect([out, error, code]).toEqual(["", expect.stringContaining(words), 1]);
+});

@@ -1,0 +1,158 @@
+import { styleText } from "node:util";
+import { z } from "zod";
+import { readText } from "#daemon/bytes.ts";
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import { requestFailureCode } from "#daemon/http/request.ts";
+import { pause } from "#daemon/time.ts";
+import { verdictLevels } from "./verdict.ts";
+
+/** Which node is asked about, and how the answer is shown. */
+export type StatusCommandOptions = Readonly<{
+  /** The status listener of its sidecar or gateway, without a path. */
+  url: string;
+  /** As that listener answered, for programs. */
+  json: boolean;
+  /** Shows it again every so often until `signal`; undefined: once. */
+  everyMs: number | undefined;
+}>;
+
+const timeoutMs = 5_000;
+/** Largest answer that is read; a sidecar's, with all its charts, has some 200 KB. */
+const answerLimitBytes = 8 * 1_024 * 1_024;
+/** How many of the last events are shown. */
+const eventsShown = 5;
+
+const conditionShape = z.object({
+  title: z.string(),
+  status: z.enum(["True", "False", "Unknown"]),
+  message: z.string(),
+  since: z.iso.datetime(),
+});
+
+const statusShape = z.object({
+  at: z.iso.datetime(),
+  right: z.boolean(),
+  node: z.object({
+    name: z.string(),
+    rpc: z.string(),
+    height: z.number().optional(),
+    latencyMs: z.number().optional(),
+    clientVersion: z.string().optional(),
+    answers: z.boolean(),
+    answeredAt: z.iso.datetime().optional(),
+  }),
+  conditions: z.array(conditionShape),
+  /** Of a sidecar; a gateway alone gives no verdict. */
+  verdict: z.object({ level: z.enum(verdictLevels), title: z.string(), message: z.string() }).optional(),
+  events: z.array(z.object({ at: z.iso.datetime(), message: z.string() })).default([]),
+});
+
+type Status = z.output<typeof statusShape>;
+
+/**
+ * Shows in a terminal how a node is, as its sidecar or gateway says it. Returns the exit status: 0 when all is right, 2 when something is not,
+ * 1 when nobody could be asked.
+ */
+export async function statusCommand(
+  { url, json, everyMs }: StatusCommandOptions,
+  output: CommandOutput,
+  signal: AbortSignal,
+): Promise<number> {
+  for (;;) {
+    const code = await showOnce({ url, json }, output);
+    if (everyMs === undefined) return code;
+    await pause(everyMs, signal);
+    if (signal.aborted) return code;
+    output.out("\n");
+  }
+}
+
+async function showOnce(
+  { url, json }: Pick<StatusCommandOptions, "url" | "json">,
+  output: CommandOutput,
+): Promise<number> {
+  const found = await askStatus(new URL("/status", url));
+  if (!found.ok) {
+    output.error(`status: ${found.message}\n`);
+    return exitStatus.error;
+  }
+  output.out(json ? `${JSON.stringify(found.raw, undefined, 2)}\n` : statusText(found.status, output.isColored));
+  return isRight(found.status) ? exitStatus.clean : exitStatus.drift;
+}
+
+type Found = Readonly<{ ok: true; raw: unknown; status: Status } | { ok: false; message: string }>;
+
+async function askStatus(url: URL): Promise<Found> {
+  const advice =
+    "name the status listener of the sidecar or gateway with --url (its setting listen.port, 9600 by default).";
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+    const text = await readText(response.body, answerLimitBytes);
+    if (!response.ok) return { ok: false, message: `${url.href} answered HTTP ${response.status}; ${advice}` };
+    const raw: unknown = JSON.parse(text);
+    const read = statusShape.safeParse(raw);
+    if (read.success) return { ok: true, raw, status: read.data };
+    return { ok: false, message: `${url.href} answered something else than a status; ${advice}` };
+  } catch (error) {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    const why = cause instanceof SyntaxError ? "its answer is no JSON" : requestFailureCode(cause);
+    return { ok: false, message: `${url.href} can't be asked (${why}); ${advice}` };
+  }
+}
+
+function isRight({ right, verdict }: Status): boolean {
+  return right && (verdict === undefined || verdict.level === "right");
+}
+
+const marks = { True: "ok", False: "WRONG", Unknown: "?" } as const;
+const colours = { True: "green", False: "red", Unknown: "yellow" } as const;
+
+/** What is wrong first, each with its time and what to do; what is right is counted. */
+function statusText(status: Status, isColored: boolean): string {
+  const { node, conditions, verdict, events } = status;
+  const nowMs = Date.parse(status.at);
+  const paint = (format: Parameters<typeof styleText>[0], text: string) =>
+    isColored ? styleText(format, text, { validateStream: false }) : text;
+  const wrong = conditions.filter((condition) => condition.status !== "True");
+  const title = verdict?.title ?? (status.right ? "Nothing is wrong" : "Something is wrong");
+  const figures = [
+    node.clientVersion,
+    node.height === undefined ? undefined : `block ${node.height}`,
+    node.latencyMs === undefined ? undefined : `answers in ${Math.round(node.latencyMs)} ms`,
+    node.answers
+      ? undefined
+      : node.answeredAt === undefined
+        ? "never answered"
+        : `last answer ${ago(node.answeredAt, nowMs)}`,
+  ];
+  const lines = [
+    paint(["bold", isRight(status) ? "green" : "red"], title),
+    ...(verdict === undefined ? [] : [verdict.message]),
+    "",
+    `${node.name}  ${node.rpc}  ${figures.filter((figure) => figure !== undefined).join(", ")}`,
+    ...wrong.flatMap((condition) => [
+      "",
+      `${paint(colours[condition.status], marks[condition.status].padEnd(6))}${paint("bold", condition.title)}, since ${condition.since} (${ago(condition.since, nowMs)})`,
+      `      ${condition.message}`,
+    ]),
+    "",
+    `${conditions.length - wrong.length} of ${conditions.length} conditions are right.`,
+    ...(events.length === 0 ? [] : ["", "Last events:"]),
+    ...events.slice(0, eventsShown).map(({ at, message }) => `  ${at}  ${message}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+const units = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+] as const;
+
+/** How long ago a time was, in its largest unit, e.g. `5 minutes ago`. */
+function ago(at: string, nowMs: number): string {
+  const passedMs = Math.max(0, nowMs - Date.parse(at));
+  const [unit, unitMs] = units.find(([, ms]) => passedMs >= ms) ?? ["second", 1_000];
+  return new Intl.RelativeTimeFormat("en").format(-Math.floor(passedMs / unitMs), unit);
+}
