@@ -14,6 +14,7 @@ export function stackCommand() {
         .preset("9490")
         .argParser(portNumber),
     )
+    .option("--verbose", "print the decoded headers of the payment", false)
     .option("--state-dir <path>", "folder for everything that the stack keeps", ".gatehouse")
     .action(async (options) => {
       const { runStack } = await import("./stack/stack.ts");
@@ -21,6 +22,7 @@ export function stackCommand() {
         {
           once: options.once,
           fresh: options.fresh,
+          verbose: options.verbose,
           stateDirectory: options.stateDir,
           observe: options.observe,
           env: process.env,

@@ -31,7 +31,7 @@ type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 
 /** Reports to `stderr`, and with `json` one document to `stdout`. */
 export function payReport(
-  { url, json, file }: Readonly<{ url: string; json: boolean; file: string | undefined }>,
+  { url, json, brief, file }: Readonly<{ url: string; json: boolean; brief: boolean; file: string | undefined }>,
   { stdout, stderr, mask }: Readonly<{ stdout: Output; stderr: Output; mask: (text: string) => string }>,
 ): PayReport {
   const say = (text: string) => stderr.write(`${mask(terminalText(text))}\n`);
@@ -57,7 +57,7 @@ export function payReport(
       if (event.type === "payment-signed") signed = { ...event.accepted, ...event };
       if (event.type === "payment-response") settlement = event.settlement;
       if (event.type === "payment-repeated") repeats += 1;
-      say(describePaymentEvent(event));
+      say(brief ? summarizePaymentEvent(event) : describePaymentEvent(event));
     },
     offers(offers) {
       offered = offers;
@@ -106,9 +106,8 @@ export function describePaymentEvent(event: PaymentEvent): string {
         "\n",
       );
     case "payment-signed": {
-      const { authorization, accepted, decimals } = event;
-      const what = `${amountText(BigInt(authorization.value), decimals)} of ${accepted.asset} on ${accepted.network}`;
-      return [`Signed a payment of ${what} to ${authorization.to}`, indented({ authorization })].join("\n");
+      const { authorization } = event;
+      return [`${signedText(event)} to ${authorization.to}`, indented({ authorization })].join("\n");
     }
     case "chain-unread":
       return `The chain did not tell: ${event.reason}`;
@@ -118,6 +117,33 @@ export function describePaymentEvent(event: PaymentEvent): string {
       if (event.settlement === undefined) return `Answer ${event.status} without PAYMENT-RESPONSE`;
       return [`Answer ${event.status}, PAYMENT-RESPONSE:`, indented(event.settlement)].join("\n");
   }
+}
+
+/** The same in one line. */
+function summarizePaymentEvent(event: PaymentEvent): string {
+  switch (event.type) {
+    case "payment-required":
+      return `402 Payment Required from ${event.url}`;
+    case "payment-signed":
+      return signedText(event);
+    case "payment-response": {
+      const { settlement } = event;
+      if (settlement?.success !== true) return describePaymentEvent(event);
+      return `Settled on ${settlement.network} by transaction ${settlement.transaction}`;
+    }
+    default:
+      return describePaymentEvent(event);
+  }
+}
+
+function signedText({
+  authorization,
+  accepted,
+  decimals,
+}: PaymentEvent & Readonly<{ type: "payment-signed" }>): string {
+  const { asset, network, extra } = accepted;
+  const token = typeof extra["name"] === "string" ? `${extra["name"]} (${asset})` : asset;
+  return `Signed a payment of ${amountText(BigInt(authorization.value), decimals)} ${token} on ${network}`;
 }
 
 function indented(value: unknown): string {

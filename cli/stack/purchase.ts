@@ -14,6 +14,8 @@ export type Purchase = Readonly<{
   /** Largest price that the client accepts, in whole tokens, e.g. `0.05`. */
   maxAmount: string;
   timeoutMs: number;
+  /** Print the decoded headers of each step too. */
+  verbose: boolean;
 }>;
 
 /**
@@ -25,7 +27,7 @@ export async function purchase(order: Purchase, stdout: Readonly<{ write(text: s
   const balance = () =>
     tokenBalance({ rpcUrl: order.rpcUrl, token: order.token, account: order.payee, timeoutMs: order.timeoutMs });
   const before = await balance();
-  stdout.write(`payee ${order.payee} holds ${formatUsdc(before)}\n\n`);
+  stdout.write(`The seller ${order.payee} holds ${formatUsdc(before)}\n\n`);
   const status = await pay(
     {
       url: order.url,
@@ -35,12 +37,13 @@ export async function purchase(order: Purchase, stdout: Readonly<{ write(text: s
       rpcUrl: order.rpcUrl,
       maxAmount: order.maxAmount,
       timeoutMs: order.timeoutMs,
+      brief: !order.verbose,
     },
     { stdout },
   );
   if (status !== 0) throw new StartupError(`the purchase of ${order.url} failed; what it printed above says why.`);
   const after = await balance();
-  stdout.write(`\npayee ${order.payee} holds ${formatUsdc(after)}: ${formatUsdc(after - before)} more\n`);
+  stdout.write(`\nThe seller holds ${formatUsdc(after)}: ${formatUsdc(after - before)} more\n`);
   if (after <= before) {
     throw new StartupError(`${order.url} was delivered, but the payee's balance on the chain did not grow.`);
   }

@@ -24,6 +24,8 @@ export type StackOptions = Readonly<{
   once: boolean;
   /** Forget what an earlier stack left. */
   fresh: boolean;
+  /** Print the decoded headers of the payment. */
+  verbose: boolean;
   stateDirectory: string;
   /** Port of a Prometheus over the stack; absent: none runs. */
   observe: number | undefined;
@@ -76,6 +78,7 @@ async function runUntilStopped(
   dependencies: StackDependencies,
 ): Promise<number> {
   const startedAt = performance.now();
+  dependencies.stdout.write("preparing the node's workspace and the local chain\n");
   const signal = AbortSignal.any([stopSignal(), resources.use(watchLauncher(options.env)).gone]);
   try {
     if (options.observe !== undefined) (await import("./stack-prometheus.ts")).requirePrometheus();
@@ -84,7 +87,8 @@ async function runUntilStopped(
     await stopLeftNode(directory.node, limits.backStopDeadlineMs);
     if (options.fresh) await clearStateDirectory(directory);
     await createStateDirectory(directory);
-    const start = { directory, startedAt, env: options.env, observe: options.observe };
+    const { env, observe, verbose } = options;
+    const start = { directory, startedAt, env, observe, verbose };
     const hints = await startAndBuy(start, resources, { ...dependencies, signal });
     if (options.once) return 0;
     dependencies.stdout.write(`${hints}\n`);
@@ -98,12 +102,13 @@ async function runUntilStopped(
   }
 }
 
-type Start = Readonly<{ directory: StateDirectory; startedAt: number; env: Variables; observe: number | undefined }>;
+type Start = Readonly<{ directory: StateDirectory; startedAt: number }> &
+  Pick<StackOptions, "env" | "observe" | "verbose">;
 type Running = StackDependencies & Readonly<{ signal: AbortSignal }>;
 
 /** Brings everything up and buys one request; returns what there is to try next. */
 async function startAndBuy(
-  { directory, startedAt, env, observe }: Start,
+  { directory, startedAt, env, observe, verbose }: Start,
   resources: AsyncDisposableStack,
   dependencies: Running,
 ): Promise<string> {
@@ -132,10 +137,11 @@ async function startAndBuy(
       rpcUrl: plan.chain.httpUrl,
       maxAmount: maxPrice,
       timeoutMs: purchaseTimeoutMs,
+      verbose,
     },
     stdout,
   );
-  stdout.write(`\nfirst paid response after ${Math.round(performance.now() - startedAt)} ms\n\n`);
+  stdout.write(`First paid response ${Math.round(performance.now() - startedAt)} ms after the start.\n\n`);
   const places = { gatewayUrl: plan.urls.gateway, sidecarUrl: plan.urls.sidecar, resourceUrl, token: plan.chain.token };
   const files = { nodeConfig: configPath, clientKeyFile, workingDirectory: process.cwd() };
   return thingsToTry({ ...places, ...files, network });
@@ -180,25 +186,29 @@ async function startParts(
   const { workspace } = await prepareNode(plan.devnet, { ownerPid: process.pid });
   const { readyDeadlineMs: startDeadlineMs, backStopDeadlineMs, frontStopDeadlineMs } = limits;
   const back = resources.use(partGroup());
+  announce("starting the node, the Pushgateway and the sample upstream");
   const [node, pushgateway, upstream] = await back.start([
     startNode({ ...workspace, startDeadlineMs, stopDeadlineMs: backStopDeadlineMs, signal }),
     child("pushgateway", backStopDeadlineMs),
     child("upstream", backStopDeadlineMs),
   ]);
   signal.throwIfAborted();
+  announce("starting the sidecar and the facilitator");
   const [sidecar, facilitator] = await back.start([
     child("sidecar", backStopDeadlineMs),
     child("facilitator", backStopDeadlineMs),
   ]);
   signal.throwIfAborted();
+  announce("starting the resource server\n");
   const front = resources.use(partGroup());
   const [resourceServer] = await front.start([child("resource-server", frontStopDeadlineMs)]);
   const services = [pushgateway, sidecar, facilitator, upstream, resourceServer];
+  const pageRow = { name: "status page", url: `${plan.urls.sidecar}/`, readyAfterMs: sidecar.readyAfterMs };
   const nodeRows = [
     { name: "node", url: plan.chain.httpUrl, readyAfterMs: node.readyAfterMs },
     { name: "node WebSocket", url: plan.chain.webSocketUrl, readyAfterMs: node.readyAfterMs },
   ];
-  return { rows: [...nodeRows, ...services.flatMap(rowsOf)], configPath: workspace.configPath };
+  return { rows: [pageRow, ...nodeRows, ...services.flatMap(rowsOf)], configPath: workspace.configPath };
 }
 
 function rowsOf({ urls, readyAfterMs }: ChildService): ReadyRow[] {

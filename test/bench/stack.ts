@@ -16,7 +16,7 @@ export async function benchStack(): Promise<void> {
   const upAfterMs = Math.round(performance.now() - startedAt);
   print("Cold start of each part, as the stack printed it", coldStarts(stack));
   print("From start to the first paid response", [
-    { what: "printed by the stack", ms: Number(/first paid response after (\d+) ms/.exec(stack.output())?.[1]) },
+    { what: "printed by the stack", ms: Number(/First paid response (\d+) ms after/.exec(stack.output())?.[1]) },
     { what: "until everything was printed", ms: upAfterMs },
   ]);
   print(`Resident memory before and after ${requests} requests`, await memory(stack));

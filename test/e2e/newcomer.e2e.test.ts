@@ -13,7 +13,7 @@ import { generousMs, until } from "../support/until.ts";
 
 describe("gatehouse stack --once", () => {
   it("brings everything up, pays for one request, shows each step and leaves nothing behind", async () => {
-    await using stack = await spawnStack(["--once"]);
+    await using stack = await spawnStack(["--once", "--verbose"]);
     expect(await stack.exited, stack.output()).toBe(0);
     const output = stack.output();
     for (const name of ["node", "pushgateway", "sidecar", "gateway", "facilitator", "resource-server"]) {
