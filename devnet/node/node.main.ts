@@ -9,12 +9,13 @@ import { openNodeLog } from "./node-log.ts";
 import { startNode } from "./node.ts";
 import { watchOwner } from "./owner-watch.ts";
 
+/** Less than the 30 s that `ops stop` waits. Saving the chain takes seconds on a busy machine; blocks that are not saved get other hashes. */
+const stopDeadlineMs = 25_000;
+
 /**
  * The node's own process, as `ops start` starts it: arguments are the workspace, the configuration file and the file
  * descriptor on which one JSON line tells that the node answers.
  */
-const stopDeadlineMs = 5_000;
-
 async function main([workspace = "", configPath = "", readyDescriptor = ""]: readonly string[]): Promise<void> {
   const parameters = readParameters(join(workspace, "devnet.json"));
   using owner = await watchOwner(parameters.owner);
