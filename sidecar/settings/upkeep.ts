@@ -63,7 +63,11 @@ export const upkeepSection = section({
     .describe(
       "How long the file systems of node.conf and of the state may take to answer before they count as hanging",
     ),
-  configLimitBytes: bytes.default(1_048_576).describe("Largest node.conf that is read"),
+  configLimitBytes: bytes
+    .default(65_536)
+    .describe(
+      "Largest node.conf that is read; one of a real node has 2.5 KB, and a larger one may take seconds to read",
+    ),
   json5: z
     .enum(["refuse", "rewrite"])
     .default("refuse")

@@ -93,7 +93,7 @@ export const fileFaults: readonly Fault[] = [
   unusable(
     "node.conf is larger than the limit",
     "TooLarge",
-    "…/node.conf is larger than 1048576 bytes (upkeep.configLimitBytes)",
+    "…/node.conf is larger than 65536 bytes (upkeep.configLimitBytes)",
     ({ node }) => truncate(node.configPath, 2_000_000),
   ),
   unusable(

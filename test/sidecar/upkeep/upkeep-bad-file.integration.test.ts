@@ -54,7 +54,7 @@ test("a node.conf of 100 MB is named and not read", async () => {
   }
   const { message } = await upkeep.reason("ConfigValid", "TooLarge");
   expect(message.replace(node.configPath, "node.conf")).toBe(
-    `node.conf is larger than 1048576 bytes (upkeep.configLimitBytes) and is not read; make it smaller or raise the limit. ${inForce}`,
+    `node.conf is larger than 65536 bytes (upkeep.configLimitBytes) and is not read; make it smaller or raise the limit. ${inForce}`,
   );
   expect((await stat(node.configPath)).size).toBe(100_000_000);
 });

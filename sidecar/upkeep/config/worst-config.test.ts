@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { parseConfig } from "#node/conf/document.ts";
+import { upkeepSection } from "../../settings/upkeep.ts";
+
+/** What the thread may spend on any node.conf that is read, however it is made; a busy machine's own time is in it. */
+const mostMs = 500;
+const { configLimitBytes } = upkeepSection.parse({});
+
+/** A text of the limit's size: a piece again and again, each with its number. */
+function filled(before: string, piece: (at: number) => string, after: string): string {
+  const pieces: string[] = [];
+  let bytes = before.length + after.length;
+  for (let at = 0; ; at += 1) {
+    const next = piece(at);
+    bytes += next.length;
+    if (bytes > configLimitBytes) return before + pieces.join("") + after;
+    pieces.push(next);
+  }
+}
+
+const shapes: Readonly<Record<string, string>> = {
+  "empty lists": filled('{"a":[', () => "[],", "[]]}"),
+  "empty objects": filled('{"a":[', () => "{},", "{}]}"),
+  numbers: filled('{"a":[', () => "0,", "0]}"),
+  "numbers of JSON with comments": filled('{"a":[', () => "0,", "0],}"),
+  "numbers of JSON5": filled("{a:[", () => "0,", "+.5,]}"),
+  "keys of JSON5": filled("{", (at) => `a${at.toString(36)}:0,`, "}"),
+  keys: filled('{"a":0', (at) => `,"${at.toString(36)}":0`, "}"),
+  commas: filled("[", () => ",", "]"),
+  brackets: filled("", () => "[", ""),
+  comments: filled("{", () => "/**/", "}"),
+  escapes: filled('{"a":"', () => String.raw`\u0000`, '"}'),
+};
+
+test.each(Object.entries(shapes))(
+  "a node.conf of %s, as large as one may be, is read within half a second",
+  (_, text) => {
+    const bytes = Buffer.from(text);
+    expect(bytes.length).toBeGreaterThan(configLimitBytes - 16);
+    parseConfig(bytes);
+    const before = process.threadCpuUsage();
+    parseConfig(bytes);
+    const { user, system } = process.threadCpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(mostMs);
+  },
+);
