@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/startup-error.ts";
-import { renderGroups } from "#infra/observability/rule-files.ts";
+import { renderGroups } from "#infra/observability/rendered-rules.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
 import { prometheusConfig, type ScrapeTarget } from "#infra/observability/scrape-config.ts";
 import { openLogFile } from "./child-service.ts";

@@ -1,28 +1,17 @@
 import { stringify } from "yaml";
-import { runbookFile, type Alert, type RuleGroup } from "./alert.ts";
+import type { RuleGroup } from "./alert.ts";
+import { renderGroups, type RunbookOptions } from "./rendered-rules.ts";
 
 /** Where the runbooks are read, and what Prometheus's operator selects rules by. */
-export type RuleFilesOptions = Readonly<{
-  /** URL of the folder of the runbooks, with or without a slash at its end. */
-  runbookBaseUrl: string;
-  /** Name of the `PrometheusRule`. */
-  name?: string;
-  /** Labels of the `PrometheusRule`; the operator's `ruleSelector` asks for some, such as `release: kube-prometheus-stack`. */
-  labels?: Readonly<Record<string, string>>;
-}>;
-
-/** A group of rules as a rule file of Prometheus has it. */
-export type RenderedGroup = Readonly<{ name: string; rules: readonly Readonly<Record<string, unknown>>[] }>;
+export type RuleFilesOptions = RunbookOptions &
+  Readonly<{
+    /** Name of the `PrometheusRule`. */
+    name?: string;
+    /** Labels of the `PrometheusRule`; the operator's `ruleSelector` asks for some, such as `release: kube-prometheus-stack`. */
+    labels?: Readonly<Record<string, string>>;
+  }>;
 
 const notice = " Made by `npm run docs` from infra/observability/rules; do not edit.";
-
-/** The groups as Prometheus reads them: what is recorded, then the alerts. */
-export function renderGroups(groups: readonly RuleGroup[], options: RuleFilesOptions): readonly RenderedGroup[] {
-  return groups.map(({ name, recordings, alerts }) => ({
-    name,
-    rules: [...recordings, ...alerts.map((alert) => renderAlert(alert, options))],
-  }));
-}
 
 /**
  * Writes the rules in each form that is asked for, by path: a rule file of Prometheus, a `PrometheusRule` for its operator, and the two
@@ -53,13 +42,6 @@ export function prometheusRule(groups: readonly RuleGroup[], options: RuleFilesO
     },
     spec: { groups: renderGroups(groups, options) },
   } as const;
-}
-
-function renderAlert(alert: Alert, { runbookBaseUrl }: RuleFilesOptions): Readonly<Record<string, unknown>> {
-  const { name, expr, severity, summary, description } = alert;
-  const runbook = `${runbookBaseUrl.replace(/\/+$/, "")}/${runbookFile(name)}`;
-  const annotations = { summary, description, runbook_url: runbook };
-  return { alert: name, expr, for: alert.for, labels: { severity }, annotations };
 }
 
 function toYaml(value: unknown): string {

@@ -95,7 +95,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // The settings say where a running sidecar answers commands; nothing else of the upkeep does.
       "sidecar/upkeep/control/control-places.ts",
       // npm start -- --observe runs Prometheus with the rules that a deployment has, configured as there.
-      "infra/observability/{rule-files,scrape-config,rules/all}.ts",
+      "infra/observability/{rendered-rules,scrape-config,rules/all}.ts",
     ],
   },
   test: {
