@@ -24,7 +24,7 @@ const fuzzTests = [
   "test/gateway/listener/generated-requests.integration.test.ts",
 ];
 
-const costlyTests = ["**/*.{integration,e2e,docker,long}.test.ts"];
+const costlyTests = ["**/*.{integration,e2e,docker,long,package}.test.ts"];
 
 /** Unit tests that need a process each: Hono's server puts its own `Response` in place of Node's, and their subject makes such. */
 const unsharedTests = ["{client,facilitator,resource-server,x402,test/x402,test/bench}/**/*.test.ts"];
@@ -43,12 +43,12 @@ const long = {
 };
 
 /** Made by runs of the stack, whose folders may hold what looks like a test. */
-const elsewhere = ["node_modules/**", ".gatehouse/**"];
+const elsewhere = ["node_modules/**", ".gatehouse/**", "dist/**"];
 
 /**
  * A test file's name tells its cost: `*.test.ts` is a unit test and stands beside its code, `*.integration.test.ts`
  * starts real services on free ports, `*.e2e.test.ts` runs the commands that a person types, `*.docker.test.ts` needs a Docker
- * engine, and `*.long.test.ts` takes minutes. `npm test` runs the first three, and a few files of the upkeep beside a strict node
+ * engine, `*.package.test.ts` packs and installs, and `*.long.test.ts` takes minutes. `npm test` runs the first three, and a few files of the upkeep beside a strict node
  * (`integration-strict`). `npm run test:long` runs the projects `long`, `long-fuzz` and `long-strict`: the long files, the
  * whole of what `npm test` runs a slice of, a million generated messages, and all of the upkeep's tests beside a strict node.
  */
@@ -114,6 +114,15 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: "package",
+          include: ["**/*.package.test.ts"],
+          exclude: elsewhere,
+          testTimeout: 300_000,
+          hookTimeout: 600_000,
         },
       },
       {

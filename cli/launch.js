@@ -30,7 +30,7 @@ enableCompileCache(cacheDirectory);
 if (command === "compile-sidecar") await loadSidecar();
 else {
   if (command === "sidecar") await compileOnce();
-  await import("./gatehouse.ts");
+  await import("./program.ts");
 }
 
 /**
@@ -51,7 +51,7 @@ async function loadSidecar() {
   await import("../sidecar/main.ts");
   if (directory !== undefined) writeFileSync(markerIn(directory), fingerprint());
   process.argv.splice(2, 1, "--version");
-  await import("./gatehouse.ts");
+  await import("./program.ts");
 }
 
 /**
@@ -93,8 +93,10 @@ function isWritable(directory) {
 function fingerprint() {
   const files = sidecarRooms.flatMap((room) =>
     readdirSync(join(root, room), { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".ts"))
+      .filter((name) => /\.[jt]s$/.test(name))
       .map((name) => join(root, room, name)),
   );
-  return `${root} ${files.length} ${files.reduce((sum, file) => sum + statSync(file).mtimeMs, 0)}`;
+  const stats = files.map((file) => statSync(file));
+  // npm gives every file of a package the same time: there the sizes tell one version from the next.
+  return `${root} ${files.length} ${stats.reduce((sum, { mtimeMs, size }) => sum + mtimeMs + size, 0)}`;
 }

@@ -34,7 +34,7 @@ export function thingsToTry(places: StackPlaces): string {
     ["read the sidecar's metrics", `curl -s ${places.sidecarUrl}/metrics | grep ^gatehouse_`],
     [
       "pay again",
-      `npx gatehouse pay ${places.resourceUrl} --max-amount 0.05 --rpc-url ${places.gatewayUrl} --network ${places.network} --asset ${places.token} --key-file ${key}`,
+      `npx gatehouse-evm pay ${places.resourceUrl} --max-amount 0.05 --rpc-url ${places.gatewayUrl} --network ${places.network} --asset ${places.token} --key-file ${key}`,
     ],
     ["see how the node is", `npx gatehouse status --url ${places.sidecarUrl}`],
   ];

@@ -15,7 +15,7 @@ export function findAnvil(platform: NodeJS.Platform = process.platform, architec
     return createRequire(import.meta.url).resolve(`${name}/bin/anvil`);
   } catch (cause) {
     throw new StartupError(
-      `no anvil for this machine: the npm package ${name} is not installed; run npm ci with optional dependencies, on Linux or macOS.`,
+      `no anvil for this machine: the npm package ${name} is not installed; run npm ci in the repository, or npm install @foundry-rs/anvil beside the package gatehouse-evm, with optional dependencies, on Linux or macOS.`,
       { cause },
     );
   }

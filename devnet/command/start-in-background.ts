@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { createJsonRpcClient } from "#daemon/http/json-rpc-client.ts";
 import { DeadlineError, pause, within } from "#daemon/time.ts";
 import { runningNode } from "../node/running-node.ts";
+import { programFile } from "../program-file.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
 import { CommandError } from "./command-error.ts";
 import { spawned } from "#daemon/bounded-process.ts";
@@ -17,7 +17,7 @@ export type StartInBackgroundOptions = Readonly<{ workspace: string; configPath:
 const startDeadlineMs = 30_000;
 const blockNumberBytesMax = 65_536;
 const lastWordsBytesMax = 4_000;
-const program = fileURLToPath(new URL("../node/node.main.ts", import.meta.url));
+const program = programFile("../node/node.main.ts", import.meta.url);
 
 type Ready = Readonly<{ httpUrl: string; webSocketUrl: string }>;
 

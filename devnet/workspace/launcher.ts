@@ -1,12 +1,12 @@
-import { fileURLToPath } from "node:url";
 import { binDirectoryOf, releaseOfText } from "#node/versions.ts";
+import { programFile } from "../program-file.ts";
 
 /** The programs of a node's bin directory. */
 export type LauncherName = "ops" | "node_cli";
 
-const programs: Readonly<Record<LauncherName, URL>> = {
-  ops: new URL("../command/ops.main.ts", import.meta.url),
-  node_cli: new URL("../command/node-cli.main.ts", import.meta.url),
+const programs: Readonly<Record<LauncherName, string>> = {
+  ops: programFile("../command/ops.main.ts", import.meta.url),
+  node_cli: programFile("../command/node-cli.main.ts", import.meta.url),
 };
 
 /**
@@ -21,7 +21,7 @@ export function launcherText(name: LauncherName, version: string): string {
     `workspace=$(cd "$(dirname "$0")/${up}" && pwd -P) || exit 1`,
     // Compiled code is kept, so that the next start is faster.
     'export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$workspace/run/compile-cache}"',
-    `exec ${quote(process.execPath)} ${quote(fileURLToPath(programs[name]))} "$workspace" "$@"`,
+    `exec ${quote(process.execPath)} ${quote(programs[name])} "$workspace" "$@"`,
     "",
   ].join("\n");
 }

@@ -15,7 +15,7 @@ export function commandWords(
 ): CommandWords {
   return (verb) =>
     commandPrefix === undefined
-      ? `npx gatehouse ${verb} --state-directory ${shellWord(stateDirectory)}`
+      ? `npx gatehouse-evm ${verb} --state-directory ${shellWord(stateDirectory)}`
       : `${commandPrefix} ${verb}`;
 }
 

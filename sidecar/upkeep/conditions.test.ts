@@ -13,7 +13,7 @@ import type { UpgradeRecord } from "./state/upgrade-record.ts";
 import { observeUpgrade } from "./upgrade/upgrade-observation.ts";
 import { observeVersion } from "./version/version-observation.ts";
 
-const words: ConditionWords = { mode: "adopt", driver: "ops", command: (verb) => `npx gatehouse ${verb}` };
+const words: ConditionWords = { mode: "adopt", driver: "ops", command: (verb) => `npx gatehouse-evm ${verb}` };
 
 const nothing: Observations = {
   state: observeState("/state").now(),
@@ -187,7 +187,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "SoleWriter",
     "Contested",
     { config: { otherWriter: { kind: "contested", perMinute: undefined, untilMs: atMs, path: "/n/node.conf" } } },
-    "until 2026-01-02T03:04:05.000Z, or until `npx gatehouse resume` is run.",
+    "until 2026-01-02T03:04:05.000Z, or until `npx gatehouse-evm resume` is run.",
   ],
   [
     "UpgradeProved",
@@ -231,7 +231,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "Adopted",
     "WaitingForAdopt",
     { adoption: { plan, authority: "waits" } },
-    "Its plan: 1. one; 2. two. Not planned yet: three. To let it act, run `npx gatehouse adopt`.",
+    "Its plan: 1. one; 2. two. Not planned yet: three. To let it act, run `npx gatehouse-evm adopt`.",
   ],
   [
     "Adopted",
@@ -274,7 +274,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "Unheld",
     "Held",
     { restarts: { hold: { message: "It did not come back." } } },
-    "It did not come back. Change the desired state, or run `npx gatehouse resume`",
+    "It did not come back. Change the desired state, or run `npx gatehouse-evm resume`",
   ],
   ["RollBackReady", "NoRestarts", { restarts: { rollBack: { kind: "noRestarts" } } }, "never has to go back"],
   ["RollBackReady", "Kept", { restarts: { rollBack: { kind: "advanced", directory: "/s" } } }, "/s/healthy.conf."],

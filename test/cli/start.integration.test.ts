@@ -1,32 +1,16 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
+import { nodeNeeded, oldNode } from "../support/old-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { generousMs, until } from "../support/until.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
-const engines = (
-  JSON.parse(readFileSync(join(import.meta.dirname, "../../package.json"), "utf8")) as {
-    engines: { node: string };
-  }
-).engines.node;
-
-/** A `node` of this machine that is older than Gatehouse needs, outside of the project's own. */
-function oldNode(): string | undefined {
-  const needed = Number(engines.replace(">=", ""));
-  return (process.env["PATH"] ?? "")
-    .split(delimiter)
-    .filter((directory) => !directory.includes("node_modules"))
-    .map((directory) => join(directory, "node"))
-    .filter((path) => existsSync(path))
-    .find((path) => Number(/^v(\d+)/.exec(execFileSync(path, ["--version"], { encoding: "utf8" }))?.[1]) < needed);
-}
-
 const old = oldNode();
 test.skipIf(old === undefined)(
   `an old Node is told so in one line${old === undefined ? " (skipped: no old Node on PATH)" : ""}`,
@@ -36,7 +20,7 @@ test.skipIf(old === undefined)(
     expect(status).toBe(1);
     expect(said).toMatch(
       new RegExp(
-        `^gatehouse: this is Node \\d+\\.\\d+\\.\\d+ \\(\\S+\\); Gatehouse needs Node ${engines.replace(">=", "")} or later\\. Install it .*\\n$`,
+        `^gatehouse: this is Node \\d+\\.\\d+\\.\\d+ \\(\\S+\\); Gatehouse needs Node ${nodeNeeded} or later\\. Install it .*\\n$`,
       ),
     );
   },

@@ -27,7 +27,7 @@ async function cleanFolder() {
   const { keys } = stateDirectory(join(folder.path, stackCommand().opts().stateDir));
   await mkdir(binaries, { recursive: true });
   await mkdir(keys, { recursive: true });
-  await symlink(join(root, "cli/gatehouse.js"), join(binaries, "gatehouse"));
+  await symlink(join(root, "cli/gatehouse.js"), join(binaries, "gatehouse-evm"));
   await writeFile(join(keys, "client"), `${payer.privateKey}\n`);
   return folder;
 }

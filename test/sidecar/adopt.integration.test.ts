@@ -39,7 +39,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   await using node = await createFakeNode();
   await node.start();
   const state = join(node.workspace, ".gatehouse");
-  const command = `npx gatehouse adopt --state-directory ${state}`;
+  const command = `npx gatehouse-evm adopt --state-directory ${state}`;
   await using first = await startService("sidecar", firstContact(node));
   const url = first.urls["sidecar"];
   const waiting = await waitForReason(url, "Adopted", "WaitingForAdopt");

@@ -96,7 +96,7 @@ looking(
     const first = page.locator("#to-do li").first();
     await page.locator("#to-do li", { hasText: "After one more restart it is back." }).waitFor();
     expect(await first.innerText()).toContain(
-      `run \`npx gatehouse resume --state-directory ${join(node.workspace, "state")}\` when the cause is mended.`,
+      `run \`npx gatehouse-evm resume --state-directory ${join(node.workspace, "state")}\` when the cause is mended.`,
     );
     expect(await page.locator("#changes li[data-event=roll-back]").first().isVisible()).toBe(true);
     await expectWellMade(page, "held");

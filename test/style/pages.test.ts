@@ -3,7 +3,8 @@ import { dirname, join, posix } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "./rooms.ts";
 
-const skipped = (name: string) => name === "node_modules" || (name.startsWith(".") && name !== ".ci");
+const skipped = (name: string) =>
+  name === "node_modules" || name === "dist" || (name.startsWith(".") && name !== ".ci");
 const files = globSync("**/*.*", { cwd: root, exclude: skipped });
 /** What a version of the past had stays in its entry. */
 const pages = files
@@ -33,7 +34,7 @@ function isSetting(name: string): boolean {
 }
 
 const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Readonly<{ scripts: object }>;
-const commandLine = globSync("cli/{gatehouse,*-command}.ts", { cwd: root })
+const commandLine = globSync("cli/{program,*-command}.ts", { cwd: root })
   .map((path) => readFileSync(join(root, path), "utf8"))
   .join("\n");
 const commands = [...commandLine.matchAll(/(?:name: |new Command\()"([a-z-]+)"/g)].map(([, name = ""]) => name);
@@ -77,8 +78,12 @@ describe.each(pages)("$path", ({ path, text }) => {
   it("names scripts and commands that there are", () => {
     const named = [...text.matchAll(/npm run ([\w:-]*\w)/g)].map(([, name = ""]) => name);
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
-    const typed = [...text.matchAll(/(?:`|`npx |^npx )gatehouse ([a-z][a-z-]*)/gm)].map(([, name = ""]) => name);
+    const typed = [...text.matchAll(/(?:`gatehouse|`npx gatehouse-evm|^npx gatehouse-evm) ([a-z][a-z-]*)/gm)].map(
+      ([, name = ""]) => name,
+    );
     expect(typed.filter((name) => !commands.includes(name))).toEqual([]);
+    // Outside of the repository `npx` with the short name runs the package of that name in the registry, which is not this one.
+    expect(text).not.toMatch(/\bnpx gatehouse(?!-evm)\b/);
   });
 
   it("links to pages, files and headings that are there", () => {

@@ -9,7 +9,10 @@ export type ImportEdge = Readonly<{ from: string; to: string; line: number }>;
 
 /** The TypeScript files of the project, as paths from its root with `/`. */
 export function sourceFiles(): string[] {
-  return globSync("**/*.ts", { cwd: root, exclude: (name) => name === "node_modules" || name.startsWith(".") })
+  return globSync("**/*.ts", {
+    cwd: root,
+    exclude: (name) => name === "node_modules" || name === "dist" || name.startsWith("."),
+  })
     .map((path) => path.split(sep).join("/"))
     .toSorted();
 }

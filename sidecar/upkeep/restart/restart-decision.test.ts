@@ -24,7 +24,7 @@ const situation: RestartSituation = {
   monotonicMs: 5_000_000,
 };
 
-const contested = { untilMs: Date.parse("2026-05-01T18:00:00Z"), resume: "npx gatehouse resume" };
+const contested = { untilMs: Date.parse("2026-05-01T18:00:00Z"), resume: "npx gatehouse-evm resume" };
 
 describe("a restart that is due", () => {
   test("goes ahead when nothing is against it", () => {
@@ -73,7 +73,7 @@ describe("a restart that is due", () => {
     expect(decideRestart({ ...situation, contested }, { budget, window: open })).toMatchObject({
       message:
         "A restart is due (node.conf changed); another program keeps writing node.conf, so it waits until 2026-05-01T18:00:00.000Z, or until " +
-        "`npx gatehouse resume` is run. Stop that program first: SoleWriter says what it writes, and how to find it.",
+        "`npx gatehouse-evm resume` is run. Stop that program first: SoleWriter says what it writes, and how to find it.",
     });
   });
 

@@ -26,7 +26,7 @@ test("gatehouse resume takes another writer of node.conf for stopped", async () 
     await until(upkeep.corrections, (count) => count === corrections + index);
   }
   const { message } = await upkeep.reason("SoleWriter", "Contested");
-  const command = `npx gatehouse resume --state-directory ${upkeep.stateDirectory}`;
+  const command = `npx gatehouse-evm resume --state-directory ${upkeep.stateDirectory}`;
   expect(message).toContain(`or until \`${command}\` is run.`);
   const printed: string[] = [];
   const write = (text: string) => void printed.push(text);

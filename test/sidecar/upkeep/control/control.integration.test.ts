@@ -89,10 +89,10 @@ test("the command is the one for this deployment, and safe to paste", () => {
   const commandPrefix = "docker exec gatehouse-dev-sidecar node /app/cli/gatehouse.js";
   expect(commandWords({ commandPrefix }, "/state")("resume")).toBe(`${commandPrefix} resume`);
   expect(commandWords({}, "/srv/a/.gatehouse")("adopt")).toBe(
-    "npx gatehouse adopt --state-directory /srv/a/.gatehouse",
+    "npx gatehouse-evm adopt --state-directory /srv/a/.gatehouse",
   );
   expect(commandWords({}, "/srv/the node's")("resume")).toBe(
-    String.raw`npx gatehouse resume --state-directory '/srv/the node'\''s'`,
+    String.raw`npx gatehouse-evm resume --state-directory '/srv/the node'\''s'`,
   );
 });
 

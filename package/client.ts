@@ -1,0 +1,14 @@
+/**
+ * `gatehouse-evm/client`: a `fetch` that answers 402 by paying (x402 version 2, scheme `exact`), within limits.
+ */
+export {
+  payingFetch,
+  PaymentRefusedError,
+  type Fetch,
+  type PayingFetchDependencies,
+  type PayingFetchOptions,
+  type PayingScheme,
+  type PaymentEvent,
+} from "#client/paying-fetch.ts";
+export type { AllowedAsset } from "#client/payment-choice.ts";
+export { tokenReader, TokenReadError, type TokenPlace, type TokenReader } from "#client/token-reader.ts";

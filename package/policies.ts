@@ -1,0 +1,16 @@
+import type { Policies } from "@pulumi/policy";
+import { policyOf } from "#policies/policy.ts";
+import { allRules } from "#policies/rules/all-rules.ts";
+
+/**
+ * `gatehouse-evm/policies`: what a deployment of Gatehouse may not do, for a policy pack of one's own. A pack that has these and
+ * nothing else is the folder `dist/policies` of the package.
+ *
+ * @param now tells the day that exceptions are judged by.
+ *
+ * @example
+ * new PolicyPack("acme", { policies: [...gatehousePolicies(), ...ours] });
+ */
+export function gatehousePolicies(now: () => Date = () => new Date()): Policies {
+  return allRules.map((rule) => policyOf(rule, now));
+}

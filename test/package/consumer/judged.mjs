@@ -1,0 +1,14 @@
+// Judges a container that runs as root by the package's policies, and prints what they say, a line each.
+import { gatehousePolicies } from "gatehouse-evm/policies";
+
+const container = {
+  type: "docker:index/container:Container",
+  name: "shop",
+  urn: "urn",
+  opts: { protect: false },
+  props: { image: "shop:latest", user: "root", labels: [{ label: "io.gatehouse.service", value: "facilitator" }] },
+  getConfig: () => ({}),
+};
+for (const { name, validateResource } of gatehousePolicies()) {
+  validateResource?.(container, (message) => process.stdout.write(`${name}: ${message}\n`));
+}
