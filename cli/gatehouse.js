@@ -1,7 +1,6 @@
-#!/usr/bin/env -S MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=131072 node
+#!/usr/bin/env node
 // What `gatehouse` starts with: looks at Node's version and starts the rest. Nothing is imported above that line, and nothing here is newer
-// than `import()`, because an old Node would end with an error about what it can't read instead of one about itself. The variables above
-// make the C library keep one heap for all threads, and give freed memory back.
+// than `import()`, because an old Node would end with an error about what it can't read instead of one about itself.
 
 /** The same as `engines` in package.json. */
 const nodeNeeded = 24;

@@ -47,7 +47,7 @@ const limits = {
   pauseMs: 200,
 } as const;
 
-/** Makes the C library keep one heap and give freed memory back; `cli/gatehouse.js` has it from its own first line when it is run by name. */
+/** Makes the C library keep one heap and give freed memory back; `cli/gatehouse.sh` does so when it is run by name. */
 const givesMemoryBack = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 
 const maxPrice = "0.05";
