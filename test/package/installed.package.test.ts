@@ -10,6 +10,8 @@ import { driftedConfig } from "#sidecar/testing/fake-node.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { nodeNeeded, oldNode } from "../support/old-node.ts";
 import { stackPorts } from "../support/running-stack.ts";
+import { root } from "../style/rooms.ts";
+import { directoryBytes, installedBytes } from "./installed-size.ts";
 import { installPackage, type InstalledPackage } from "./installed-package.ts";
 
 const megabytes = 1_000_000;
@@ -54,6 +56,16 @@ describe("what is packed", () => {
         .map((name) => `${path} imports ${name}`);
     });
     expect(foreign).toEqual([]);
+  });
+});
+
+describe("what is installed", () => {
+  it("takes no more room than docs/dependencies.md says", () => {
+    const page = readFileSync(join(root, "docs/dependencies.md"), "utf8");
+    const told = Number(/\*\*\d+ packages, (\d+) MB\*\*/.exec(page)?.[1]) * megabytes;
+    const measured = installedBytes(installed.directory) - directoryBytes(installed.directory);
+    process.stdout.write(`installed without optional packages and peers: ${(measured / megabytes).toFixed(1)} MB\n`);
+    expect(measured).toBeLessThanOrEqual(told * 1.05);
   });
 });
 

@@ -1,0 +1,38 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** The bytes of a package and of everything that it depends on, each copy once; optional packages and peers are left out. */
+export function installedBytes(directory: string): number {
+  const found = new Set<string>();
+  const walk = (from: string): void => {
+    if (found.has(from)) return;
+    found.add(from);
+    const manifest = JSON.parse(readFileSync(join(from, "package.json"), "utf8")) as Manifest;
+    for (const name of Object.keys(manifest.dependencies ?? {})) {
+      if (manifest.optionalDependencies?.[name] === undefined) walk(resolved(name, from));
+    }
+  };
+  walk(directory);
+  return [...found].reduce((sum, path) => sum + directoryBytes(path), 0);
+}
+
+type Manifest = Readonly<{ dependencies?: object; optionalDependencies?: Readonly<Record<string, string>> }>;
+
+/** Where a package finds another: in the nearest node_modules that has it. */
+function resolved(name: string, from: string): string {
+  for (let at = from; at !== dirname(at); at = dirname(at)) {
+    const candidate = join(at, "node_modules", name);
+    if (existsSync(candidate)) return candidate;
+  }
+  throw new Error(`${from} depends on ${name}, which is not installed`);
+}
+
+/** The bytes of a directory's files, without the packages that are nested in it. */
+export function directoryBytes(directory: string): number {
+  return readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => entry.name !== "node_modules" && !entry.isSymbolicLink())
+    .reduce((sum, entry) => {
+      const path = join(directory, entry.name);
+      return sum + (entry.isDirectory() ? directoryBytes(path) : statSync(path).size);
+    }, 0);
+}
