@@ -112,7 +112,7 @@ describe("the installed command", () => {
     const state = join(installed.folder, "state");
     const stack = await installed.gatehouse(["stack", "--once", "--state-dir", state], env);
     expect(stack, stack.stdout).toMatchObject({ status: 0 });
-    expect(stack.stdout).toMatch(/"transaction": "0x[0-9a-f]{64}"/);
+    expect(stack.stdout).toMatch(/by transaction 0x[0-9a-f]{64}/);
     expect(stack.stdout).toContain("0.01 USDC more");
   });
 
