@@ -25,6 +25,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "stack 0": "test/e2e/npm-start.e2e.test.ts",
   "status 0": "status/status-command.test.ts",
   "status 2": "status/status-command.test.ts",
+  "upgrade 0": "test/sidecar/upgrade-command.integration.test.ts",
   "services 0": "test/cli/gatehouse.integration.test.ts",
 };
 
@@ -91,6 +92,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   "completion 0": (["bash", "zsh", "fish"] as const).map((shell) => ({ args: ["completion", shell] })),
   "completion 1": [{ args: ["completion", "tcsh"] }],
   "status 1": [{ args: ["status", "--url", "http://127.0.0.1:1"] }, { args: ["status", "--url", "node"] }],
+  "upgrade 1": [{ args: ["upgrade", files.none, "--yes", "--state-directory", files.none] }, { args: ["upgrade"] }],
   "services 1": services.map((name) => ({ args: [name, "--settings", files.none] })),
 };
 
