@@ -4,6 +4,7 @@ import { watch } from "chokidar";
 import type { Logger } from "../log.ts";
 import type { FilesInForce } from "./files-in-force.ts";
 import { readJson5File } from "./json5-file.ts";
+import { unreadableReason } from "./regular-file.ts";
 import { StartupError } from "../startup-error.ts";
 
 /** How a file's content becomes what is in force. */
@@ -124,8 +125,15 @@ function watchedFile(
   };
 }
 
-/** What tells whether a file was written or replaced, without reading it; empty when there is none. */
+/**
+ * What tells whether a file was written or replaced, without reading it; empty when there is none. A file that can't be looked at has the reason
+ * for its stamp: it is read again once for that, which tells what is wrong with it, and once more when it can be looked at again.
+ */
 function stampOf(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats === undefined ? "" : `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats === undefined ? "" : `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
+  } catch (cause) {
+    return unreadableReason(cause);
+  }
 }

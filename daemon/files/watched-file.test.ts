@@ -1,0 +1,82 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { createLog } from "../log.ts";
+import { StartupError } from "../startup-error.ts";
+import { filesInForce } from "./files-in-force.ts";
+import { openWatchedFile, watchFile, type WatchedFileDependencies } from "./watched-file.ts";
+
+let folder: string;
+let path: string;
+let lines: string[];
+beforeEach(() => {
+  // Only the regular look at the file, so that a test can bring it about.
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  folder = mkdtempSync(join(tmpdir(), "watched-file-"));
+  path = join(folder, "data", "file.json5");
+  lines = [];
+});
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(folder, { recursive: true });
+});
+
+function hold(text: string): void {
+  rmSync(join(folder, "data"), { recursive: true, force: true });
+  mkdirSync(join(folder, "data"));
+  writeFileSync(path, text);
+}
+
+/** Makes the folder one that the system fails to look into, whoever asks (ELOOP). */
+function breakFolder(): void {
+  rmSync(join(folder, "data"), { recursive: true, force: true });
+  symlinkSync("data", join(folder, "data"));
+}
+
+function telling(): WatchedFileDependencies {
+  const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
+  return { log, files: filesInForce(new Registry()) };
+}
+
+const file = () => ({ path, setting: "a.setting" });
+const open = [
+  [
+    "at once",
+    async (take: (value: object) => void, dependencies: WatchedFileDependencies) =>
+      watchFile({ ...file(), read: (content) => content as object, take }, dependencies),
+  ],
+  [
+    "by waiting",
+    (take: (value: object) => void, dependencies: WatchedFileDependencies) =>
+      openWatchedFile({ ...file(), read: async (content) => content as object, take }, dependencies),
+  ],
+] as const;
+
+it.each(open)(
+  "is refused while its folder can't be read, and taken afterwards, where it is read %s",
+  async (_, opened) => {
+    hold("{ at: 1 }");
+    const taken: object[] = [];
+    const dependencies = telling();
+    await using _watched = await opened((value) => void taken.push(value), dependencies);
+    const refused = () => dependencies.files.list()[0]?.refused;
+    breakFolder();
+    vi.advanceTimersByTime(30_000);
+    await vi.waitUntil(() => refused() !== undefined, { timeout: 20_000 });
+    expect(refused()).toBe("can't be read (ELOOP); name a readable JSON5 file.");
+    expect(lines.join("")).toContain(`a.setting: ${path}: can't be read (ELOOP)`);
+    expect(taken).toEqual([{ at: 1 }]);
+    hold("{ at: 2 }");
+    vi.advanceTimersByTime(30_000);
+    await vi.waitUntil(() => refused() === undefined, { timeout: 20_000 });
+    expect(taken.at(-1)).toEqual({ at: 2 });
+  },
+);
+
+it.each(open)("ends a start where its folder can't be read, where it is read %s", async (_, opened) => {
+  breakFolder();
+  const wrong = `a.setting: ${path}: can't be read (ELOOP); name a readable JSON5 file.`;
+  await expect(opened(() => undefined, telling())).rejects.toThrow(new StartupError(wrong));
+});
