@@ -91,7 +91,7 @@ export const resourceServerSettings = defineSettings("resource-server", essentia
       .max(3_600_000)
       .default(60_000)
       .describe(
-        "How long a payment may accept an offer that a changed routes file makes no more, where the route still pays that account; in milliseconds",
+        "How long a payment may accept an offer that a changed routes file makes no more, where the route still pays that account and gives the same; in milliseconds",
       ),
     inFlightMax: positiveInteger
       .default(256)

@@ -13,20 +13,24 @@ const path = join(folder, "routes.json5");
 const [first, second] = [`0x${"01".repeat(20)}`, `0x${"02".repeat(20)}`];
 const token = { network: "eip155:1672", address: `0x${"aa".repeat(20)}`, name: "USDC", version: "2" } as const;
 
-function write(price: string, payTo = first) {
+type Offered = Readonly<{ price: string; payTo?: string }>;
+
+/** Writes a routes file with one route; `product` is what it has beside its offer. */
+function write({ price, payTo = first }: Offered, product: object = { upstream: "http://upstream.test/data" }) {
   const accepts = { scheme: "exact", price, network: token.network, payTo };
-  writeFileSync(path, JSON.stringify({ "GET /data": { accepts, upstream: "http://upstream.test/data" } }));
+  writeFileSync(path, JSON.stringify({ "GET /data": { accepts, ...product } }));
 }
 
-it("takes a former offer for a while, and never one to an account that the route pays no more", async () => {
+/** Opens routes that are sold for 1; `change` rewrites them and waits until they are read. */
+async function openRoutes(product?: object) {
   let now = 1_000_000;
   const reader = { took: (_amount: string): void => undefined };
   const seen = (amount: string) =>
     new Promise<void>((resolve) => {
       reader.took = (found) => (found === amount ? resolve() : undefined);
     });
-  write("1");
-  await using routes = await openLiveRoutes(
+  write({ price: "1" }, product);
+  const routes = await openLiveRoutes(
     { path, setting: "routesPath", token, payTo: first, validitySeconds: 300, formerOfferMs: 60_000 },
     {
       clock: () => now,
@@ -36,27 +40,54 @@ it("takes a former offer for a while, and never one to an account that the route
       files: filesInForce(new Registry()),
     },
   );
-  const change = async (price: string, amount: string, payTo?: string) => {
-    const read = seen(amount);
-    write(price, payTo);
-    await read;
-    await new Promise<void>((resolve) => setImmediate(resolve));
+  return {
+    routes,
+    pass: (ms: number) => {
+      now += ms;
+    },
+    change: async (offered: Offered, changed = product) => {
+      const read = seen(`${offered.price}000000`);
+      write(offered, changed);
+      await read;
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    },
+    amounts: () => {
+      const route = routes.find("GET", "/data");
+      return (
+        route && { made: route.accepts.map(({ amount }) => amount), taken: routes.taken(route).map((o) => o.amount) }
+      );
+    },
+    [Symbol.asyncDispose]: () => routes[Symbol.asyncDispose](),
   };
-  const amounts = () => {
-    const route = routes.find("GET", "/data");
-    return (
-      route && { made: route.accepts.map(({ amount }) => amount), taken: routes.taken(route).map((o) => o.amount) }
-    );
-  };
+}
+
+it("takes a former offer for a while, and never one to an account that the route pays no more", async () => {
+  await using opened = await openRoutes();
+  const { routes, pass, change, amounts } = opened;
   expect(amounts()).toEqual({ made: ["1000000"], taken: ["1000000"] });
-  await change("2", "2000000");
+  await change({ price: "2" });
   expect(amounts()).toEqual({ made: ["2000000"], taken: ["2000000", "1000000"] });
-  now += 30_000;
-  await change("3", "3000000");
+  pass(30_000);
+  await change({ price: "3" });
   expect(amounts()).toEqual({ made: ["3000000"], taken: ["3000000", "1000000", "2000000"] });
-  now += 30_000;
+  pass(30_000);
   expect(amounts()).toEqual({ made: ["3000000"], taken: ["3000000", "2000000"] });
-  await change("4", "4000000", second);
+  await change({ price: "4", payTo: second });
   expect(amounts()).toEqual({ made: ["4000000"], taken: ["4000000"] });
   expect(routes.find("POST", "/data") ?? routes.find("GET", "/data/")).toBeUndefined();
+});
+
+const upstream = "http://upstream.test/data";
+it.each([
+  ["a better token", { token: { tier: "paid", seconds: 3_600 } }, { token: { tier: "gold", seconds: 31_536_000 } }],
+  ["another upstream", { upstream }, { upstream: "http://upstream.test/dearer" }],
+  ["another media type", { upstream, mimeType: "text/plain" }, { upstream, mimeType: "application/pdf" }],
+])("takes no former offer for %s", async (_, before, after) => {
+  await using opened = await openRoutes(before);
+  await opened.change({ price: "2" });
+  expect(opened.amounts()?.taken).toEqual(["2000000", "1000000"]);
+  await opened.change({ price: "50" }, after);
+  expect(opened.amounts()?.taken).toEqual(["50000000"]);
+  await opened.change({ price: "51" }, after);
+  expect(opened.amounts()?.taken).toEqual(["51000000", "50000000"]);
 });

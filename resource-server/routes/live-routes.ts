@@ -10,7 +10,7 @@ export type LiveRoutes = AsyncDisposable &
     current: () => readonly Route[];
     /** The route of a method and a path, byte for byte. */
     find: (method: string, target: string) => Route | undefined;
-    /** The offers that a payment for a route may accept: those that it makes, and for a while those that it made before its last change. */
+    /** The offers that a payment for a route may accept: those that it makes, and for a while those that it made before for the same product. */
     taken: (route: Route) => readonly PaymentRequirements[];
   }>;
 
@@ -40,11 +40,17 @@ const formerOffersMax = 64;
 /** An offer that a route made before a change, and until when it is taken. */
 type FormerOffer = Readonly<{ offer: PaymentRequirements; until: number }>;
 
+/** Whether two routes give the same for a payment, whatever each asks for it. */
+function giveTheSame({ accepts: _before, ...before }: Route, { accepts: _after, ...after }: Route): boolean {
+  return isDeepStrictEqual(before, after);
+}
+
 /**
  * Reads the routes that are sold, now and whenever their file changes. A file with a mistake changes nothing.
  *
  * A payment is often signed for an offer that was fetched seconds before, so that a new price would refuse it. A former offer is therefore taken for
- * `formerOfferMs`, but only where it pays to an account that the route still names: money never goes where it shall go no more.
+ * `formerOfferMs`, but only where it pays to an account that the route still names: money never goes where it shall go no more. It bought what the route
+ * gave then: once a change touches more of a route than its offers, its former ones are taken no more, lest an old price buy a new product.
  *
  * @throws {StartupError} with every problem of the file at the start, one a line, each with the route and the field.
  */
@@ -67,10 +73,11 @@ export async function openLiveRoutes(
         took(read);
         const until = clock() + formerOfferMs;
         former = new Map(
-          read.map(({ key, accepts }) => {
-            const replaced = (routes.get(key)?.accepts ?? []).filter(
-              (offer) => !accepts.some((now) => isDeepStrictEqual(now, offer)),
-            );
+          read.map((route) => {
+            const { key, accepts } = route;
+            const before = routes.get(key);
+            if (before === undefined || !giveTheSame(before, route)) return [key, []];
+            const replaced = before.accepts.filter((offer) => !accepts.some((now) => isDeepStrictEqual(now, offer)));
             const offers = [...formerOf(key), ...replaced.map((offer) => ({ offer, until }))];
             const paid = offers.filter(({ offer }) => accepts.some(({ payTo }) => payTo === offer.payTo));
             return [key, paid.slice(-formerOffersMax)];
