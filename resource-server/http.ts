@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { finished } from "node:stream/promises";
+import { encodePaymentResponseHeader } from "@x402/core/http";
 import type { Context } from "hono";
 import { boundedLog, boundOfSales, type BoundedLog } from "#daemon/bounded-log.ts";
 import { within } from "#daemon/time.ts";
@@ -8,12 +9,12 @@ import type { Logger } from "#daemon/log.ts";
 import type { ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { forwardedBy } from "#daemon/http/proxies/forwarded-hops.ts";
 import type { Scheme } from "#x402/scheme.ts";
-import { paymentRequired, saleAnswer } from "./payment-answers.ts";
-import { acceptedOffer, readPayment } from "./sale/payment.ts";
+import { offerlessAnswer, paymentRequired, saleAnswer } from "./payment-answers.ts";
+import { acceptedOffer, readPayment, type Payment } from "./sale/payment.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";
 import { requestFingerprint } from "./claims/payment-claim.ts";
 import type { LiveRoutes } from "./routes/live-routes.ts";
-import type { Route } from "./routes/route.ts";
+import { routeMethods, type Route } from "./routes/route.ts";
 import type { Delivery, SaleOutcome } from "./sale/sale-outcome.ts";
 import type { SaleRequest } from "./sale/sale.ts";
 import type { PaidRequest, UpstreamResult } from "./upstream/upstream.ts";
@@ -44,75 +45,129 @@ type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerRespon
 
 /**
  * Adds the routes that are sold, which may change at any time. A request is served only when method and path, byte for byte as they came, are
- * those of a route; the upstream is reached from here alone, so that no other spelling of a path gets around the payment.
+ * those of a route; the upstream is reached from here alone, so that no other spelling of a path gets around the payment. Where no route is
+ * sold any more, a payment still gets what it bought before.
  */
 export function paidRoutes(app: App, options: PaidRoutesOptions, dependencies: PaidRoutesDependencies): void {
-  const { routes, deliveryTimeoutMs, client, schemes } = options;
   const { log } = dependencies;
   const serving = { ...dependencies, lines: { sales: boundedLog(log, boundOfSales), others: boundedLog(log), log } };
   app.all("*", async (c) => {
-    const { incoming } = bindingsOf(c);
-    const target = incoming.url ?? "";
-    const route = routes.find(c.req.method === "HEAD" ? "GET" : c.req.method, c.req.path);
-    if (route === undefined) return c.notFound();
-    c.set("route", route.path);
-    if (incoming.method !== route.method || target.split("?", 1)[0] !== route.path) return c.notFound();
-    const url = new URL(target, options.publicUrl ?? c.req.url).href;
-    const offers = routes.taken(route);
-    return serve(c, { route, offers, target, url, deliveryTimeoutMs, client, schemes }, serving);
+    const named = options.routes.find(c.req.method === "HEAD" ? "GET" : c.req.method, c.req.path);
+    if (named !== undefined) c.set("route", named.path);
+    const { method, url: target = "" } = bindingsOf(c).incoming;
+    const sold = routeMethods.find((known) => known === method);
+    return sold === undefined ? c.notFound() : serve(c, { method: sold, target }, options, serving);
   });
 }
 
-type Ordered = Readonly<{
-  route: Route;
-  /** The offers that a payment may accept. */
-  offers: Route["accepts"];
-  target: string;
-  url: string;
-  deliveryTimeoutMs: number;
-  client: ClientAddress;
-  schemes: readonly Scheme[] | undefined;
-}>;
+/** What a client asks for: the method, and path with query as it sent them. */
+type Asked = Readonly<{ method: Route["method"]; target: string }>;
+
+type Serving = PaidRoutesDependencies & Readonly<{ lines: SaleLines }>;
 
 async function serve(
   c: Context<AppVariables>,
-  { route, offers, target, url, deliveryTimeoutMs, client, schemes }: Ordered,
-  dependencies: PaidRoutesDependencies & Readonly<{ lines: SaleLines }>,
+  { method, target }: Asked,
+  options: PaidRoutesOptions,
+  serving: Serving,
 ): Promise<Response> {
-  const { sell, work, metrics, lines } = dependencies;
+  const path = target.split("?", 1)[0] ?? "";
+  const find = () => options.routes.find(method, path);
+  const url = () => new URL(target, options.publicUrl ?? c.req.url).href;
   const refuse = (outcome: "unpaid" | "invalid", reason: string) => {
-    metrics.count(route, outcome);
-    return paymentRequired(route, url, reason);
+    const route = find();
+    if (route === undefined) return c.notFound();
+    serving.metrics.count(route, outcome);
+    return paymentRequired(route, url(), reason);
   };
   const header = c.req.header("PAYMENT-SIGNATURE");
   if (header === undefined) return refuse("unpaid", "PAYMENT-SIGNATURE header is required");
-  const reading = readPayment(header, schemes);
+  const reading = readPayment(header, options.schemes);
   if (!reading.ok) return refuse("invalid", `invalid_payload: ${reading.message}`);
 
-  const body = route.method === "GET" ? undefined : new Uint8Array(await c.req.arrayBuffer());
+  const body = method === "GET" ? undefined : new Uint8Array(await c.req.arrayBuffer());
+  // Looked up after the body, which a client may send slowly: what is sold by then counts.
+  const route = find();
+  const { payment } = reading;
+  const fingerprint = requestFingerprint({ method, target, body });
+  if (route === undefined) return collect(c, { payment, fingerprint, key: `${method} ${path}` }, options, serving);
+  return buy(c, { payment, fingerprint, route, target, url: url(), body }, options, serving);
+}
+
+type Ordered = Readonly<{
+  payment: Payment;
+  fingerprint: string;
+  route: Route;
+  target: string;
+  url: string;
+  body: Uint8Array<ArrayBuffer> | undefined;
+}>;
+
+async function buy(
+  c: Context<AppVariables>,
+  { payment, fingerprint, route, target, url, body }: Ordered,
+  options: PaidRoutesOptions,
+  serving: Serving,
+): Promise<Response> {
+  const { sell, work, metrics } = serving;
+  const { payer } = payment.key;
+  const requestId = c.get("requestId");
   const origin = {
-    clientAddress: clientAddressOf(bindingsOf(c).incoming, client),
+    clientAddress: clientAddressOf(bindingsOf(c).incoming, options.client),
     protocol: new URL(url).protocol === "https:" ? ("https" as const) : ("http" as const),
     host: new URL(url).host,
-    requestId: c.get("requestId"),
+    requestId,
   };
   const outcome = await sell({
-    payment: reading.payment,
-    requirements: acceptedOffer(reading.payment, offers),
+    payment,
+    requirements: acceptedOffer(payment, options.routes.taken(route)),
     route: route.key,
-    fingerprint: requestFingerprint({ method: route.method, target, body }),
+    fingerprint,
     work: () =>
-      metrics.timeUpstream(route, () =>
-        work({ route, target, headers: c.req.raw.headers, body, origin }, reading.payment.key.payer),
-      ),
+      metrics.timeUpstream(route, () => work({ route, target, headers: c.req.raw.headers, body, origin }, payer)),
   });
   metrics.count(route, outcome.kind);
-  const facts = { route: route.key, requestId: c.get("requestId"), payer: reading.payment.key.payer };
-  logOutcome(lines, facts, outcome);
-  if (outcome.kind === "sold") {
-    void conclude(outcome.delivery, { outgoing: bindingsOf(c).outgoing, deliveryTimeoutMs }, lines.others);
-  }
+  concludeSale(c, { route: route.key, requestId, payer }, { outcome, options, serving });
   return saleAnswer(route, url, outcome);
+}
+
+/** A request for what is no route, or is one no more; `key` would be its route's. */
+type Claimed = Readonly<{ payment: Payment; fingerprint: string; key: string }>;
+
+/** Gives a payment what it bought while there was a route for it; anything else is not found. */
+async function collect(
+  c: Context<AppVariables>,
+  { payment, fingerprint, key }: Claimed,
+  options: PaidRoutesOptions,
+  serving: Serving,
+): Promise<Response> {
+  const outcome = await serving.sell({
+    payment,
+    requirements: undefined,
+    route: key,
+    fingerprint,
+    work: () => Promise.resolve({ kind: "failed", status: 503, message: "the route is sold no more" }),
+  });
+  if (outcome.kind === "other-request") return c.notFound();
+  if (outcome.kind === "invalid") {
+    if (outcome.settlement !== undefined) c.header("PAYMENT-RESPONSE", encodePaymentResponseHeader(outcome.settlement));
+    return c.notFound();
+  }
+  // Of these two the ledger knows that the request was for a route: no client can make up labels.
+  if (outcome.kind === "sold" || outcome.kind === "pending") serving.metrics.count({ key }, outcome.kind);
+  const facts = { route: key, requestId: c.get("requestId"), payer: payment.key.payer };
+  concludeSale(c, facts, { outcome, options, serving });
+  return offerlessAnswer(outcome);
+}
+
+type Ended = Readonly<{ outcome: SaleOutcome; options: PaidRoutesOptions; serving: Serving }>;
+
+/** Tells how a sale ended, and sees its delivery to its end. */
+function concludeSale(c: Context, facts: object, { outcome, options, serving }: Ended): void {
+  logOutcome(serving.lines, facts, outcome);
+  if (outcome.kind !== "sold") return;
+  const sending = { outgoing: bindingsOf(c).outgoing, deliveryTimeoutMs: options.deliveryTimeoutMs };
+  void conclude(outcome.delivery, sending, serving.lines.others);
 }
 
 /** Lines about requests: anybody can have payments refused, and who has paid can have the same sale told again, any number of times. */

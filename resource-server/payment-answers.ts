@@ -27,8 +27,16 @@ const recoveryRetryAfterSeconds = "3";
  * | upstream failed or late, server stopping | 502, 504 or 503, nothing charged |
  * | upstream declined (4xx) | its answer, nothing charged |
  * | sold | the resource, PAYMENT-RESPONSE |
+ *
+ * Where the route is sold no more, what would be 402 or "for another request" is 404; PAYMENT-RESPONSE stays.
  */
 export function saleAnswer(route: Route, url: string, outcome: SaleOutcome): Response {
+  if (outcome.kind === "invalid") return paymentRequired(route, url, outcome.reason, outcome.settlement);
+  return offerlessAnswer(outcome);
+}
+
+/** As {@link saleAnswer}, for all that takes no offer to answer. */
+export function offerlessAnswer(outcome: Exclude<SaleOutcome, { kind: "invalid" }>): Response {
   switch (outcome.kind) {
     case "sold":
       return resource(outcome.response, outcome.settlement);
@@ -40,8 +48,6 @@ export function saleAnswer(route: Route, url: string, outcome: SaleOutcome): Res
         `${outcome.message}; you were not charged, the payment can be used again.`,
         outcome.status === 503 ? { "Retry-After": recoveryRetryAfterSeconds } : {},
       );
-    case "invalid":
-      return paymentRequired(route, url, outcome.reason, outcome.settlement);
     case "pending":
       return json(202, "the settlement is not confirmed yet; send the same payment again to get the resource.", {
         "PAYMENT-RESPONSE": encodePaymentResponseHeader(outcome.settlement),

@@ -9,7 +9,7 @@ import type { UpstreamResult } from "../upstream/upstream.ts";
 
 /** What is counted of payments. Labels are routes of the file and outcomes of the code, so that their number is bounded. */
 export type PaymentMetrics = Readonly<{
-  count(route: Route, outcome: SaleOutcome["kind"] | "unpaid"): void;
+  count(route: Pick<Route, "key">, outcome: SaleOutcome["kind"] | "unpaid"): void;
   /** Adds what a settled payment charged, in the token's smallest units. */
   charge(claim: PaymentClaim): void;
   timeUpstream(route: Route, work: () => Promise<UpstreamResult>): Promise<UpstreamResult>;

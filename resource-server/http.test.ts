@@ -1,0 +1,170 @@
+import { once } from "node:events";
+import { createServer, request, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import {
+  decodePaymentRequiredHeader,
+  decodePaymentResponseHeader,
+  encodePaymentSignatureHeader,
+} from "@x402/core/http";
+import type { SettleResponse } from "@x402/core/types";
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createApp } from "#daemon/http/app.ts";
+import { clientAddress } from "#daemon/http/proxies/client-address.ts";
+import { createLog } from "#daemon/log.ts";
+import { createPaymentOwners } from "./claims/payment-owners.ts";
+import { paidRoutes } from "./http.ts";
+import type { Route } from "./routes/route.ts";
+import { createPaymentMetrics } from "./sale/payment-metrics.ts";
+import { sell } from "./sale/sale.ts";
+import { openTestLedger } from "./testing/claim-store.ts";
+import { facilitationStub, pendingAnswer, settledAnswer } from "./testing/facilitation-stub.ts";
+import { offer, payload, route } from "./testing/payments.ts";
+
+const log = createLog({ service: "test", level: "silent" });
+const posted: Route = { ...route, key: "POST /data", method: "POST" };
+
+/** A server that sells what `routes` holds at the time. */
+async function openShop() {
+  const resources = new AsyncDisposableStack();
+  const routes = new Map<string, Route>();
+  const facilitation = facilitationStub();
+  const ledger = resources.use(await openTestLedger());
+  const owners = createPaymentOwners();
+  const registry = new Registry();
+  const app = createApp({ bodyLimitBytes: 65_536 }, { log });
+  const begun = vi.fn();
+  paidRoutes(
+    app,
+    {
+      routes: {
+        find: (method, path) => {
+          begun();
+          return routes.get(`${method} ${path}`);
+        },
+        taken: ({ accepts }) => accepts,
+      },
+      publicUrl: undefined,
+      deliveryTimeoutMs: 20_000,
+      client: clientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
+    },
+    {
+      sell: (order) => sell(order, { ledger, facilitation, owners, onSettled: () => undefined }),
+      work: async () => {
+        facilitation.asked.push("work");
+        return { kind: "resource", response: { status: 200, headers: [], body: new TextEncoder().encode("sold") } };
+      },
+      metrics: createPaymentMetrics({ ledger, owners, registry }),
+      log,
+    },
+  );
+  const listener = getRequestListener(app.fetch);
+  const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  resources.defer(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, routes, facilitation, ledger, owners, registry, begun, resources };
+}
+
+let shop: Awaited<ReturnType<typeof openShop>>;
+beforeEach(async () => {
+  shop = await openShop();
+});
+afterEach(() => shop.resources.disposeAsync());
+
+const newPayment = () => encodePaymentSignatureHeader(payload());
+const pay = (path: string, payment: string, init: RequestInit = {}) =>
+  fetch(`${shop.url}${path}`, { ...init, headers: { "PAYMENT-SIGNATURE": payment } });
+const settlementOf = (answer: Response): SettleResponse =>
+  decodePaymentResponseHeader(answer.headers.get("PAYMENT-RESPONSE") ?? "");
+
+describe("a route that is sold no more", () => {
+  const payment = newPayment();
+  beforeEach(async () => {
+    shop.routes.set(posted.key, posted);
+    shop.facilitation.settlements.splice(0, 1, pendingAnswer, settledAnswer);
+    expect((await pay("/data?a=1", payment, { method: "POST", body: "one" })).status).toBe(202);
+    shop.routes.clear();
+  });
+
+  it("still gives what was paid before, once, to the same request", async () => {
+    expect((await pay("/other", payment)).status).toBe(404);
+    expect((await pay("/data?a=1", payment, { method: "POST", body: "two" })).status).toBe(404);
+    const collected = await pay("/data?a=1", payment, { method: "POST", body: "one" });
+    expect([collected.status, await collected.text()]).toEqual([200, "sold"]);
+    expect(settlementOf(collected)).toMatchObject({ success: true, transaction: settledAnswer.transaction });
+    expect(await shop.registry.metrics()).toContain(
+      'gatehouse_payment_requests_total{route="POST /data",outcome="sold"} 1',
+    );
+    await vi.waitUntil(() => shop.owners.count() === 0, { timeout: 20_000 });
+    expect((await pay("/data?a=1", payment, { method: "POST", body: "one" })).status).toBe(404);
+    expect(shop.facilitation.asked).toEqual(["verify", "work", "settle", "settle"]);
+  });
+
+  it("is not found, and tells a settlement that was refused meanwhile", async () => {
+    const refusal: SettleResponse = { ...pendingAnswer, errorReason: "insufficient_funds", transaction: "" };
+    shop.facilitation.settlements.splice(0, 1, refusal);
+    const refused = await pay("/data?a=1", payment, { method: "POST", body: "one" });
+    expect(refused.status).toBe(404);
+    expect(settlementOf(refused)).toMatchObject({ success: false, errorReason: "insufficient_funds" });
+  });
+
+  it("is not found without a payment, with a malformed one, and with one that bought nothing", async () => {
+    const answers = [await fetch(`${shop.url}/data`, { method: "POST" }), await pay("/data", "no payment")];
+    for (const answer of [...answers, await pay("/data?a=1", newPayment(), { method: "POST", body: "one" })]) {
+      expect(answer.status).toBe(404);
+      expect([answer.headers.get("PAYMENT-REQUIRED"), answer.headers.get("PAYMENT-RESPONSE")]).toEqual([null, null]);
+    }
+    expect(shop.facilitation.asked).toEqual(["verify", "work", "settle"]);
+  });
+});
+
+/** Sends a paid request whose body ends only after `change`. */
+async function trickle(payment: string, change: () => void): Promise<IncomingMessage> {
+  shop.begun.mockClear();
+  // A body of unknown length is read, for its limit, before a route is looked for.
+  const headers = { "PAYMENT-SIGNATURE": payment, "Content-Length": "3" };
+  const sent = request(`${shop.url}/data`, { method: "POST", headers });
+  const answered = once(sent, "response") as Promise<[IncomingMessage]>;
+  sent.write("o");
+  await vi.waitUntil(() => shop.begun.mock.calls.length > 0, { timeout: 20_000 });
+  // What the server does with a request before it waits for its body is done in this turn of the event loop.
+  await new Promise((resolve) => setImmediate(resolve));
+  change();
+  sent.end("ne");
+  const [answer] = await answered;
+  answer.resume();
+  return answer;
+}
+
+describe("a request whose body comes slowly", () => {
+  it("pays for what is offered when it is whole, not for what was offered when it began", async () => {
+    shop.routes.set(posted.key, posted);
+    const dearer = { ...offer, amount: "50000000", payTo: `0x${"02".repeat(20)}` };
+    const answer = await trickle(newPayment(), () => shop.routes.set(posted.key, { ...posted, accepts: [dearer] }));
+    expect(answer.statusCode).toBe(402);
+    expect(decodePaymentRequiredHeader(String(answer.headers["payment-required"])).accepts).toEqual([dearer]);
+    expect(shop.facilitation.asked).toEqual([]);
+  });
+
+  it("buys nothing where its route is gone by then", async () => {
+    shop.routes.set(posted.key, posted);
+    const answer = await trickle(newPayment(), () => shop.routes.clear());
+    expect([answer.statusCode, shop.facilitation.asked]).toEqual([404, []]);
+  });
+
+  it("collects what was paid before, whatever is offered by then", async () => {
+    shop.routes.set(posted.key, posted);
+    shop.facilitation.settlements.splice(0, 1, pendingAnswer, settledAnswer);
+    const payment = newPayment();
+    expect((await pay("/data", payment, { method: "POST", body: "one" })).status).toBe(202);
+    const answer = await trickle(payment, () => shop.routes.set(posted.key, { ...posted, accepts: [] }));
+    expect(answer.statusCode).toBe(200);
+  });
+});
