@@ -6,6 +6,7 @@ import type { ConfigDocument } from "#node/conf/document.ts";
 import type { CorrectionRate } from "../config/correction-rate.ts";
 import type { PlanView } from "../plan/plan-view.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
+import { beginUpgrade } from "../upgrade/begin-upgrade.ts";
 import { checkUpgrade, type CheckUpgradeDependencies } from "../upgrade/check-upgrade.ts";
 import { upgradeWords, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
 import type { AdoptAnswer, ControlView, ResumeAnswer, UpgradeAnswer, UpgradeAsked } from "./control-answers.ts";
@@ -85,15 +86,9 @@ export function upkeepControl(seen: ControlSeen, dependencies: ControlDependenci
     return { result: "adopted", view: look() };
   };
   const upgrade = async ({ digest, ...asked }: UpgradeAsked): Promise<UpgradeAnswer> => {
-    const { plan, record } = await checkUpgrade(asked, dependencies);
-    const answer = { plan: plan as UpgradeAnswer["plan"], node: node() };
-    if (record === undefined) return { result: "refused", ...answer };
-    if (digest === undefined) return { result: "shown", ...answer };
-    if (digest !== plan.digest) return { result: "another", ...answer };
-    state.upgrade.set(record);
-    seen.upgrade.note({ record, agreedMs: record.beganMs });
-    wake();
-    return { result: "begun", ...answer, beganMs: record.beganMs };
+    const check = await checkUpgrade(asked, dependencies);
+    const begun = beginUpgrade(check, digest, seen, dependencies);
+    return { ...begun, plan: begun.plan as UpgradeAnswer["plan"], node: node() };
   };
   return { look, resume, adopt, upgrade };
 }

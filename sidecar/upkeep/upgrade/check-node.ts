@@ -24,6 +24,13 @@ export type CheckNodeDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
+/** What it takes to say whether an upgrade may begin. */
+export type WhyNotNowDependencies = Pick<
+  CheckNodeDependencies,
+  "driver" | "state" | "authority" | "isRestarting" | "budget"
+> &
+  Readonly<{ settings: Readonly<{ restart: Pick<SidecarSettings["restart"], "driver"> }> }>;
+
 /** A block this far below the head is taken to be the same for good; the specification's chain is final sooner. */
 const settledBlocks = 64;
 
@@ -35,7 +42,7 @@ export function* whyNotNow({
   isRestarting,
   budget,
   settings,
-}: CheckNodeDependencies): Generator<string> {
+}: WhyNotNowDependencies): Generator<string> {
   if (!hasPower(driver)) {
     yield `restart.driver is ${settings.restart.driver}, which can't stop the node and leave it stopped; only ops can. In a container, the image is the version: change nodeImage and run pulumi up`;
   }

@@ -1,0 +1,23 @@
+import type { UpgradeRecord } from "../upkeep/state/upgrade-record.ts";
+
+/** An upgrade that was agreed to and has done nothing yet. */
+export const begunUpgrade: UpgradeRecord = {
+  from: "0.15.0",
+  to: "0.16.2",
+  source: "/releases/0.16.2",
+  files: [],
+  binDirectory: "/node/bin",
+  configPath: "/node/bin/node.conf",
+  directory: "/node/.gatehouse-upgrade/1",
+  stores: [],
+  method: "auto",
+  keepsCopy: false,
+  before: { height: 10, autoPrune: true, tellsVersion: true },
+  desiredHash: "d",
+  beganMs: 1,
+  stage: "stopping",
+  stageSinceMs: 1,
+  attempts: 0,
+  interruptions: 0,
+  newRan: false,
+};

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { begunUpgrade } from "../../testing/begun-upgrade.ts";
+import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
+import { beginUpgrade } from "./begin-upgrade.ts";
+import { observeUpgrade } from "./upgrade-observation.ts";
+
+const check = { plan: { steps: ["Stop."], problems: [], warnings: [], digest: "d1" }, record: begunUpgrade };
+const nothing = async () => ({});
+let directory: string;
+let state: UpkeepState;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "gatehouse-begin-"));
+  state = openUpkeepState(directory);
+});
+
+afterEach(() => {
+  state[Symbol.dispose]();
+  rmSync(directory, { recursive: true });
+});
+
+function begin(digest: string | undefined, isRestarting = false) {
+  return beginUpgrade(
+    check,
+    digest,
+    { upgrade: observeUpgrade(undefined) },
+    {
+      settings: { restart: { driver: "ops" } },
+      driver: { name: "ops", restart: nothing, stop: nothing, start: nothing },
+      state,
+      authority: () => "acts",
+      isRestarting: () => isRestarting,
+      budget: { allows: () => true },
+      wake: () => undefined,
+    },
+  );
+}
+
+test("what was agreed to begins, and what was only looked at, or is another one now, does not", () => {
+  expect(begin(undefined).result).toBe("shown");
+  expect(begin("d2").result).toBe("another");
+  expect(state.upgrade.get()).toBeUndefined();
+  expect(begin("d1")).toMatchObject({ result: "begun", beganMs: begunUpgrade.beganMs });
+  expect(state.upgrade.get()).toEqual(begunUpgrade);
+});
+
+test("a second request that was looked at during the first is refused", () => {
+  expect(begin("d1").result).toBe("begun");
+  expect(begin("d1")).toMatchObject({ result: "refused", plan: { steps: [], problems: ["an upgrade is under way"] } });
+});
+
+test("a hold, and a restart, that came during the look refuse it", () => {
+  expect(begin("d1", true)).toMatchObject({ result: "refused" });
+  state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1 });
+  expect(begin("d1")).toMatchObject({ result: "refused", plan: { problems: [expect.stringContaining("a hold")] } });
+  expect(state.upgrade.get()).toBeUndefined();
+});

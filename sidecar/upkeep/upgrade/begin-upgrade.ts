@@ -1,0 +1,34 @@
+import { whyNotNow, type WhyNotNowDependencies } from "./check-node.ts";
+import type { UpgradeCheck } from "./check-upgrade.ts";
+import type { ObservedUpgrade } from "./upgrade-observation.ts";
+import type { UpgradePlan } from "./upgrade-plan.ts";
+
+/** What became of an upgrade that was asked for; `refused` for the problems of its plan, `another` when it is not the one that was seen. */
+export type BegunUpgrade = Readonly<{
+  result: "shown" | "begun" | "refused" | "another";
+  plan: UpgradePlan;
+  beganMs?: number;
+}>;
+
+/**
+ * Begins an upgrade that was looked at, if it is still the one that was shown. Whether it may begin is asked once more, with nothing awaited before it is
+ * remembered: another request, a restart or a hold may have come during the look.
+ *
+ * @param digest of the plan that a person agreed to; undefined where they only look.
+ */
+export function beginUpgrade(
+  { plan, record }: UpgradeCheck,
+  digest: string | undefined,
+  seen: Readonly<{ upgrade: ObservedUpgrade }>,
+  dependencies: WhyNotNowDependencies & Readonly<{ wake: () => void }>,
+): BegunUpgrade {
+  if (record === undefined) return { result: "refused", plan };
+  if (digest === undefined) return { result: "shown", plan };
+  if (digest !== plan.digest) return { result: "another", plan };
+  const problems = [...whyNotNow(dependencies)];
+  if (problems.length > 0) return { result: "refused", plan: { ...plan, steps: [], problems } };
+  dependencies.state.upgrade.set(record);
+  seen.upgrade.note({ record, agreedMs: record.beganMs });
+  dependencies.wake();
+  return { result: "begun", plan, beganMs: record.beganMs };
+}
