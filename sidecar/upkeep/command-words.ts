@@ -1,4 +1,5 @@
 import type { SidecarSettings } from "../settings.ts";
+import { shellWord } from "./shell-word.ts";
 
 /** Commands that change a running sidecar. */
 export const controlVerbs = ["resume", "adopt"] as const;
@@ -17,8 +18,4 @@ export function commandWords(
     commandPrefix === undefined
       ? `npx gatehouse-evm ${verb} --state-directory ${shellWord(stateDirectory)}`
       : `${commandPrefix} ${verb}`;
-}
-
-function shellWord(text: string): string {
-  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

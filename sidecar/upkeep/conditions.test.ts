@@ -195,7 +195,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     { upgrade: { record: upgraded } },
     "is under way: copying the data and the old programs (step 2 of 6)",
   ],
-  ["UpgradeProved", "Upgrading", { upgrade: { record: upgraded, blocked: "No driver." } }, "No driver."],
+  ["UpgradeProved", "Blocked", { upgrade: { record: upgraded, blocked: "No driver." } }, "No driver."],
   [
     "UpgradeProved",
     "Proved",
@@ -206,7 +206,26 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "UpgradeProved",
     "RolledBack",
     { upgrade: { record: { ...upgraded, end: "rolled-back", newRan: true, failure: "its height stayed 5" } } },
-    "0.16.2 failed: its height stayed 5. What 0.16.2 made of the data is in /w/aside; remove it when it is of no use: rm -r /w.",
+    "0.16.2 failed: its height stayed 5. The data as they were with 0.16.2 in place are in /w/aside; remove them when they are of no use: rm -r -- /w",
+  ],
+  [
+    "UpgradeProved",
+    "RolledBack",
+    {
+      upgrade: {
+        record: {
+          ...upgraded,
+          end: "rolled-back",
+          newRan: true,
+          directory: "/my disk/w",
+          stores: [
+            { path: "/my disk/data", copy: "/my disk/w/data", aside: "/my disk/w/aside" },
+            { path: "/meta", copy: "/w2/data-2", aside: "/w2/aside" },
+          ],
+        },
+      },
+    },
+    "are in /my disk/w/aside and /w2/aside; remove them when they are of no use: rm -r -- '/my disk/w' /w2",
   ],
   [
     "UpgradeProved",

@@ -20,7 +20,7 @@ const configuration: readonly Alert[] = [
     severity: "critical",
     summary: `The upgrade of the node behind {{ $labels.instance }} failed ({{ $value }} of 1): ${shownReason("UpgradeProved")}.`,
     description:
-      "RolledBack: the node of {{ $labels.instance }} runs as the old version again, with its data, and nothing more is done. Stranded: neither version could be proved.",
+      "RolledBack: the node of {{ $labels.instance }} runs as the old version again, with its data, and nothing more is done. Stranded: neither version could be proved. Blocked: the upgrade can't go on, and the node may stand still.",
   },
   {
     name: "GatehouseConfigContested",

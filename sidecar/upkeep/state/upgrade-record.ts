@@ -1,8 +1,13 @@
+import { dirname } from "node:path";
+
 /** Steps to the new version, in order. */
 export const forwardStages = ["stopping", "copying", "installing", "migrating", "proving", "cleaning"] as const;
 
-/** Steps back to the version of before, in order. */
-export const backwardStages = ["back-stopping", "back-data", "back-programs", "back-config", "back-proving"] as const;
+/**
+ * Steps back to the version of before, in order. The data come last: whatever starts the node once the only copy stands in their place starts the
+ * old version.
+ */
+export const backwardStages = ["back-stopping", "back-programs", "back-config", "back-data", "back-proving"] as const;
 
 export type ForwardStage = (typeof forwardStages)[number];
 export type BackwardStage = (typeof backwardStages)[number];
@@ -56,7 +61,7 @@ export type UpgradeRecord = Readonly<{
   attempts: number;
   /** How often a sidecar ended in the middle of this stage. */
   interruptions: number;
-  /** Whether the new version may have been started, and so may have written to the data. */
+  /** Whether the new version may have been started, by whomever, and so may have written to the data: its programs may be in place. */
   newRan: boolean;
   /** Why it went back. */
   failure?: string | undefined;
@@ -64,3 +69,11 @@ export type UpgradeRecord = Readonly<{
   /** What a person has to know of its end. */
   note?: string | undefined;
 }>;
+
+/** The directories that hold what an upgrade keeps: beside each store, and each once. */
+export function upgradeDirectories({
+  directory,
+  stores,
+}: Pick<UpgradeRecord, "directory" | "stores">): readonly string[] {
+  return [...new Set([directory, ...stores.map(({ copy }) => dirname(copy))])];
+}

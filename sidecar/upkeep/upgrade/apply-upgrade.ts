@@ -19,6 +19,7 @@ import type { VerificationDependencies } from "../restart/restart-verification.t
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { SidecarSettings } from "../../settings.ts";
+import { isRecordKept, whyNotKept } from "./kept-record.ts";
 import { afterHold } from "./next-stage.ts";
 import { hasPower, type PowerDriver } from "./node-power.ts";
 import { nodeRpc } from "./node-rpc.ts";
@@ -65,10 +66,11 @@ export function applyUpgrade(
   const { state, clock, log, wake, finishes, settings, observer, signal } = dependencies;
   const { restarts, process, upgrade } = seen;
   const remembered = state.upgrade.get();
-  if (remembered === undefined || restarts.now().running !== undefined || authority !== "acts") return;
+  if (remembered === undefined || restarts.now().running !== undefined) return;
   const { driver } = dependencies;
-  if (remembered.end === undefined) upgrade.note({ blocked: hasPower(driver) ? undefined : noPower });
-  if (!hasPower(driver)) return;
+  const blocked = whyBlocked(authority, dependencies);
+  upgrade.note({ blocked: remembered.end === undefined ? blocked : undefined });
+  if (blocked !== undefined || !hasPower(driver)) return;
   const isStranded = remembered.end === "stranded";
   if (remembered.end !== undefined && !(isStranded && state.hold.get() === undefined)) return;
   const record = isStranded ? afterHold(remembered, clock.wallMs()) : remembered;
@@ -89,7 +91,17 @@ export function applyUpgrade(
     .catch((error: unknown) => log.error({ err: error }, "asking node_cli after an upgrade failed"));
 }
 
-const noPower = "It can't go on: restart.driver is none that stops and starts the node; set it back to ops";
+/** Why an upgrade that is under way can't go on, and what to do. */
+function whyBlocked(
+  authority: Authority,
+  { driver, state }: Pick<ApplyUpgradeDependencies, "driver" | "state">,
+): string | undefined {
+  if (authority === "observes") return "It can't go on: upkeep.mode is observe; set it back to what it was.";
+  if (authority === "waits") return "It can't go on: the sidecar waits for gatehouse adopt.";
+  if (!hasPower(driver))
+    return "It can't go on: restart.driver is none that stops and starts the node; set it back to ops.";
+  return whyNotKept(state.store);
+}
 
 async function carryOn(
   record: UpgradeRecord,
@@ -105,13 +117,24 @@ async function carryOn(
     if (now.end === undefined) log.info({ stage: now.stage, from: now.from, to: now.to }, upgradeWords(now));
     wake();
   };
+  const says = (blocked: string | undefined) => {
+    if (blocked === seen.upgrade.now().blocked) return;
+    seen.upgrade.note({ blocked });
+    if (blocked !== undefined) log.error({ stage: dependencies.state.upgrade.get()?.stage }, blocked);
+  };
   const begins = isResumed ? "goes on after a restart of the sidecar" : "begins";
   events.add("upgrade", `The upgrade from ${record.from} to ${record.to} ${begins}.`);
   const steps = upgradeSteps(stepsDependencies(driver, seen, dependencies));
   const ended = await runUpgrade(
     record,
     { isResumed },
-    { steps, remember: (now) => finishOrRemember(now, remember, seen, dependencies), clock, signal },
+    {
+      steps,
+      remember: (now) => finishOrRemember(now, remember, seen, dependencies),
+      isKept: () => isRecordKept({ ...dependencies, store: dependencies.state.store, blocked: says }),
+      clock,
+      signal,
+    },
   );
   if (ended.end !== undefined) await noteRunning(ended, dependencies);
 }

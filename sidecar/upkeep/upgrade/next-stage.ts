@@ -81,12 +81,14 @@ function afterBackward(
   return enter({ ...record, attempts }, "back-stopping", nowMs);
 }
 
+/** A node that could not be stopped has lost nothing: to stop it again would fail again, and strand a node that serves. */
 function goBack(record: UpgradeRecord, failure: string, nowMs: number): UpgradeRecord {
-  return enter({ ...record, failure, attempts: 0 }, "back-stopping", nowMs);
+  const next = record.stage === "stopping" ? "back-proving" : "back-stopping";
+  return enter({ ...record, failure, attempts: 0 }, next, nowMs);
 }
 
 function enter(record: UpgradeRecord, stage: UpgradeStage, nowMs: number): UpgradeRecord {
-  // Noted before the start: a sidecar that is killed right after it has to take the data for touched.
-  const newRan = record.newRan || stage === "proving";
+  // From the first new program on: a supervisor may start the node with it before the upgrade does.
+  const newRan = record.newRan || stage === "installing";
   return { ...record, stage, newRan, stageSinceMs: nowMs, interruptions: 0 };
 }

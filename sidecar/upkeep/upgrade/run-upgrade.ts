@@ -12,25 +12,28 @@ export type UpgradeSteps = Readonly<
 
 export type RunUpgradeDependencies = Readonly<{
   steps: UpgradeSteps;
-  /** On disk when the call returns, so that each step is remembered before it begins. */
   remember: (record: UpgradeRecord) => void;
+  /** Waits until what was remembered last is on the disk; false when it can't be written. */
+  isKept: () => Promise<boolean>;
   clock: Pick<Clock, "wallMs">;
   signal: AbortSignal;
 }>;
 
 /**
- * Carries an upgrade on from where it stands to its end; returns how it stands then. A stop of the sidecar ends it between two steps, or in one that
- * is done again later. What a step throws is a fault of its own, and counts as failed.
+ * Carries an upgrade on from where it stands to its end; returns how it stands then. Each step is on the disk before it begins: where that can't be, it
+ * returns before the step. A stop of the sidecar ends it between two steps, or in one that is done again later. What a step throws is a fault of its
+ * own, and counts as failed.
  */
 export async function runUpgrade(
   begun: UpgradeRecord,
   { isResumed }: Readonly<{ isResumed: boolean }>,
-  { steps, remember, clock, signal }: RunUpgradeDependencies,
+  { steps, remember, isKept, clock, signal }: RunUpgradeDependencies,
 ): Promise<UpgradeRecord> {
   let record = isResumed ? afterInterruption(begun, clock.wallMs()) : begun;
   let isAgain = isResumed && record.stage === begun.stage;
   remember(record);
   while (record.end === undefined && !signal.aborted) {
+    if (!(await isKept())) return record;
     const outcome = await attempt(steps, record, isAgain);
     // What a stop cut off is neither done nor failed.
     if (signal.aborted) return record;

@@ -1,6 +1,7 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import { backwardStages, forwardStages, type UpgradeRecord } from "../state/upgrade-record.ts";
+import { shellWord } from "../shell-word.ts";
+import { backwardStages, forwardStages, upgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import { isBackward, stageWords } from "./next-stage.ts";
 
 /** What is known of the node's upgrade. */
@@ -25,7 +26,11 @@ export function upgradeConditions({ record, blocked }: UpgradeObservation): read
   if (record === undefined) return [];
   const type = "UpgradeProved";
   const message = [upgradeWords(record), blocked].filter(Boolean).join(" ");
-  if (record.end === undefined) return [{ type, status: "Unknown", reason: "Upgrading", message }];
+  if (record.end === undefined) {
+    // The node may stand still: somebody has to look.
+    if (blocked !== undefined) return [{ type, status: "False", reason: "Blocked", message }];
+    return [{ type, status: "Unknown", reason: "Upgrading", message }];
+  }
   if (record.end === "committed") return [{ type, status: "True", reason: "Proved", message }];
   const reason = record.end === "rolled-back" ? "RolledBack" : "Stranded";
   return [{ type, status: "False", reason, message }];
@@ -41,9 +46,9 @@ export function upgradeWords(record: UpgradeRecord): string {
   const asides = stores.map(({ aside }) => aside).join(" and ");
   if (end === "rolled-back") {
     const kept = record.newRan
-      ? ` What ${to} made of the data is in ${asides}; remove it when it is of no use: rm -r ${directory}.`
+      ? ` The data as they were with ${to} in place are in ${asides}; remove them when they are of no use: rm -r -- ${upgradeDirectories(record).map(shellWord).join(" ")}`
       : "";
-    return `${what} was taken back: the node runs as ${from} again, with its data and node.conf of before.${why}${kept}${more}`;
+    return `${what} was taken back: the node runs as ${from} again, with its data and node.conf of before.${why}${more}${kept}`;
   }
   if (end === "stranded") {
     const copies = stores.map(({ path, copy }) => `${path} from ${copy}, if that is there`).join("; ");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { rm } from "node:fs/promises";
 import type { SidecarSettings } from "../../settings.ts";
-import type { UpgradeRecord } from "../state/upgrade-record.ts";
+import { upgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import { keepConfig, migrateConfig, putConfigBack, type ConfigStepDependencies } from "./config-for-version.ts";
 import { copyStore, putStoreBack, removeCopy } from "./data-copy.ts";
 import type { StepOutcome } from "./next-stage.ts";
@@ -36,12 +36,16 @@ export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSte
     await readConfig();
     return prove(version, record, isResumed);
   };
+  /** A supervisor, or a reboot while the sidecar was away, may have started the node since its stop: then nothing of it is touched. */
+  const stopped =
+    (step: (record: UpgradeRecord) => Promise<StepOutcome>) =>
+    async (record: UpgradeRecord): Promise<StepOutcome> =>
+      (await isStopped(dependencies)) ? step(record) : { ok: false, why: startedMeanwhile };
   return {
     stopping: stop,
-    copying: async (record) => {
+    copying: stopped(async (record) => {
       const { method } = record;
       const { copyTimeoutMs: timeoutMs } = settings.upgrade;
-      if (!(await isStopped(dependencies))) return { ok: false, why: startedMeanwhile };
       await keepPrograms(record.files, record.binDirectory, keptPrograms(record));
       await keepConfig(record, dependencies);
       for (const store of record.stores) await copyStore(store, { method, timeoutMs, signal });
@@ -49,26 +53,26 @@ export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSte
       if (await isStopped(dependencies)) return done;
       for (const store of record.stores) await removeCopy(store);
       return { ok: false, why: startedMeanwhile };
-    },
-    installing: async ({ files, source, binDirectory }) => {
+    }),
+    installing: stopped(async ({ files, source, binDirectory }) => {
       await installPrograms(files, source, binDirectory);
       return done;
-    },
+    }),
     migrating: (record) => migrateConfig(record, dependencies),
     proving: (record, isResumed) => start(record.to, record, isResumed),
     cleaning: (record) => cleanUp(record),
     "back-stopping": stop,
-    "back-data": async ({ stores, newRan }) => {
+    "back-programs": stopped(async (record) => {
+      await putProgramsBack(record.files, record.binDirectory, keptPrograms(record));
+      return done;
+    }),
+    "back-config": (record) => putConfigBack(record, dependencies),
+    "back-data": stopped(async ({ stores, newRan }) => {
       // Data that the new version never saw are those of before.
       if (newRan) for (const store of stores) await putStoreBack(store);
       else for (const store of stores) await removeCopy(store);
       return done;
-    },
-    "back-programs": async (record) => {
-      await putProgramsBack(record.files, record.binDirectory, keptPrograms(record));
-      return done;
-    },
-    "back-config": (record) => putConfigBack(record, dependencies),
+    }),
     "back-proving": (record, isResumed) => start(record.from, record, isResumed),
   };
 }
@@ -81,12 +85,13 @@ function keptPrograms({ directory }: UpgradeRecord): string {
   return join(directory, "programs");
 }
 
-async function cleanUp({ directory, stores, keepsCopy, from }: UpgradeRecord): Promise<StepOutcome> {
-  if (keepsCopy) {
-    const note = `The data of before, and the programs of ${from}, stay in ${directory} until you remove it.`;
+async function cleanUp(record: UpgradeRecord): Promise<StepOutcome> {
+  const directories = upgradeDirectories(record);
+  if (record.keepsCopy) {
+    const them = directories.length === 1 ? "it" : "them";
+    const note = `The data of before, and the programs of ${record.from}, stay in ${directories.join(" and ")} until you remove ${them}.`;
     return { ok: true, note };
   }
-  for (const store of stores) await removeCopy(store);
-  await rm(directory, { recursive: true, force: true });
+  for (const directory of directories) await rm(directory, { recursive: true, force: true, maxRetries: 5 });
   return done;
 }

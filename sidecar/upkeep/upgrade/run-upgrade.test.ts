@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { begunUpgrade } from "../../testing/begun-upgrade.ts";
+import { backwardStages, forwardStages, type UpgradeStage } from "../state/upgrade-record.ts";
+import { isRecordKept } from "./kept-record.ts";
+import { runUpgrade, type UpgradeSteps } from "./run-upgrade.ts";
+
+/** Steps that all work, and only note that they were made. */
+function notedSteps() {
+  const made: UpgradeStage[] = [];
+  const note: UpgradeSteps[UpgradeStage] = async ({ stage }) => {
+    made.push(stage);
+    return { ok: true };
+  };
+  const stages = [...forwardStages, ...backwardStages];
+  const steps: Partial<Record<UpgradeStage, UpgradeSteps[UpgradeStage]>> = {};
+  for (const stage of stages) steps[stage] = note;
+  return { made, steps: steps as UpgradeSteps };
+}
+
+test("a step does not begin before it is on the disk that it does", async () => {
+  const { made, steps } = notedSteps();
+  const remembered: UpgradeStage[] = [];
+  const dependencies = {
+    steps,
+    remember: ({ stage }: { stage: UpgradeStage }) => void remembered.push(stage),
+    isKept: async () => remembered.at(-1) !== "installing",
+    clock: { wallMs: () => 1 },
+    signal: new AbortController().signal,
+  };
+  const stands = await runUpgrade(begunUpgrade, { isResumed: false }, dependencies);
+  expect(stands).toMatchObject({ stage: "installing" });
+  expect(stands.end).toBeUndefined();
+  expect(made).toEqual(["stopping", "copying"]);
+  const ended = await runUpgrade(stands, { isResumed: true }, { ...dependencies, isKept: async () => true });
+  expect(ended.end).toBe("committed");
+  expect(made).toEqual(forwardStages);
+});
+
+test("a disk that takes the record after a while is waited for, and said meanwhile", async () => {
+  let tries = 0;
+  let failure: { reason: "DiskFull"; message: string } | undefined = { reason: "DiskFull", message: "/s is full." };
+  const store = {
+    failure: () => failure,
+    isWritable: () => {
+      tries += 1;
+      if (tries === 2) failure = undefined;
+      return failure === undefined;
+    },
+  };
+  const said: (string | undefined)[] = [];
+  const blocked = (why: string | undefined) => void said.push(why);
+  const signal = new AbortController().signal;
+  expect(await isRecordKept({ store, blocked, clock: { monotonicMs: () => 0 }, signal })).toBe(true);
+  expect(said).toEqual([expect.stringContaining("/s is full."), undefined]);
+});
+
+test("a disk that never takes it is waited for no longer than half a minute, and stays said", async () => {
+  let nowMs = 0;
+  const store = { failure: () => ({ reason: "DiskFull", message: "/s is full." }) as const, isWritable: () => false };
+  const said: (string | undefined)[] = [];
+  const kept = await isRecordKept({
+    store,
+    blocked: (why) => void said.push(why),
+    clock: { monotonicMs: () => (nowMs += 15_000) },
+    signal: new AbortController().signal,
+  });
+  expect(kept).toBe(false);
+  expect(nowMs).toBeLessThanOrEqual(60_000);
+  expect(said.at(-1)).toContain("It can't go on");
+});

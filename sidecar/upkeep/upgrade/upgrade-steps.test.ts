@@ -1,0 +1,132 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { systemClock } from "#daemon/clock.ts";
+import { begunUpgrade } from "../../testing/begun-upgrade.ts";
+import { configVersions } from "../config/config-versions.ts";
+import type { UpgradeRecord, UpgradeStage } from "../state/upgrade-record.ts";
+import { runUpgrade } from "./run-upgrade.ts";
+import { upgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
+
+let root: string;
+let record: UpgradeRecord;
+/** Whether something holds the node's port open. */
+let runs: boolean;
+
+const text = (...path: string[]) => readFileSync(join(root, ...path), "utf8");
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "gatehouse-steps-"));
+  runs = false;
+  for (const name of ["data", "bin", "new", "work/data", "work/programs"])
+    mkdirSync(join(root, name), { recursive: true });
+  writeFileSync(join(root, "data", "chain"), "of the new version");
+  writeFileSync(join(root, "work", "data", "chain"), "of before");
+  writeFileSync(join(root, "bin", "ops"), "new program");
+  writeFileSync(join(root, "new", "ops"), "new program");
+  writeFileSync(join(root, "work", "programs", "ops"), "old program");
+  record = {
+    ...begunUpgrade,
+    source: join(root, "new"),
+    files: [{ name: "ops", sha256: createHash("sha256").update("new program").digest("hex") }],
+    binDirectory: join(root, "bin"),
+    configPath: join(root, "bin", "node.conf"),
+    directory: join(root, "work"),
+    stores: [{ path: join(root, "data"), copy: join(root, "work", "data"), aside: join(root, "work", "aside") }],
+    newRan: true,
+    failure: "its height stayed 5",
+  };
+});
+
+afterEach(() => rmSync(root, { recursive: true }));
+
+const never = () => {
+  throw new Error("not a part of this test");
+};
+
+/** The steps of a node of which nothing but the port is seen. */
+function steps() {
+  const dependencies: UpgradeStepsDependencies = {
+    settings: {
+      upgrade: { snapshot: "auto", keepSnapshot: false, copyTimeoutMs: 60_000 },
+      restart: { ...({} as UpgradeStepsDependencies["settings"]["restart"]), timeoutMs: 1_000 },
+      node: {} as UpgradeStepsDependencies["settings"]["node"],
+    },
+    driver: {
+      name: "ops",
+      restart: never,
+      start: never,
+      stop: async () => {
+        runs = false;
+        return {};
+      },
+    },
+    look: async () =>
+      runs ? { answers: 1 } : { answers: 0, failure: { reason: "Refused", message: "", isPortClosed: true } },
+    clock: systemClock,
+    signal: new AbortController().signal,
+    lastPush: undefined,
+    rpc: { blockHash: async () => undefined, peers: async () => undefined },
+    nodeCli: undefined,
+    desired: never,
+    limitBytes: 1_000,
+    patience: { call: (_, call) => call(), hangs: () => false },
+    lock: never,
+    versions: configVersions(root),
+    readConfig: async () => undefined,
+    charge: () => undefined,
+  };
+  return upgradeSteps(dependencies);
+}
+
+test.each(["installing", "back-programs", "back-data"] as const)(
+  "%s touches nothing of a node that a supervisor has started since its stop",
+  async (stage) => {
+    writeFileSync(join(root, "bin", "ops"), "as it was");
+    runs = true;
+    const outcome = await steps()[stage]({ ...record, stage }, false);
+    expect(outcome).toMatchObject({ ok: false, why: expect.stringContaining("started by somebody else") });
+    expect(text("bin", "ops")).toBe("as it was");
+    expect(text("data", "chain")).toBe("of the new version");
+    expect(text("work", "data", "chain")).toBe("of before");
+  },
+);
+
+test("programs that can't be put back leave the only copy of the data where it is", async () => {
+  // A directory in the place of a program can't be replaced by it.
+  rmSync(join(root, "bin", "ops"));
+  mkdirSync(join(root, "bin", "ops", "taken"), { recursive: true });
+  const ended = await back(record);
+  expect(ended).toMatchObject({ end: "stranded", stage: "back-programs" });
+  expect(text("work", "data", "chain")).toBe("of before");
+});
+
+test("once the data of before are in place, so are the programs of before", async () => {
+  const atProof: string[] = [];
+  await back(record, () => atProof.push(text("data", "chain"), text("bin", "ops")));
+  expect(atProof.slice(0, 2)).toEqual(["of before", "old program"]);
+  expect(text("work", "aside", "chain")).toBe("of the new version");
+});
+
+/** Goes back until the old version would be proved, which here it never is. */
+function back(from: UpgradeRecord, atProof?: () => void) {
+  return runUpgrade(
+    { ...from, stage: "back-stopping" satisfies UpgradeStage },
+    { isResumed: false },
+    {
+      steps: {
+        ...steps(),
+        "back-proving": async () => {
+          atProof?.();
+          return { ok: false, why: "no node here" };
+        },
+      },
+      remember: () => undefined,
+      isKept: async () => true,
+      clock: systemClock,
+      signal: new AbortController().signal,
+    },
+  );
+}
