@@ -9,7 +9,7 @@ type MeteredState = Readonly<{
   nextNonce: () => number | undefined;
   /** In the chain's native currency; `undefined` before the chain was first asked. */
   signerBalance: () => number | undefined;
-  /** The last comparison of the ledger with the chain; `undefined` before the first, and in a replica that does not settle. */
+  /** What comparing the ledger with the chain has found; `undefined` before the first look, and in a replica that does not settle. */
   comparison: () => LedgerComparison | undefined;
 }>;
 
@@ -92,12 +92,12 @@ function watchState(state: MeteredState, registers: Registry[]): void {
   );
   gauge(
     "gatehouse_facilitator_ledger_mismatches",
-    "Settlements of the last hour that the ledger says are settled and the chain does not have, of those last compared.",
+    "Settlements that the ledger says are settled and the chain does not have, found in the last hour; NaN after a look that failed.",
     () => comparison()?.mismatches,
   );
   gauge(
     "gatehouse_facilitator_ledger_compared_timestamp_seconds",
-    "When the ledger was last compared with the chain, in seconds since 1970.",
+    "When the ledger was last compared with the chain without a failure, in seconds since 1970.",
     () => {
       const atMs = comparison()?.atMs;
       return atMs === undefined ? undefined : atMs / 1_000;

@@ -161,10 +161,11 @@ export const facilitatorSettings = defineSettings("facilitator", essentials, {
     compareIntervalMs: z
       .int()
       .min(1_000)
-      .max(86_400_000)
+      // GatehouseLedgerMismatch waits for five minutes: several looks have to agree in them.
+      .max(75_000)
       .default(60_000)
-      .describe("Time between two comparisons of the newest settlements with their receipts on the chain")
-      .meta({ expected: "milliseconds, a whole number from 1000 to 86400000" }),
+      .describe("Time between two comparisons of the last hour's settlements with their receipts on the chain")
+      .meta({ expected: "milliseconds, a whole number from 1000 to 75000" }),
   }),
   settlement,
 });

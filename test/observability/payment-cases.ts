@@ -12,6 +12,8 @@ const pending = (values: string): InputSeries => sample("gatehouse_facilitator_s
 const signerCheck = (values: string): InputSeries => sample("gatehouse_ready_check", { check: "signer" }, values);
 
 const mismatches = (values: string): InputSeries => sample("gatehouse_facilitator_ledger_mismatches", {}, values);
+const compared = (values: string): InputSeries =>
+  sample("gatehouse_facilitator_ledger_compared_timestamp_seconds", {}, values);
 
 /** So many samples of a balance that nobody could ask for. */
 const unknown = (count: number) => Array.from({ length: count }, () => "NaN").join(" ");
@@ -66,8 +68,34 @@ export const paymentCases: readonly AlertCase[] = [
     resolvedAt: 61,
     labels: target,
     summary: `2 payments that the ledger of the facilitator ${who} says are settled are not on the chain.`,
-    // A replica that does not settle compares nothing; one look met a node that lagged.
-    nearMiss: { series: [mismatches(`${unknown(20)} 0x9 1x3 0x50`)], silentAt: [10, 31, 40] },
+    // A replica that does not settle compares nothing; one look met a node that lagged; the looks after one failed.
+    nearMiss: { series: [mismatches(`${unknown(20)} 0x9 1x3 0x9 1 ${unknown(40)}`)], silentAt: [10, 31, 40, 51] },
+  },
+  {
+    alert: "GatehouseLedgerNotCompared",
+    // From the 10th minute to the 59th no look works.
+    series: [settler("1x90"), compared("0+60x9 540x49 3600+60x30")],
+    silentAt: [9, 23],
+    firesAt: 26,
+    resolvedAt: 61,
+    labels: target,
+    summary: `The facilitator ${who} settles, and has not compared its ledger with the chain for five minutes (1 settler).`,
+    // A replica that does not settle; then one that has begun to, and whose first look comes a minute later.
+    nearMiss: {
+      series: [settler("0x29 1x60"), compared(`${unknown(32)} 1920+60x58`)],
+      silentAt: [20, 31, 45, 80],
+    },
+  },
+  {
+    alert: "GatehouseLedgerNotCompared",
+    of: "none that worked",
+    series: [settler("1x90"), compared(`${unknown(60)} 3600+60x30`)],
+    silentAt: [9],
+    firesAt: 11,
+    resolvedAt: 61,
+    labels: target,
+    summary: `The facilitator ${who} settles, and has not compared its ledger with the chain for five minutes (1 settler).`,
+    nearMiss: { series: [settler("1x90"), compared("0+60x90")], silentAt: [30, 80] },
   },
   {
     alert: "GatehouseRefusalsUnusual",

@@ -1,113 +1,91 @@
 import type { Logger } from "#daemon/log.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { Chain, Receipt } from "../../chain/chain.ts";
-import { showsTransfer } from "../track/transfer-proof.ts";
-import type { FinishedSettlement, FinishedSettlements } from "../ledger/finished-settlements.ts";
+import { createLedgerWalk, type Mismatch, type WalkDependencies } from "./ledger-walk.ts";
 
-/** What the last comparison found. */
+/** What comparing has found. */
 export type LedgerComparison = Readonly<{
-  /** Settlements that the ledger says are settled, and that the chain does not have. */
-  mismatches: number;
-  /** Milliseconds since 1970. */
+  /** Settlements that the ledger says are settled, and that the chain does not have; `undefined` when the last look failed. */
+  mismatches: number | undefined;
+  /** When the last look began that did not fail, in milliseconds since 1970. */
   atMs: number;
 }>;
 
-/** What a comparison looks at, and how often. */
+/** How often a comparison looks. */
 export type LedgerComparisonOptions = Readonly<{ compareIntervalMs: number }>;
 
-type Dependencies = Readonly<{
-  finished: FinishedSettlements;
-  chain: Pick<Chain, "receipt">;
-  clock: () => number;
-  log: Logger;
-  /** Whether this process settles; one replica's comparison is enough. */
-  isSettler: () => boolean;
-}>;
+type Dependencies = WalkDependencies &
+  Readonly<{
+    log: Logger;
+    /** Whether this process settles; one replica's comparison is enough. */
+    isSettler: () => boolean;
+  }>;
 
 /** Compares, now and then. Disposing of it ends that. */
 export type ComparedLedger = AsyncDisposable &
   Readonly<{
-    /** `undefined` before the first comparison, and in a replica that does not settle. */
+    /** `undefined` before the first look that did not fail, and in a replica that does not settle. */
     comparison: () => LedgerComparison | undefined;
   }>;
 
-/** How far back a comparison looks: a reorganisation, or a node that lost data, shows in what was settled lately. */
-const windowMs = 3_600_000;
-/** With several nodes behind one URL, one that lags may not have the newest blocks yet. */
-const settledLongEnoughMs = 30_000;
-const comparedMax = 100;
-
 /**
- * Compares the ledger with the chain: of the newest settlements of the last hour, at most {@link comparedMax} at a time, each has to have a receipt
- * of a transaction that succeeded and shows the transfer. It changes nothing: which of the two is right is for a person to say.
+ * Compares the ledger with the chain: each settlement of the last hour has to have a receipt of a transaction that succeeded and shows the
+ * transfer. Looks are bounded (`ledger-walk.ts`). It changes nothing: which of the two is right is for a person to say.
  */
 export function startLedgerComparison(
   { compareIntervalMs }: LedgerComparisonOptions,
   dependencies: Dependencies,
 ): ComparedLedger {
   const { log, isSettler } = dependencies;
+  let walk = createLedgerWalk(dependencies);
   let last: LedgerComparison | undefined;
-  let told: ReadonlySet<Hex> = new Set();
-  const compare = async () => {
+  const tell = createTeller(log);
+  const look = async () => {
     try {
-      const { mismatched, atMs } = await compareOnce(dependencies);
-      for (const { settlement, transaction, found } of mismatched.filter(({ settlement: { id } }) => !told.has(id))) {
-        const { id, payer, payTo, asset, amount } = settlement;
-        log.error(
-          {
-            settlement: id,
-            transaction,
-            found,
-            payer,
-            payTo,
-            asset,
-            amount: String(amount),
-            runbook: "docs/runbooks/ledger-mismatch.md",
-          },
-          "the ledger says that a payment is settled, and the chain does not have it",
-        );
-      }
-      told = new Set(mismatched.map(({ settlement }) => settlement.id));
-      last = { mismatches: mismatched.length, atMs };
+      const { mismatches, atMs } = await walk.look();
+      tell(mismatches);
+      last = { mismatches: mismatches.length, atMs };
     } catch (error) {
+      last = last && { ...last, mismatches: undefined };
       log.warn({ err: error, retryInMs: compareIntervalMs }, "can't compare the ledger with the chain");
     }
   };
-  let comparing: Promise<void> | undefined;
+  const rest = () => {
+    last = undefined;
+    walk = createLedgerWalk(dependencies);
+  };
+  let looking: Promise<void> | undefined;
   const timer = setInterval(() => {
-    if (isSettler()) comparing ??= compare().finally(() => (comparing = undefined));
-    else last = undefined;
+    if (isSettler()) looking ??= look().finally(() => (looking = undefined));
+    else rest();
   }, compareIntervalMs).unref();
   return {
     comparison: () => last,
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer);
-      await comparing;
+      await looking;
     },
   };
 }
 
-type Mismatch = FinishedSettlement & Readonly<{ found: string }>;
+const notOnChain = "the ledger says that a payment is settled, and the chain does not have it";
+const notAtNode =
+  "the ledger says that a payment is settled, and the node, whose newest block is older than that, does not have it: the node is behind";
 
-async function compareOnce({
-  finished,
-  chain,
-  clock,
-}: Dependencies): Promise<Readonly<{ mismatched: readonly Mismatch[]; atMs: number }>> {
-  const atMs = clock();
-  const rows = await finished.settledBetween(atMs - windowMs, atMs - settledLongEnoughMs, comparedMax);
-  const receipts = await Promise.all(rows.map(({ transaction }) => chain.receipt(transaction)));
-  const mismatched = rows.flatMap(({ settlement, transaction }, index) => {
-    const found = lackOf(settlement, receipts[index]);
-    return found === undefined ? [] : [{ settlement, transaction, found }];
-  });
-  return { mismatched, atMs };
-}
-
-/** What the chain lacks of a settlement; `undefined` where it has all. */
-function lackOf(settlement: FinishedSettlement["settlement"], receipt: Receipt | undefined): string | undefined {
-  if (receipt === undefined) return "no receipt";
-  if (receipt.status !== 1) return "a transaction that was reverted";
-  // The settlement's transaction may be a stranger's who carried out the same authorization; its transfer stands in it just so.
-  return showsTransfer(receipt, settlement) ? undefined : "a transaction without the transfer";
+/** Logs each mismatch once, and once more when the node that was behind has caught up and still does not have it. */
+function createTeller(log: Logger): (mismatches: readonly Mismatch[]) => void {
+  let told: ReadonlyMap<Hex, readonly string[]> = new Map();
+  return (mismatches) => {
+    const next = new Map<Hex, readonly string[]>();
+    for (const { settlement, transaction, found, isNodeBehind } of mismatches) {
+      const { id, payer, payTo, asset, amount } = settlement;
+      const text = isNodeBehind ? notAtNode : notOnChain;
+      const before = told.get(id) ?? [];
+      const isTold = before.includes(text);
+      next.set(id, isTold ? before : [...before, text]);
+      if (isTold) continue;
+      const runbook = "docs/runbooks/ledger-mismatch.md";
+      log.error({ settlement: id, transaction, found, payer, payTo, asset, amount: String(amount), runbook }, text);
+    }
+    told = next;
+  };
 }

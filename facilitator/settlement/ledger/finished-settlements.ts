@@ -3,30 +3,37 @@ import type { Hex } from "#x402/hex.ts";
 import type { Settlement } from "../settlement.ts";
 import { toSettlement } from "./rows.ts";
 
-/** A settlement that the ledger says is settled, and the transaction that did it. */
-export type FinishedSettlement = Readonly<{ settlement: Settlement; transaction: Hex }>;
+/** A settlement that the ledger says is settled, the transaction that did it, and when that was noted, in milliseconds since 1970. */
+export type FinishedSettlement = Readonly<{ settlement: Settlement; transaction: Hex; finishedAtMs: number }>;
+
+/** A place in the order in which settlements finished; those of one millisecond follow each other by id, and `""` is before them all. */
+export type LedgerPlace = Readonly<{ finishedAtMs: number; id: string }>;
 
 /** What a ledger has of settlements that are over. Reads alone. */
 export type FinishedSettlements = Readonly<{
-  /** The newest of those that were settled from one moment to before another, in milliseconds since 1970. @throws {StoreError} */
-  settledBetween: (fromMs: number, beforeMs: number, max: number) => Promise<readonly FinishedSettlement[]>;
+  /** Those settled after a place and before a moment in milliseconds since 1970, the oldest first. @throws {StoreError} */
+  settledAfter: (place: LedgerPlace, beforeMs: number, max: number) => Promise<readonly FinishedSettlement[]>;
 }>;
 
+// SQLite takes the partial index `settlement_finished` only where the query has the index's own condition word for word, and prefers the
+// primary key, which has every row of the chain, unless a plus sign takes `chain_id` out of its choice. PostgreSQL needs neither.
 const settledSql = `SELECT * FROM settlement
-  WHERE chain_id = $1 AND state = 'settled' AND finished_at_ms >= $2 AND finished_at_ms < $3
-  ORDER BY finished_at_ms DESC, id LIMIT $4`;
+  WHERE +chain_id = $1 AND state = 'settled' AND state <> 'begun'
+    AND finished_at_ms >= $2 AND finished_at_ms < $3 AND (finished_at_ms > $2 OR id > $4)
+  ORDER BY finished_at_ms, id LIMIT $5`;
 
 /** Reads the ledger of one chain over a store that has its tables. */
 export function createFinishedSettlements(
   { chainId }: Readonly<{ chainId: number }>,
-  { store }: Readonly<{ store: SqlStore }>,
+  { store }: Readonly<{ store: Pick<SqlStore, "rows"> }>,
 ): FinishedSettlements {
   return {
-    settledBetween: async (fromMs, beforeMs, max) => {
-      const rows = await store.rows(settledSql, [chainId, fromMs, beforeMs, max]);
+    settledAfter: async ({ finishedAtMs, id }, beforeMs, max) => {
+      const rows = await store.rows(settledSql, [chainId, finishedAtMs, beforeMs, id, max]);
       return rows.map((row) => ({
         settlement: toSettlement(row),
         transaction: String(row["transaction_hash"]) as Hex,
+        finishedAtMs: Number(row["finished_at_ms"]),
       }));
     },
   };

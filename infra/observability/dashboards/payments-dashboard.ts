@@ -93,10 +93,11 @@ export const paymentsDashboard: Dashboard = {
         },
         {
           title: "Ledger against chain",
-          description: "Settlements of the last hour that the ledger says are settled and the chain does not have.",
+          description:
+            "Settlements that the ledger says are settled and the chain does not have, found in the last hour.",
           unit: "short",
           queries: [perInstance("gatehouse_facilitator_ledger_mismatches")],
-          alerts: ["GatehouseLedgerMismatch"],
+          alerts: ["GatehouseLedgerMismatch", "GatehouseLedgerNotCompared"],
         },
         {
           title: "Requests to the chain's node",

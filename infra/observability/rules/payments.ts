@@ -4,6 +4,8 @@ import { series } from "../series.ts";
 const sameTarget = "on (job, instance)";
 const balance = series("gatehouse_facilitator_signer_balance_native");
 const settler = series("gatehouse_facilitator_settler");
+const mismatches = series("gatehouse_facilitator_ledger_mismatches");
+const compared = series("gatehouse_facilitator_ledger_compared_timestamp_seconds");
 const settled = series("gatehouse_facilitator_settle_duration_seconds_count", { outcome: "settled" });
 const verified = series("gatehouse_facilitator_verify_duration_seconds_count");
 const refused = series("gatehouse_facilitator_verify_duration_seconds_count", { outcome: { notIn: ["valid"] } });
@@ -65,14 +67,25 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseLedgerMismatch",
-    // Compared every minute: several looks have to agree, so that one that met a lagging node wakes nobody.
-    expr: `${series("gatehouse_facilitator_ledger_mismatches")} > 0`,
+    // Looked at every 75 s at most: several looks have to agree, so that one that met a lagging node wakes nobody. One that failed has no value.
+    expr: `${mismatches} > 0`,
     for: "5m",
     severity: "critical",
     summary:
       "{{ $value }} payments that the ledger of the facilitator {{ $labels.instance }} says are settled are not on the chain.",
     description:
-      "What was sold for them at {{ $labels.instance }} was not paid: the chain was reorganised, or the facilitator's node lost data. Its log names them; ask another node for their receipts.",
+      "What was sold for them at {{ $labels.instance }} was not paid, unless the facilitator's node is behind or lost data. Its log names them and says if the node is behind; ask another node for their receipts.",
+  },
+  {
+    name: "GatehouseLedgerNotCompared",
+    // A time that is not there, or NaN since no look has worked, is no time within the last five minutes.
+    expr: `${settler} == 1 unless ${sameTarget} time() - ${compared} < 300`,
+    for: "10m",
+    severity: "warning",
+    summary:
+      "The facilitator {{ $labels.instance }} settles, and has not compared its ledger with the chain for five minutes ({{ $value }} settler).",
+    description:
+      "Payments that the chain lost would not be noticed at {{ $labels.instance }}. Its log says why the comparison fails: its node, or its ledger's database.",
   },
   {
     name: "GatehouseRefusalsUnusual",

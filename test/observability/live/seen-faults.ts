@@ -9,6 +9,8 @@ const notMade: Readonly<Record<string, string>> = {
     "a `node_cli` that never ends does not keep the sidecar from whole passes, and a file system of the node's programs that hangs stops the whole process, which is told as GatehouseSidecarDown; promtool alone fires it",
   GatehouseLedgerMismatch:
     "a chain that forgets blocks under a whole stack is several faults at once; a facilitator's own test makes it forget one, and promtool fires the alert",
+  GatehouseLedgerNotCompared:
+    "its five minutes are longer than a fault lasts here, and a node without answers is told first; promtool alone fires it",
   GatehouseVolumeAtCeiling: "needs a claim that a cluster grows; promtool alone fires it",
 };
 

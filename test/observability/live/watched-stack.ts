@@ -52,6 +52,9 @@ const quickSidecar = {
   GATEHOUSE_SIDECAR_GATEWAY_OVERLOAD_CALLS_IN_FLIGHT: "32",
 } as const;
 
+/** The rules' ten minutes are ten seconds here, in which the first look at the ledger has to come. */
+const quickFacilitator = { GATEHOUSE_FACILITATOR_LEDGER_COMPARE_INTERVAL_MS: "1000" } as const;
+
 const stackDeadlineMs = 120_000;
 const diskKibibytes = 65_536;
 
@@ -74,6 +77,7 @@ export async function startWatchedStack(
     await spawnStack([], {
       ...portsEnv,
       ...quickSidecar,
+      ...quickFacilitator,
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.url,
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: `ws://127.0.0.1:${webSocket.port}`,
       GATEHOUSE_SIDECAR_LAG_REFERENCES: JSON.stringify([reference.url]),

@@ -1,0 +1,194 @@
+import { pino } from "pino";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
+import { integerWord, type Hex } from "#x402/hex.ts";
+import type { Receipt } from "../../chain/chain.ts";
+import { addressTopic, transferTopic } from "../../chain/token.ts";
+import { sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
+import { createFinishedSettlements } from "../ledger/finished-settlements.ts";
+import { sqliteLedgerMigrations } from "../ledger/schema.ts";
+import { facilitatorSettings } from "../../settings.ts";
+import { startLedgerComparison } from "./ledger-comparison.ts";
+
+const chainId = 1_672;
+const minuteMs = 60_000;
+const { asset, payer, payTo, amount } = sampleSettlement;
+const idOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")}`;
+const notOnChain = "the ledger says that a payment is settled, and the chain does not have it";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** What the chain has of a settlement that was paid. */
+function receiptOf(transactionHash: Hex): Receipt {
+  const topics = [transferTopic, addressTopic(payer), addressTopic(payTo)];
+  const logs = [{ address: asset, topics, data: `0x${integerWord(amount)}` as const }];
+  return { status: 1, blockNumber: 1, transactionHash, logs };
+}
+
+/** A ledger, a chain that has of it what is not in `lost`, and a comparison of the two every minute. */
+function comparedLedger() {
+  const store = openSqliteStore({
+    path: ":memory:",
+    migrations: sqliteLedgerMigrations,
+    rival: "the other test",
+    setting: "ledger.path",
+  });
+  const state = { nowMs: sampleMs, isNodeDown: false, headMs: undefined as number | undefined, isSettler: true };
+  const lost = new Set<Hex>();
+  const told: unknown[] = [];
+  let together = 0;
+  const seen = { asked: 0, togetherMax: 0 };
+  const chain = {
+    head: async () => ({ number: 1, timestamp: Math.floor((state.headMs ?? state.nowMs) / 1_000) }),
+    receipt: async (hash: Hex) => {
+      seen.asked += 1;
+      together += 1;
+      seen.togetherMax = Math.max(seen.togetherMax, together);
+      await Promise.resolve();
+      together -= 1;
+      if (state.isNodeDown) throw new Error("the node is down");
+      return lost.has(hash) ? undefined : receiptOf(hash);
+    },
+  };
+  const log = pino({ level: "error" }, { write: (line: string) => void told.push(JSON.parse(line)) });
+  const compared = startLedgerComparison(
+    { compareIntervalMs: minuteMs },
+    {
+      finished: createFinishedSettlements({ chainId }, { store }),
+      chain,
+      clock: () => state.nowMs,
+      log,
+      isSettler: () => state.isSettler,
+    },
+  );
+  let settled = 0;
+  return {
+    state,
+    lost,
+    told,
+    seen,
+    comparison: compared.comparison,
+    /** Notes as many settlements as were settled just now; the number of the first. */
+    settle: async (count: number): Promise<number> => {
+      const first = settled + 1;
+      settled += count;
+      await store.transaction(async (connection) => {
+        for (let number = first; number <= settled; number += 1) {
+          await connection.change(
+            `INSERT INTO settlement (chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before, call_data,
+               begun_at_ms, state, transaction_hash, finished_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6, $2, '0', '0x', 0, 'settled', $2, $7)`,
+            [chainId, idOf(number), asset, payer, payTo, String(amount), state.nowMs],
+          );
+        }
+      });
+      return first;
+    },
+    /** Lets a minute pass, and the look at its end. */
+    minute: async () => {
+      state.nowMs += minuteMs;
+      await vi.advanceTimersByTimeAsync(minuteMs);
+      // All that a look waits for here is done in microtasks.
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+    [Symbol.asyncDispose]: async () => {
+      await compared[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test("on a busy facilitator a mismatch is counted for an hour, and told once", async () => {
+  await using ledger = comparedLedger();
+  lose(ledger, await ledger.settle(1));
+  const counts = [];
+  for (let minute = 0; minute < 59; minute += 1) {
+    await ledger.settle(110);
+    await ledger.minute();
+    counts.push(ledger.comparison()?.mismatches);
+  }
+  expect(new Set(counts)).toEqual(new Set([1]));
+  expect(ledger.told).toHaveLength(1);
+  for (let minute = 0; minute < 3; minute += 1) await ledger.minute();
+  expect(ledger.comparison()?.mismatches).toBe(0);
+});
+
+test("of more settlements than one look takes, each is compared, and none twice before all are", async () => {
+  await using ledger = comparedLedger();
+  const first = await ledger.settle(1_200);
+  await ledger.minute();
+  expect(ledger.seen.asked).toBe(500);
+  await ledger.minute();
+  await ledger.minute();
+  expect(ledger.seen.asked).toBe(1_200);
+  lose(ledger, first, first + 599, first + 1_199);
+  const counts = [];
+  for (let look = 0; look < 3; look += 1) {
+    await ledger.minute();
+    counts.push(ledger.comparison()?.mismatches);
+  }
+  expect(counts).toEqual([1, 2, 3]);
+});
+
+test("what the chain has again is counted no more", async () => {
+  await using ledger = comparedLedger();
+  const first = await ledger.settle(2);
+  lose(ledger, first, first + 1);
+  await ledger.minute();
+  expect(ledger.comparison()?.mismatches).toBe(2);
+  ledger.lost.delete(idOf(first));
+  await ledger.minute();
+  expect(ledger.comparison()?.mismatches).toBe(1);
+});
+
+test("after a look that failed there is no count, and the time stays that of the last one that did not", async () => {
+  await using ledger = comparedLedger();
+  lose(ledger, await ledger.settle(1));
+  ledger.state.isNodeDown = true;
+  await ledger.minute();
+  expect(ledger.comparison(), "no look has worked").toBeUndefined();
+  ledger.state.isNodeDown = false;
+  await ledger.minute();
+  const atMs = ledger.state.nowMs;
+  expect(ledger.comparison()).toEqual({ mismatches: 1, atMs });
+  ledger.state.isNodeDown = true;
+  await ledger.minute();
+  expect(ledger.comparison()).toEqual({ mismatches: undefined, atMs });
+  ledger.state.isSettler = false;
+  await ledger.minute();
+  expect(ledger.comparison(), "a replica that does not settle").toBeUndefined();
+});
+
+test("a settlement that is newer than the node's newest block is told as the node's lag, and once it has caught up as not paid", async () => {
+  await using ledger = comparedLedger();
+  lose(ledger, await ledger.settle(1));
+  ledger.state.headMs = sampleMs - minuteMs;
+  await ledger.minute();
+  await ledger.minute();
+  expect(ledger.comparison()?.mismatches).toBe(1);
+  expect(ledger.told).toEqual([
+    expect.objectContaining({ msg: expect.stringMatching(/: the node is behind$/), transaction: idOf(1) }),
+  ]);
+  ledger.state.headMs = undefined;
+  await ledger.minute();
+  expect(ledger.told.slice(1)).toEqual([expect.objectContaining({ msg: notOnChain, transaction: idOf(1) })]);
+});
+
+test("receipts are asked for a few at a time, so that payments find room in the batch that they share", async () => {
+  await using ledger = comparedLedger();
+  await ledger.settle(250);
+  await ledger.minute();
+  expect(ledger.seen).toEqual({ asked: 250, togetherMax: 20 });
+});
+
+test("looks come at least four times in the five minutes for which the alert waits", () => {
+  const { ledger } = facilitatorSettings.schema.shape;
+  expect(ledger.safeParse({ compareIntervalMs: 75_000 }).success).toBe(true);
+  expect(ledger.safeParse({ compareIntervalMs: 75_001 }).success).toBe(false);
+});
+
+/** Lets the chain forget settlements. */
+function lose({ lost }: Readonly<{ lost: Set<Hex> }>, ...numbers: readonly number[]): void {
+  for (const number of numbers) lost.add(idOf(number));
+}

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
+import type { SqlStore } from "#daemon/sql/store.ts";
+import type { Hex } from "#x402/hex.ts";
+import { sampleMs } from "../../testing/sample-settlement.ts";
+import { createFinishedSettlements } from "./finished-settlements.ts";
+import { sqliteLedgerMigrations } from "./schema.ts";
+
+const chainId = 1_672;
+
+function openLedger(): SqlStore {
+  return openSqliteStore({
+    path: ":memory:",
+    migrations: sqliteLedgerMigrations,
+    rival: "the other test",
+    setting: "ledger.path",
+  });
+}
+
+const idOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")}`;
+
+/** Writes a row of a settlement that is over. */
+async function write(store: SqlStore, number: number, finishedAtMs: number, state = "settled", chain = chainId) {
+  await store.change(
+    `INSERT INTO settlement (chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before, call_data,
+       begun_at_ms, state, transaction_hash, finished_at_ms) VALUES ($1, $2, '0xa5', '0x01', '0x02', '7', $2, '0', '0x', 0, $3, $2, $4)`,
+    [chain, idOf(number), state, finishedAtMs],
+  );
+}
+
+test("what was settled is read on from a place, the oldest first, those of one millisecond by id", async () => {
+  await using store = openLedger();
+  const finished = createFinishedSettlements({ chainId }, { store });
+  await write(store, 3, sampleMs + 1);
+  await write(store, 2, sampleMs);
+  await write(store, 1, sampleMs);
+  await write(store, 4, sampleMs + 2);
+  await write(store, 5, sampleMs, "failed");
+  await write(store, 6, sampleMs, "settled", 1);
+  const numbersAfter = async (finishedAtMs: number, id: string, max = 10) =>
+    (await finished.settledAfter({ finishedAtMs, id }, sampleMs + 2, max)).map((one) => Number(one.settlement.id));
+  expect(await numbersAfter(sampleMs, "")).toEqual([1, 2, 3]);
+  expect(await numbersAfter(sampleMs, "", 2)).toEqual([1, 2]);
+  expect(await numbersAfter(sampleMs, idOf(1))).toEqual([2, 3]);
+  expect(await numbersAfter(sampleMs + 1, "")).toEqual([3]);
+  const [first] = await finished.settledAfter({ finishedAtMs: sampleMs, id: "" }, sampleMs + 2, 1);
+  expect(first).toMatchObject({ transaction: idOf(1), finishedAtMs: sampleMs });
+});
+
+test("SQLite reads it by the index of what is finished, and never the whole table on the thread that serves payments", async () => {
+  await using store = openLedger();
+  const plans: string[] = [];
+  const explained: Pick<SqlStore, "rows"> = {
+    rows: async (text, parameters) => {
+      plans.push(...(await store.rows(`EXPLAIN QUERY PLAN ${text}`, parameters)).map((row) => String(row["detail"])));
+      return store.rows(text, parameters);
+    },
+  };
+  await createFinishedSettlements({ chainId }, { store: explained }).settledAfter(
+    { finishedAtMs: sampleMs, id: idOf(1) },
+    sampleMs + 60_000,
+    100,
+  );
+  expect(plans[0]).toBe("SEARCH settlement USING INDEX settlement_finished (finished_at_ms>? AND finished_at_ms<?)");
+  expect(plans.filter((step) => step.startsWith("SCAN"))).toEqual([]);
+});
