@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSharedLedger } from "#facilitator/settlement/leader/shared-ledger.ts";
+import { createFinishedSettlements } from "#facilitator/settlement/ledger/finished-settlements.ts";
 import { postgresLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
 import { contractMs, ledgerOver, testLedger } from "#facilitator/testing/ledger-contract.ts";
 import { testSharedLedger } from "#facilitator/testing/shared-ledger-contract.ts";
@@ -21,6 +22,23 @@ describe.skipIf(missing !== undefined)(
       openTestStore(await server.createDatabase(), "gatehouse_facilitator", postgresLedgerMigrations);
 
     testLedger(async () => ledgerOver(await open()));
+
+    it("reads what was settled on from a place, the oldest first", async () => {
+      await using store = await open();
+      const settlement = `INSERT INTO settlement (chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before,
+        call_data, begun_at_ms, state, transaction_hash, finished_at_ms)
+        VALUES (1672, $1, '0xa5', '0x01', '0x02', '7', $1, '0', '0x', 0, 'settled', $1, $2)`;
+      const afterMsById = { "0x3": 1, "0x2": 0, "0x1": 0, "0x4": 2 };
+      for (const [id, afterMs] of Object.entries(afterMsById)) {
+        await store.change(settlement, [id, contractMs + afterMs]);
+      }
+      const finished = createFinishedSettlements({ chainId: 1_672 }, { store });
+      const rows = await finished.settledAfter({ finishedAtMs: contractMs, id: "0x1" }, contractMs + 2, 10);
+      expect(rows.map(({ transaction, finishedAtMs }) => [transaction, finishedAtMs - contractMs])).toEqual([
+        ["0x2", 0],
+        ["0x3", 1],
+      ]);
+    });
 
     testSharedLedger(async () => {
       const store = await open();
