@@ -6,7 +6,7 @@ import { testAccount } from "../../support/payment-chain.ts";
 import { startPostgres, type PostgresServer } from "../../support/postgres.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import type { LiveFault } from "./live-fault.ts";
-import type { WatchedStack } from "./watched-stack.ts";
+import { quickFacilitator, type WatchedStack } from "./watched-stack.ts";
 
 const signer = testAccount(0).address;
 /** What the signer has when it has enough: more than seven compressed days cost at any rate seen here. */
@@ -84,6 +84,7 @@ export async function startReplicated(stack: WatchedStack): Promise<Replicated> 
   const postgres = started.use(await startPostgres());
   const [port = 0, operationsPort = 0] = await freePorts(2);
   const env = {
+    ...quickFacilitator,
     GATEHOUSE_FACILITATOR_LISTEN_PORT: String(port),
     GATEHOUSE_FACILITATOR_OPERATIONS_PORT: String(operationsPort),
     GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: stack.nodeUrl,

@@ -53,7 +53,7 @@ const quickSidecar = {
 } as const;
 
 /** The rules' ten minutes are ten seconds here, in which the first look at the ledger has to come. */
-const quickFacilitator = { GATEHOUSE_FACILITATOR_LEDGER_COMPARE_INTERVAL_MS: "1000" } as const;
+export const quickFacilitator = { GATEHOUSE_FACILITATOR_LEDGER_COMPARE_INTERVAL_MS: "1000" } as const;
 
 const stackDeadlineMs = 120_000;
 const diskKibibytes = 65_536;
