@@ -93,7 +93,11 @@ export const conditionReasons = {
     False: ["NotKept", "NothingKept"],
     Unknown: ["Assumed", "NotYet", "NoRestarts"],
   },
-  UpgradeProved: { True: ["Proved"], False: ["RolledBack", "Stranded", "Blocked"], Unknown: ["Upgrading"] },
+  UpgradeProved: {
+    True: ["Proved", "SettledByHand"],
+    False: ["RolledBack", "Stranded", "Blocked"],
+    Unknown: ["Upgrading"],
+  },
   Unheld: { True: ["NoHold"], False: ["Held"], Unknown: [] },
   Adopted: { True: ["Adopted", "Observing"], False: ["WaitingForAdopt"], Unknown: [] },
 } as const;

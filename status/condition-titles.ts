@@ -34,6 +34,7 @@ const titles: Readonly<Record<ConditionType, Titles>> = {
 /** A condition's title as the page shows it. */
 export function conditionTitle({ type, status, reason }: Pick<Condition, "type" | "status" | "reason">): string {
   if (type === "HeightAdvancing" && (reason === "Idle" || reason === "Quiet")) return "No new block comes";
+  if (reason === "SettledByHand") return "The last upgrade was settled by hand";
   if (reason === "Blocked") return "The node's upgrade can't go on";
   if (reason === "Upgrading") return "The node is being upgraded";
   if (reason === "NodeUnfit") return "The gateway refuses calls";

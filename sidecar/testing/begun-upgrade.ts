@@ -13,7 +13,6 @@ export const begunUpgrade: UpgradeRecord = {
   method: "auto",
   keepsCopy: false,
   before: { height: 10, autoPrune: true, tellsVersion: true },
-  desiredHash: "d",
   beganMs: 1,
   stage: "stopping",
   stageSinceMs: 1,

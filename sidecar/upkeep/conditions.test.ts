@@ -76,7 +76,6 @@ const upgraded: UpgradeRecord = {
   directory: "/w",
   method: "auto",
   keepsCopy: false,
-  desiredHash: "d",
   beganMs: 1,
   stageSinceMs: 1,
   attempts: 0,
@@ -232,6 +231,12 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "Stranded",
     { upgrade: { record: { ...upgraded, end: "stranded", stage: "back-data", note: "no space is left" } } },
     "so did the way back, while putting the data of before back: No space is left. Nothing more is tried until the hold is lifted. By hand: stop the node, restore /data from /w/copy",
+  ],
+  [
+    "UpgradeProved",
+    "SettledByHand",
+    { upgrade: { record: { ...upgraded, end: "settled", stage: "back-data", failure: "its height stayed 5" } } },
+    "The upgrade from 0.15.0 to 0.16.2 failed, and so did the way back; the node answers again since, so nothing more is tried. 0.16.2 failed: its height stayed 5. What is kept is in these directories; remove them when they are of no use: rm -r -- /w",
   ],
   ["Adopted", "Observing", { adoption: { plan, authority: "observes" } }, "upkeep.mode is observe"],
   [

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { upgradeEnds } from "../state/upgrade-record.ts";
 
 /** How a sidecar's control begins on its listeners. */
 export const controlPath = "/control";
@@ -12,7 +13,7 @@ const shownUpgrade = z.object({
   to: z.string(),
   beganMs: z.number(),
   stage: z.string(),
-  end: z.enum(["committed", "rolled-back", "stranded"]).optional(),
+  end: z.enum(upgradeEnds).optional(),
   words: z.string(),
 });
 

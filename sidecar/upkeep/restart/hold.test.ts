@@ -1,6 +1,27 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { systemClock } from "#daemon/clock.ts";
 import type { NodeHealth } from "#health/node-health.ts";
-import { isBack } from "./hold.ts";
+import { begunUpgrade } from "../../testing/begun-upgrade.ts";
+import { storedEventLog } from "../state/stored-event-log.ts";
+import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
+import { endHold, isBack } from "./hold.ts";
+
+let directory: string;
+let state: UpkeepState;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "gatehouse-hold-"));
+  state = openUpkeepState(directory);
+});
+
+afterEach(() => {
+  state[Symbol.dispose]();
+  rmSync(directory, { recursive: true });
+});
 
 const answers: NodeHealth = { answers: 5, height: 7 };
 const down = { reason: "node.conf was changed", height: 7, isDown: true };
@@ -20,3 +41,36 @@ test.each<[string, Partial<NodeHealth>, typeof down, boolean]>([
 ])("whether a node has come back: %s", (_, health, failed, back) => {
   expect(isBack(failed, { ...answers, ...health })).toBe(back);
 });
+
+/** Lifts the hold of a stranded upgrade. */
+function liftStranded(health: NodeHealth, isAsked = true) {
+  state.upgrade.set({ ...begunUpgrade, stage: "back-data", attempts: 3, end: "stranded" });
+  const failed = { reason: "the upgrade to 0.16.2", isDown: true };
+  state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1, failed });
+  const events = storedEventLog(state.store, systemClock);
+  const log = pino({ level: "silent" });
+  return endHold(
+    { why: "gatehouse resume was run", isAsked },
+    { state, events, clock: systemClock, health: { current: () => health }, log },
+  );
+}
+
+test("a node that was mended after a stranded upgrade is left as it is, and the person is told so", () => {
+  const next = liftStranded({ answers: 5, height: 7 });
+  expect(next).toBe(
+    "The node answers again, so the upgrade to 0.16.2 counts as settled by hand, and nothing is tried.",
+  );
+  expect(state.upgrade.get()).toMatchObject({ end: "settled" });
+  expect(state.retry.get()).toBeUndefined();
+});
+
+test.each([true, false])(
+  "the way back of one that is down is tried again, and no restart beside it (asked: %s)",
+  (isAsked) => {
+    const next = liftStranded({ answers: 0, failure: { reason: "Refused", message: "" } }, isAsked);
+    expect(next).toContain("The way back from 0.16.2 to 0.15.0 is tried again from its beginning");
+    expect(state.upgrade.get()).toMatchObject({ stage: "back-stopping", attempts: 0, waitsForBudget: !isAsked });
+    expect(state.upgrade.get()?.end).toBeUndefined();
+    expect(state.retry.get()).toBeUndefined();
+  },
+);

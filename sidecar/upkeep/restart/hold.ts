@@ -1,13 +1,17 @@
+import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log.ts";
 import { hasBeenAsked, type NodeHealth } from "#health/node-health.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { FailedRestart, HeldState, UpkeepState } from "../state/upkeep-state.ts";
+import type { UpgradeRecord } from "../state/upgrade-record.ts";
+import { afterHold } from "../state/stranded-upgrade.ts";
 import type { ObservedRestarts } from "./restart-observation.ts";
 
 /** What ending a hold takes. */
 export type HoldDependencies = Readonly<{
-  state: Pick<UpkeepState, "atomically" | "hold" | "retry">;
+  state: Pick<UpkeepState, "atomically" | "hold" | "retry" | "upgrade">;
   events: EventLog;
+  clock: Pick<Clock, "wallMs">;
   health: Readonly<{ current: () => NodeHealth }>;
   log: Logger;
 }>;
@@ -38,14 +42,19 @@ export function liftHoldIfChanged(
  */
 export function endHold(
   { why, isAsked }: Readonly<{ why: string; /** Whether a person said so. */ isAsked: boolean }>,
-  { state, events, health, log }: HoldDependencies,
+  { state, events, health, clock, log }: HoldDependencies,
 ): string {
   const failed = state.hold.get()?.failed;
   const retries = failed !== undefined && !isBack(failed, health.current());
-  const then = nextWords(failed, retries);
+  const upgrade = state.upgrade.get();
+  const stranded = upgrade?.end === "stranded" ? upgrade : undefined;
+  const then = stranded === undefined ? nextWords(failed, retries) : nextOfStranded(stranded, { retries, isAsked });
   state.atomically(() => {
     state.hold.set(undefined);
-    if (retries) state.retry.set({ ...failed, why, isAsked });
+    // The upgrade goes on by itself: a restart beside it would start the node between two versions.
+    if (stranded !== undefined) {
+      state.upgrade.set(afterHold(stranded, { isBack: !retries, isAsked }, clock.wallMs()));
+    } else if (retries) state.retry.set({ ...failed, why, isAsked });
     events.add("hold", `The hold is lifted: ${why}. ${then}`);
   });
   log.info({ why, retries }, `the hold is lifted. ${then}`);
@@ -57,6 +66,16 @@ function nextWords(failed: FailedRestart | undefined, retries: boolean): string 
   return retries
     ? `What failed is tried again: a restart of the node (${failed.reason}).`
     : "The node has come back meanwhile, so nothing is tried again.";
+}
+
+function nextOfStranded(
+  { from, to }: UpgradeRecord,
+  { retries, isAsked }: Readonly<{ retries: boolean; isAsked: boolean }>,
+): string {
+  if (!retries)
+    return `The node answers again, so the upgrade to ${to} counts as settled by hand, and nothing is tried.`;
+  const when = isAsked ? "" : ", once the restart budget allows it";
+  return `The way back from ${to} to ${from} is tried again from its beginning${when}: stop, programs, node.conf, data, start.`;
 }
 
 /**

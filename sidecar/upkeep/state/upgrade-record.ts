@@ -13,8 +13,13 @@ export type ForwardStage = (typeof forwardStages)[number];
 export type BackwardStage = (typeof backwardStages)[number];
 export type UpgradeStage = ForwardStage | BackwardStage;
 
-/** How an upgrade ended: `stranded` when neither version could be proved, or the data could not be put back. */
-export type UpgradeEnd = "committed" | "rolled-back" | "stranded";
+/**
+ * How an upgrade ended: `stranded` when neither version could be proved, or the data could not be put back; `settled` when the node of a stranded one
+ * answered again once a person had lifted its hold.
+ */
+export const upgradeEnds = ["committed", "rolled-back", "stranded", "settled"] as const;
+
+export type UpgradeEnd = (typeof upgradeEnds)[number];
 
 /** How the node's data are copied: `reflink` by cloning alone, `copy` in full, `auto` by cloning where the file system can. */
 export type SnapshotMethod = "auto" | "reflink" | "copy";
@@ -51,8 +56,6 @@ export type UpgradeRecord = Readonly<{
   /** Whether the copy of the data stays once the new version is proved. */
   keepsCopy: boolean;
   before: NodeBefore;
-  /** Hash of what was desired when it was agreed to; another one lifts the hold. */
-  desiredHash: string;
   /** Wall clock. */
   beganMs: number;
   stage: UpgradeStage;
@@ -63,6 +66,8 @@ export type UpgradeRecord = Readonly<{
   interruptions: number;
   /** Whether the new version may have been started, by whomever, and so may have written to the data: its programs may be in place. */
   newRan: boolean;
+  /** Whether the way back, tried again because other things are desired now, waits for the restart budget: nobody has asked for it. */
+  waitsForBudget?: boolean | undefined;
   /** Why it went back. */
   failure?: string | undefined;
   end?: UpgradeEnd | undefined;

@@ -1,7 +1,16 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { bootTime, systemClock } from "#daemon/clock.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { sidecarSettings } from "../../settings.ts";
+import { desiredHash, desiredState } from "../plan/desired-state.ts";
+import { createRestartBudget } from "../restart/restart-budget.ts";
+import { storedEventLog } from "../state/stored-event-log.ts";
+import type { UpgradeRecord } from "../state/upgrade-record.ts";
+import { afterHold } from "../state/stranded-upgrade.ts";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
 import { observeConfig } from "../config/config-observation.ts";
 import { observeProcess } from "../restart/process-observation.ts";
@@ -26,18 +35,80 @@ afterEach(() => {
   rmSync(directory, { recursive: true });
 });
 
+const stranded: UpgradeRecord = { ...begunUpgrade, stage: "back-proving", attempts: 2, failure: "no block came" };
+
+function observed() {
+  return {
+    upgrade: observeUpgrade(state.upgrade.get()),
+    config: observeConfig(),
+    restarts: observeRestarts(),
+    process: observeProcess(),
+  };
+}
+
+const settings = readSettings(sidecarSettings, {
+  env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/n", GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://127.0.0.1:1" },
+});
+
+/** An upkeep whose node.conf can't be read, so that no version is ever started. `restarts`: those of the last hour. */
+function unreadable(restarts: number) {
+  const log = pino({ level: "silent" });
+  const budget = createRestartBudget({ perHour: 1 }, { store: state.store, clock: systemClock, boot: bootTime });
+  for (let made = 0; made < restarts; made += 1) budget.record("before");
+  const dependencies: Partial<ApplyUpgradeDependencies> = {
+    state,
+    settings,
+    log,
+    budget,
+    driver: ops,
+    nodeCli: undefined,
+    clock: systemClock,
+    events: storedEventLog(state.store, systemClock),
+    place: {
+      ...({} as ApplyUpgradeDependencies["place"]),
+      layout: () => ({ configPath: "/n/bin/node.conf" }) as ReturnType<ApplyUpgradeDependencies["place"]["layout"]>,
+      read: async () => ({ ok: false, problem: { reason: "Unreadable", message: "node.conf is gone" } }) as never,
+    },
+    health: { look: async () => ({ answers: 0, failure: { reason: "Refused", message: "", isPortClosed: true } }) },
+    observer: { look: async () => undefined },
+    metrics: { upgraded: () => undefined },
+    finishes: () => undefined,
+    wake: () => undefined,
+    signal: new AbortController().signal,
+  };
+  return dependencies as ApplyUpgradeDependencies;
+}
+
+test("a stranded upgrade is held by what is desired when it ends, so that a change before that does not lift the hold", async () => {
+  state.upgrade.set(stranded);
+  const seen = observed();
+  applyUpgrade("acts", seen, unreadable(0));
+  await seen.restarts.now().running;
+  expect(state.upgrade.get()).toMatchObject({ end: "stranded" });
+  const desired = { hash: desiredHash(desiredState(settings, "/n/data")) };
+  expect(state.hold.get()).toMatchObject({ desired });
+});
+
+test("a way back that nobody asked for waits for the restart budget", async () => {
+  const lifted = { isBack: false, isAsked: false };
+  state.upgrade.set(afterHold({ ...stranded, end: "stranded" }, lifted, 2));
+  const seen = observed();
+  applyUpgrade("acts", seen, unreadable(1));
+  expect(seen.restarts.now().running).toBeUndefined();
+  expect(seen.upgrade.now().blocked).toContain("restart.budgetPerHour");
+  state.upgrade.set(afterHold({ ...stranded, end: "stranded" }, { ...lifted, isAsked: true }, 2));
+  applyUpgrade("acts", seen, unreadable(1));
+  expect(seen.restarts.now().running).toBeDefined();
+  await seen.restarts.now().running;
+});
+
 test.each([
   ["observes", ops, "upkeep.mode is observe"],
   ["waits", ops, "waits for gatehouse adopt"],
   ["acts", undefined, "restart.driver is none that stops and starts the node"],
 ] as const)("an upgrade that can't go on says so, and is wrong: %s", (authority, driver, words) => {
   state.upgrade.set({ ...begunUpgrade, stage: "copying" });
-  const seen = {
-    upgrade: observeUpgrade(state.upgrade.get()),
-    config: observeConfig(),
-    restarts: observeRestarts(),
-    process: observeProcess(),
-  };
+  const seen = observed();
   // Of a blocked upgrade nothing else is asked.
   const dependencies: Partial<ApplyUpgradeDependencies> = { state, driver };
   applyUpgrade(authority, seen, dependencies as ApplyUpgradeDependencies);

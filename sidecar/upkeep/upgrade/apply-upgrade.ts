@@ -11,7 +11,7 @@ import type { ConfigVersions } from "../config/config-versions.ts";
 import type { NodePlace } from "../config/node-place.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
-import { desiredState } from "../plan/desired-state.ts";
+import { desiredHash, desiredState } from "../plan/desired-state.ts";
 import type { ObservedProcess } from "../restart/process-observation.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
 import type { ObservedRestarts } from "../restart/restart-observation.ts";
@@ -20,7 +20,6 @@ import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { isRecordKept, whyNotKept } from "./kept-record.ts";
-import { afterHold } from "./next-stage.ts";
 import { hasPower, type PowerDriver } from "./node-power.ts";
 import { nodeRpc } from "./node-rpc.ts";
 import { runUpgrade } from "./run-upgrade.ts";
@@ -55,7 +54,7 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
   }>;
 
 /**
- * Begins an upgrade that was agreed to, or goes on with one that an earlier sidecar left, or that is stranded and whose hold a person has lifted.
+ * Begins an upgrade that was agreed to, or goes on with one that an earlier sidecar left, or that was stranded and goes back again since its hold was lifted.
  * It goes on beside later passes, which take it for a restart that runs: they change nothing meanwhile.
  */
 export function applyUpgrade(
@@ -63,18 +62,17 @@ export function applyUpgrade(
   seen: ApplyUpgradeSeen,
   dependencies: ApplyUpgradeDependencies,
 ): void {
-  const { state, clock, log, wake, finishes, settings, observer, signal } = dependencies;
+  const { state, log, wake, finishes, settings, observer, signal } = dependencies;
   const { restarts, process, upgrade } = seen;
   const remembered = state.upgrade.get();
   if (remembered === undefined || restarts.now().running !== undefined) return;
   const { driver } = dependencies;
-  const blocked = whyBlocked(authority, dependencies);
-  upgrade.note({ blocked: remembered.end === undefined ? blocked : undefined });
-  if (blocked !== undefined || !hasPower(driver)) return;
-  const isStranded = remembered.end === "stranded";
-  if (remembered.end !== undefined && !(isStranded && state.hold.get() === undefined)) return;
-  const record = isStranded ? afterHold(remembered, clock.wallMs()) : remembered;
-  const isResumed = !isStranded && upgrade.now().agreedMs !== record.beganMs;
+  const blocked = remembered.end === undefined ? whyBlocked(remembered, authority, dependencies) : undefined;
+  // The end of a hold may have changed it.
+  upgrade.note({ record: remembered, blocked });
+  if (remembered.end !== undefined || blocked !== undefined || !hasPower(driver)) return;
+  const record = { ...remembered, waitsForBudget: undefined };
+  const isResumed = upgrade.now().agreedMs !== record.beganMs;
   const running = carryOn(record, { isResumed, driver }, seen, dependencies)
     .catch((error: unknown) => log.error({ err: error }, "the upgrade of the node failed"))
     .finally(() => {
@@ -93,13 +91,16 @@ export function applyUpgrade(
 
 /** Why an upgrade that is under way can't go on, and what to do. */
 function whyBlocked(
+  { waitsForBudget }: UpgradeRecord,
   authority: Authority,
-  { driver, state }: Pick<ApplyUpgradeDependencies, "driver" | "state">,
+  { driver, state, budget }: Pick<ApplyUpgradeDependencies, "driver" | "state" | "budget">,
 ): string | undefined {
   if (authority === "observes") return "It can't go on: upkeep.mode is observe; set it back to what it was.";
   if (authority === "waits") return "It can't go on: the sidecar waits for gatehouse adopt.";
   if (!hasPower(driver))
     return "It can't go on: restart.driver is none that stops and starts the node; set it back to ops.";
+  if (waitsForBudget === true && !budget.allows("roll-back"))
+    return "The way back waits until the restart budget of the hour allows it (restart.budgetPerHour).";
   return whyNotKept(state.store);
 }
 
@@ -122,7 +123,7 @@ async function carryOn(
     seen.upgrade.note({ blocked });
     if (blocked !== undefined) log.error({ stage: dependencies.state.upgrade.get()?.stage }, blocked);
   };
-  const begins = isResumed ? "goes on after a restart of the sidecar" : "begins";
+  const begins = isResumed ? "goes on" : "begins";
   events.add("upgrade", `The upgrade from ${record.from} to ${record.to} ${begins}.`);
   const steps = upgradeSteps(stepsDependencies(driver, seen, dependencies));
   const ended = await runUpgrade(
@@ -144,7 +145,7 @@ function finishOrRemember(
   now: UpgradeRecord,
   remember: (now: UpgradeRecord) => void,
   seen: ApplyUpgradeSeen,
-  { state, events, clock, metrics, log }: ApplyUpgradeDependencies,
+  { state, settings, events, clock, metrics, log }: ApplyUpgradeDependencies,
 ): void {
   const { end } = now;
   if (end === undefined) return remember(now);
@@ -155,7 +156,9 @@ function finishOrRemember(
     if (end === "committed") return;
     const failed = end === "stranded" ? { failed: { reason: `the upgrade to ${now.to}`, isDown: true } } : {};
     // Without a release: that another version answers is no reason to act again by itself.
-    state.hold.set({ desired: { hash: now.desiredHash }, message, sinceMs: clock.wallMs(), ...failed });
+    // What is desired now: another wish than the one at its beginning would lift the hold at once, and try again, for ever.
+    const hash = desiredHash(desiredState(settings, ""));
+    state.hold.set({ desired: { hash }, message, sinceMs: clock.wallMs(), ...failed });
     seen.restarts.note({ hold: { message } });
   });
   metrics.upgraded(end);

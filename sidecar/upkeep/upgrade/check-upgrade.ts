@@ -7,7 +7,7 @@ import type { NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { NodePlace } from "../config/node-place.ts";
-import { desiredHash, desiredState } from "../plan/desired-state.ts";
+import { desiredState } from "../plan/desired-state.ts";
 import { plan, writeOf } from "../plan/plan.ts";
 import type { UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
@@ -74,7 +74,6 @@ export async function checkUpgrade(
     method: settings.upgrade.snapshot,
     keepsCopy: settings.upgrade.keepSnapshot,
     before,
-    desiredHash: config.desiredHash,
     beganMs: clock.wallMs(),
     stage: "stopping",
     stageSinceMs: clock.wallMs(),
@@ -98,7 +97,7 @@ function checkConfig(
     settings,
     dataPathOf(settings.node.dataPath, place.layout().configPath, document?.value),
   );
-  const common = { document, desiredHash: desiredHash(desired) };
+  const common = { document };
   if (!reading.ok) return { ...common, write: undefined, problems: [reading.problem.message], warnings: [] };
   if (to === undefined) return { ...common, write: undefined, problems: [], warnings: [] };
   const planned = plan({ document, version: to }, desired);

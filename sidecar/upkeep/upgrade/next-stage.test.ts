@@ -1,7 +1,8 @@
 import { describe, expect, it, test } from "vitest";
 import { backwardStages, forwardStages, type UpgradeRecord, type UpgradeStage } from "../state/upgrade-record.ts";
+import { afterHold } from "../state/stranded-upgrade.ts";
 import { begunUpgrade as begun } from "../../testing/begun-upgrade.ts";
-import { afterHold, afterInterruption, afterStep, backAttempts, interruptionsMax } from "./next-stage.ts";
+import { afterInterruption, afterStep, backAttempts, interruptionsMax } from "./next-stage.ts";
 
 const at = (stage: UpgradeStage, more: Partial<UpgradeRecord> = {}): UpgradeRecord => ({ ...begun, stage, ...more });
 const fails = { ok: false, why: "it broke" } as const;
@@ -50,7 +51,7 @@ describe("a way back that fails is tried again from its beginning, and then left
     const { stages, ended } = stagesFrom(at("back-stopping", { failure: "first" }), (stage) => stage !== failing);
     expect(stages.filter((stage) => stage === failing)).toHaveLength(backAttempts);
     expect(ended).toMatchObject({ end: "stranded", stage: failing, failure: "first", note: "it broke" });
-    const again = afterHold(ended, 3);
+    const again = afterHold(ended, { isBack: false, isAsked: true }, 3);
     expect(again).toMatchObject({ stage: "back-stopping", attempts: 0, failure: "first" });
     expect(stagesFrom(again, () => true).ended.end).toBe("rolled-back");
   });

@@ -33,11 +33,6 @@ export function afterInterruption(record: UpgradeRecord, nowMs: number): Upgrade
   return goBack(record, why, nowMs);
 }
 
-/** Says how a stranded upgrade is tried again, once a person has lifted its hold. Pure. */
-export function afterHold(record: UpgradeRecord, nowMs: number): UpgradeRecord {
-  return enter({ ...record, end: undefined, note: undefined, attempts: 0 }, "back-stopping", nowMs);
-}
-
 /** What is done in a stage, as in "it was copying the data". */
 export const stageWords: Readonly<Record<UpgradeStage, string>> = {
   stopping: "stopping the node",

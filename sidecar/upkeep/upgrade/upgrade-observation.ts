@@ -31,6 +31,7 @@ export function upgradeConditions({ record, blocked }: UpgradeObservation): read
     if (blocked !== undefined) return [{ type, status: "False", reason: "Blocked", message }];
     return [{ type, status: "Unknown", reason: "Upgrading", message }];
   }
+  if (record.end === "settled") return [{ type, status: "True", reason: "SettledByHand", message }];
   if (record.end === "committed") return [{ type, status: "True", reason: "Proved", message }];
   const reason = record.end === "rolled-back" ? "RolledBack" : "Stranded";
   return [{ type, status: "False", reason, message }];
@@ -49,6 +50,12 @@ export function upgradeWords(record: UpgradeRecord): string {
       ? ` The data as they were with ${to} in place are in ${asides}; remove them when they are of no use: rm -r -- ${upgradeDirectories(record).map(shellWord).join(" ")}`
       : "";
     return `${what} was taken back: the node runs as ${from} again, with its data and node.conf of before.${why}${more}${kept}`;
+  }
+  if (end === "settled") {
+    return (
+      `${what} failed, and so did the way back; the node answers again since, so nothing more is tried.${why}${more} ` +
+      `What is kept is in these directories; remove them when they are of no use: rm -r -- ${upgradeDirectories(record).map(shellWord).join(" ")}`
+    );
   }
   if (end === "stranded") {
     const copies = stores.map(({ path, copy }) => `${path} from ${copy}, if that is there`).join("; ");
