@@ -106,8 +106,9 @@ export function describePaymentEvent(event: PaymentEvent): string {
         "\n",
       );
     case "payment-signed": {
-      const { authorization } = event;
-      return [`${signedText(event)} to ${authorization.to}`, indented({ authorization })].join("\n");
+      const { authorization, accepted, decimals } = event;
+      const what = `${amountText(BigInt(authorization.value), decimals)} of ${accepted.asset} on ${accepted.network}`;
+      return [`Signed a payment of ${what} to ${authorization.to}`, indented({ authorization })].join("\n");
     }
     case "chain-unread":
       return `The chain did not tell: ${event.reason}`;
@@ -119,31 +120,14 @@ export function describePaymentEvent(event: PaymentEvent): string {
   }
 }
 
-/** The same in one line. */
+/** The same in one line; a payment that was not settled is told in full. */
 function summarizePaymentEvent(event: PaymentEvent): string {
-  switch (event.type) {
-    case "payment-required":
-      return `402 Payment Required from ${event.url}`;
-    case "payment-signed":
-      return signedText(event);
-    case "payment-response": {
-      const { settlement } = event;
-      if (settlement?.success !== true) return describePaymentEvent(event);
-      return `Settled on ${settlement.network} by transaction ${settlement.transaction}`;
-    }
-    default:
-      return describePaymentEvent(event);
-  }
-}
-
-function signedText({
-  authorization,
-  accepted,
-  decimals,
-}: PaymentEvent & Readonly<{ type: "payment-signed" }>): string {
-  const { asset, network, extra } = accepted;
-  const token = typeof extra["name"] === "string" ? `${extra["name"]} (${asset})` : asset;
-  return `Signed a payment of ${amountText(BigInt(authorization.value), decimals)} ${token} on ${network}`;
+  const text = describePaymentEvent(event);
+  if (event.type !== "payment-response") return text.split("\n", 1)[0] ?? text;
+  const { settlement } = event;
+  return settlement?.success === true
+    ? `Settled on ${settlement.network} by transaction ${settlement.transaction}`
+    : text;
 }
 
 function indented(value: unknown): string {
