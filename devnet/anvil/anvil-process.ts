@@ -64,12 +64,19 @@ export async function startAnvilProcess(
   return superviseProcess(child, { url, pid, directory: options.directory, exited, errors });
 }
 
+/**
+ * The time of block 0, 2023-01-01T00:00:00Z. Anvil makes a block 0 at each start and saves it beside the chain's own: were it the time of the
+ * start, a chain that was brought back twice would have one of several by chance.
+ */
+const genesisTimestampSeconds = 1_672_531_200;
+
 function anvilArguments(options: AnvilProcessOptions): readonly string[] {
   return [
     ["--host", "127.0.0.1", "--port", "0", "--chain-id", String(options.chainId)],
     ["--hardfork", "cancun", "--no-mining", "--accounts", "0", "--slots-in-an-epoch", "1"],
     ["--prune-history", String(keptStates), "--no-request-size-limit", "--no-cors"],
     ["--cache-path", cachePath(options.directory)],
+    ["--timestamp", String(genesisTimestampSeconds)],
   ].flat();
 }
 

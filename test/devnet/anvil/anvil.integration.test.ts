@@ -49,6 +49,7 @@ async function sign(nonce: number): Promise<Hex> {
 
 type Receipt = Readonly<{ blockNumber: Hex; blockHash: Hex; transactionIndex: Hex; status: Hex }>;
 const receipt = (anvil: Anvil, hash: Hex) => anvil.request<Receipt | null>("eth_getTransactionReceipt", [hash]);
+const genesis = (anvil: Anvil) => anvil.request<ChainBlock>("eth_getBlockByNumber", ["0x0", false]);
 const head = (anvil: Anvil) => anvil.request<ChainBlock>("eth_getBlockByNumber", ["latest", false]);
 const send = async (anvil: Anvil, nonce: number) => anvil.request<Hex>("eth_sendRawTransaction", [await sign(nonce)]);
 
@@ -64,6 +65,17 @@ test("a new chain has its first block at once, and holds no key", async () => {
   await using anvil = await start();
   expect((await head(anvil)).number).toBe("0x1");
   expect(await anvil.request("eth_accounts")).toEqual([]);
+});
+
+test("block 0 is the same in every chain of an id, whenever it was started: anvil saves one of each start, and takes any", async () => {
+  let before: ChainBlock;
+  {
+    await using anvil = await start();
+    before = await genesis(anvil);
+  }
+  expect(Number(before.timestamp)).toBe(Date.UTC(2023, 0, 1) / 1_000);
+  await using again = await start();
+  expect((await genesis(again)).hash).toBe(before.hash);
 });
 
 test("after a stop and a start the chain is the same, to the block hash and the receipt, and goes on", async () => {
