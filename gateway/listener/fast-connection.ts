@@ -19,10 +19,8 @@ import { FastWait } from "./fast-wait.ts";
 import { endConnection } from "./connection-end.ts";
 import { HeldRequests } from "./held-requests.ts";
 
-/** Bytes that may come while an answer is under way before the connection is no longer read. */
-const earlyBytes = 65_536;
-/** A read that long has more behind it, as a rule. */
-const longRead = 16_384;
+/** Bytes that may come while an answer is under way before the connection is no longer read; a read that long has more behind it, as a rule. */
+const [earlyBytes, longRead] = [65_536, 16_384];
 
 /**
  * A client's connection on the raw socket, for as long as it sends well-formed requests to the root path. At anything else it goes to
@@ -46,6 +44,7 @@ export class FastConnection implements ConnectionServer {
   #isServing = false;
   /** Others have theirs before more is read or answered. */
   readonly #turn: TurnWait;
+  #hasEnded = false;
   #isGone = false;
   readonly #memory: ConnectionMemory;
   readonly #backlog: ClientBacklog;
@@ -69,7 +68,7 @@ export class FastConnection implements ConnectionServer {
     this.#wait = new FastWait(waits, clock);
     this.#listeners = [
       ["drain", () => this.#drained()],
-      ["end", () => this.#end()],
+      ["end", () => (this.#turn.isWaiting ? (this.#hasEnded = true) : this.#end())],
       ["timeout", () => socket.destroy()],
       ["error", () => socket.destroy()],
       ["close", () => this.#closed()],
@@ -197,6 +196,7 @@ export class FastConnection implements ConnectionServer {
   #goOn(isOwnTurn: boolean): void {
     if (this.#isGone) return;
     if (this.#unread.length > 0) this.#serve(isOwnTurn);
+    if (this.#hasEnded && !this.#isGone && !this.#turn.isWaiting) this.#end();
     if (this.#mayRead()) this.#reads.resume();
   }
 
@@ -224,7 +224,7 @@ export class FastConnection implements ConnectionServer {
     this.#dependencies.handOver(socket, unread);
   }
 
-  /** The client has sent its last: what is left of a request will never be whole. */
+  /** The client has sent its last: what is left of a request will never be whole. A whole one that waits has its turn first. */
   #end(): void {
     this.#dependencies.outbox.flush();
     if (this.#wait.isUnfinished) this.#leave(badRequest);
