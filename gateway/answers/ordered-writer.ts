@@ -138,7 +138,9 @@ export class OrderedWriter {
     const before = this.#writtenBytes === 0 ? this.#options.head : ",";
     if (typeof entry === "string") this.#unsent += before + entry;
     else {
-      this.#unsentParts.push(Buffer.from(this.#unsent + before, "latin1"), ...entry);
+      this.#unsentParts.push(Buffer.from(this.#unsent + before, "latin1"));
+      // Not by a spread: a node may send an answer in more chunks than a call may have arguments.
+      for (const part of entry) this.#unsentParts.push(part);
       this.#unsent = "";
     }
     this.#writtenBytes += length;
