@@ -1,4 +1,5 @@
 import { relative } from "node:path";
+import { shellWord } from "#daemon/shell-word.ts";
 
 /** What the lines to paste speak of. */
 export type StackPlaces = Readonly<{
@@ -14,8 +15,8 @@ export type StackPlaces = Readonly<{
 
 /** Five things to try on a running stack, each with a line to paste. */
 export function thingsToTry(places: StackPlaces): string {
-  const config = relative(places.workingDirectory, places.nodeConfig);
-  const key = relative(places.workingDirectory, places.clientKeyFile);
+  const config = shellWord(relative(places.workingDirectory, places.nodeConfig));
+  const key = shellWord(relative(places.workingDirectory, places.clientKeyFile));
   const getLogs = JSON.stringify({
     jsonrpc: "2.0",
     id: 1,
@@ -36,7 +37,7 @@ export function thingsToTry(places: StackPlaces): string {
       "pay again",
       `npx gatehouse-evm pay ${places.resourceUrl} --max-amount 0.05 --rpc-url ${places.gatewayUrl} --network ${places.network} --asset ${places.token} --key-file ${key}`,
     ],
-    ["see how the node is", `npx gatehouse status --url ${places.sidecarUrl}`],
+    ["see how the node is", `npx gatehouse-evm status --url ${places.sidecarUrl}`],
   ];
   const lines = things.map(([what, line], index) => `${index + 1}. ${what}:\n   ${line}`);
   return ["Five things to try, each a line to paste:", "", ...lines, "", "Ctrl-C stops everything."].join("\n");

@@ -1,3 +1,4 @@
+import { shellWord } from "#daemon/shell-word.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { shellWord } from "./shell-word.ts";
 
