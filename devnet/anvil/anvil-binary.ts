@@ -11,8 +11,10 @@ const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "
  */
 export function findAnvil(platform: NodeJS.Platform = process.platform, architecture: string = process.arch): string {
   const name = `@foundry-rs/anvil-${platform}-${architectures[architecture] ?? architecture}`;
+  const { resolve } = createRequire(import.meta.url);
   try {
-    return createRequire(import.meta.url).resolve(`${name}/bin/anvil`);
+    // Where npm hoists nothing (a global install, pnpm) the native package stands below the one that depends on it.
+    return createRequire(resolve("@foundry-rs/anvil/package.json")).resolve(`${name}/bin/anvil`);
   } catch (cause) {
     throw new StartupError(
       `no anvil for this machine: the npm package ${name} is not installed; run npm ci in the repository, or npm install @foundry-rs/anvil beside the package gatehouse-evm, with optional dependencies, on Linux or macOS.`,
