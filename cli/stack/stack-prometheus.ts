@@ -31,9 +31,9 @@ const intervalSeconds = 5;
 const lookEveryMs = 200;
 const lastWordsCharactersMax = 2_000;
 
-/** Ends the program when whoever holds the other end of its standard input is gone, however it went. */
+/** Ends the program when whoever holds the other end of its standard input is gone, however it went; nothing watches once it has ended by itself. */
 const endsWithItsParent =
-  'exec 3<&0; "$@" </dev/null & program=$!; (cat <&3 >/dev/null; kill "$program") & wait "$program"';
+  'exec 3<&0; "$@" </dev/null & program=$!; (cat <&3 >/dev/null; kill "$program") & watch=$!; wait "$program"; status=$?; kill "$watch" 2>/dev/null; exit "$status"';
 
 /** @throws {StartupError} that says what to install, where Prometheus is not on PATH. */
 export function requirePrometheus(): void {
@@ -98,6 +98,8 @@ function spawnPrometheus({
     "--storage.tsdb.retention.time=1d",
     "--storage.tsdb.retention.size=512MB",
     `--web.listen-address=127.0.0.1:${port}`,
+    // Its default lets the script of any page read it that this machine's browser opens.
+    "--web.cors.origin=^$",
   ];
   const log = openLogFile(logPath);
   try {

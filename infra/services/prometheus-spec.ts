@@ -63,6 +63,8 @@ export function prometheusSpec(args: PrometheusArgs): BuiltService {
     arguments: [
       `--config.file=${filesDirectory}/prometheus.yaml`,
       `--web.listen-address=:${prometheusPort}`,
+      // Its default lets the script of any page read it that is opened in a browser which reaches it.
+      "--web.cors.origin=^$",
       `--storage.tsdb.path=${directory}`,
       `--storage.tsdb.retention.time=${args.retentionDays}d`,
       `--storage.tsdb.retention.size=${Math.floor(args.volumeGibibytes * 1_024 * blocksShare)}MB`,
