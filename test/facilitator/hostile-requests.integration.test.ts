@@ -53,7 +53,8 @@ test("bodies in chunks of a byte cost what their bytes do", async () => {
   const answers = await Promise.all(Array.from({ length: 4 }, () => exchange(pieces)));
   for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 400 .*is not JSON/s);
   expect((await cpuSeconds()) - before.cpu).toBeLessThan(6);
-  expect(residentMiB(facilitator.process.pid) - before.memory).toBeLessThan(64);
+  // V8's young generation alone grows by 30 to 60 MiB where the machine is busy; what each byte cost before was 370 MiB in all.
+  expect(residentMiB(facilitator.process.pid) - before.memory).toBeLessThan(128);
 });
 
 test("a body comes whole, however it is cut", async () => {

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { createServer, type AddressInfo, type Server } from "node:net";
 
 /** Ports on loopback that nothing listens on; all are held at one time, so that no two are the same. */
@@ -17,11 +18,21 @@ export async function isListening(port: number): Promise<boolean> {
   });
 }
 
+/**
+ * Ports are drawn below those that Linux gives to outgoing connections and to listeners on port 0 (`ip_local_port_range`, from 32768 on): of
+ * those, somebody else may have one by the time that it is used.
+ */
+const drawn = { from: 20_001, to: 32_768 } as const;
+const drawsMost = 100;
+
 async function listen(): Promise<Server> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  return server;
+  for (let draws = 1; ; draws += 1) {
+    const server = createServer();
+    const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+      server.once("error", resolve);
+      server.listen(randomInt(drawn.from, drawn.to), "127.0.0.1", () => resolve(undefined));
+    });
+    if (error === undefined) return server;
+    if (error.code !== "EADDRINUSE" || draws === drawsMost) throw error;
+  }
 }
