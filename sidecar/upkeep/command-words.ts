@@ -1,6 +1,5 @@
 import { shellWord } from "#daemon/shell-word.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { shellWord } from "./shell-word.ts";
 
 /** Commands that change a running sidecar. */
 export const controlVerbs = ["resume", "adopt"] as const;

@@ -1,6 +1,6 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import { shellWord } from "../shell-word.ts";
+import { shellWord } from "#daemon/shell-word.ts";
 import { backwardStages, forwardStages, upgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import { isBackward, stageWords } from "./next-stage.ts";
 
