@@ -7,9 +7,9 @@ const shown = thingsToTry({
   resourceUrl: "http://127.0.0.1:4021/data",
   token: `0x${"aa".repeat(20)}`,
   network: "eip155:1672",
-  nodeConfig: "/home/me/my state/node/bin/node.conf",
-  clientKeyFile: "/home/me/my state/keys/client",
-  workingDirectory: "/home/me",
+  nodeConfig: "/srv/gatehouse/my state/node/bin/node.conf",
+  clientKeyFile: "/srv/gatehouse/my state/keys/client",
+  workingDirectory: "/srv/gatehouse",
 });
 
 test("no line to paste asks the registry for the package of the short name, which is somebody else's", () => {
