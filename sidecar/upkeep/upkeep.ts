@@ -40,6 +40,7 @@ import { startReconcileLoop, type ReconcileLoop } from "./reconcile-loop.ts";
 import { createRestartBudget } from "./restart/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import { nodeRpc } from "./upgrade/node-rpc.ts";
+import { portHolders } from "./upgrade/port-holders.ts";
 import { observeUpgrade } from "./upgrade/upgrade-observation.ts";
 import { watchNodePushes } from "./pushgateway/node-pushes.ts";
 import { createUpkeepMetrics } from "./upkeep-metrics.ts";
@@ -116,6 +117,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     { store: state.store, clock, boot: bootTime },
   );
   const node = { httpUrl: settings.node.httpUrl, answersWithinMs: settings.restart.answersWithinMs };
+  const holders = portHolders(node.httpUrl, reach.directory);
   const rate = correctionRate(clock);
   const metrics = createUpkeepMetrics(dependencies.metrics);
   metrics.commands(command);
@@ -135,7 +137,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
       configured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
     control: upkeepControl(
       { document, plan: () => seen.adoption.now().plan, isRestarting, upgrade: seen.upgrade },
-      { ...means, authority, isRestarting, rpc: nodeRpc(settings.node.httpUrl) },
+      { ...means, authority, isRestarting, rpc: nodeRpc(node.httpUrl), holders },
     ),
     [Symbol.asyncDispose]: async () => {
       stopping.abort();

@@ -30,12 +30,17 @@ export type UpgradeStore = Readonly<{ path: string; copy: string; aside: string 
 /** A program that is put into the bin directory, relative to it; its content as it was when the plan was shown. */
 export type ReleaseFile = Readonly<{ name: string; sha256: string }>;
 
+/** A process, told from a later one with the same id by its start (clock ticks since the machine's). */
+export type ProcessMark = Readonly<{ pid: number; startTicks: number }>;
+
 /** What was known of the node before it was stopped, to prove either version by. */
 export type NodeBefore = Readonly<{
   height: number;
   /** A block that no reorganization reaches any more; absent where the node would not tell it. */
   block?: Readonly<{ number: number; hash: string }> | undefined;
   autoPrune: boolean;
+  /** The process that answered on the node's port; absent where it can't be seen: of another user, or on another system than Linux. */
+  process?: ProcessMark | undefined;
   /** Whether the running node tells its version itself; node_cli is asked otherwise. */
   tellsVersion: boolean;
 }>;

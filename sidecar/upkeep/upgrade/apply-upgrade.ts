@@ -22,6 +22,7 @@ import type { SidecarSettings } from "../../settings.ts";
 import { isRecordKept, whyNotKept } from "./kept-record.ts";
 import { hasPower, type PowerDriver } from "./node-power.ts";
 import { nodeRpc } from "./node-rpc.ts";
+import { portHolders } from "./port-holders.ts";
 import { runUpgrade } from "./run-upgrade.ts";
 import { upgradeWords, type ObservedUpgrade } from "./upgrade-observation.ts";
 import { upgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
@@ -177,6 +178,7 @@ function stepsDependencies(
     driver,
     look: health.look,
     rpc: nodeRpc(settings.node.httpUrl),
+    holders: portHolders(settings.node.httpUrl, () => place.layout().binDirectory),
     patience: place.patience,
     lock: place.lock,
     limitBytes: settings.upkeep.configLimitBytes,

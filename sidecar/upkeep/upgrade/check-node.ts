@@ -9,6 +9,7 @@ import type { NodeBefore } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { hasPower } from "./node-power.ts";
 import type { NodeRpc } from "./node-rpc.ts";
+import type { PortHolders } from "./port-holders.ts";
 import { toldVersion } from "./prove-version.ts";
 
 export type CheckNodeDependencies = Readonly<{
@@ -19,6 +20,7 @@ export type CheckNodeDependencies = Readonly<{
   health: Readonly<{ current: () => NodeHealth; facts: () => NodeFacts }>;
   budget: Pick<RestartBudget, "allows">;
   rpc: NodeRpc;
+  holders: Pick<PortHolders, "now">;
   authority: () => Authority;
   isRestarting: () => boolean;
   signal: AbortSignal;
@@ -61,6 +63,7 @@ export async function nodeBefore({
   observer,
   settings,
   rpc,
+  holders,
   signal,
 }: CheckNodeDependencies): Promise<NodeBefore | undefined> {
   const now = health.current();
@@ -70,7 +73,9 @@ export async function nodeBefore({
   const hash = await rpc.blockHash(number, signal);
   const tellsVersion = toldVersion(now, settings.node.clientName) !== undefined;
   const autoPrune = observer.pruneInfo()?.autoPrune === true;
-  return { height, autoPrune, tellsVersion, ...(hash === undefined ? {} : { block: { number, hash } }) };
+  const [process] = await holders.now();
+  const block = hash === undefined ? undefined : { number, hash };
+  return { height, autoPrune, tellsVersion, block, process };
 }
 
 /** What of the running node should be known before it is stopped. */

@@ -2,13 +2,16 @@ import type { Clock } from "#daemon/clock.ts";
 import { pause } from "#daemon/time.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import { DriverError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
+import type { ProcessMark } from "../state/upgrade-record.ts";
 import type { StepOutcome } from "./next-stage.ts";
+import type { PortHolders } from "./port-holders.ts";
 
 /** A driver that stops and starts the node in two steps: between them its files are nobody's. */
 export type PowerDriver = NodeDriver & Required<Pick<NodeDriver, "stop" | "start">>;
 
 export type NodePowerDependencies = Readonly<{
   driver: PowerDriver;
+  holders: PortHolders;
   look: (signal: AbortSignal) => Promise<NodeHealth>;
   clock: Clock;
   signal: AbortSignal;
@@ -28,16 +31,21 @@ export function hasPower(driver: NodeDriver | undefined): driver is PowerDriver 
 }
 
 /**
- * Stops the node and sees that its port is closed. What the command says is no proof either way: that of a node which does not run fails with some
- * nodes, and one that fails may end with status 0.
+ * Stops the node, and sees that its port is closed and that the processes which held it have ended: a node closes its port first and writes its data
+ * then. What the command says is no proof either way: that of a node which does not run fails with some nodes, and one that fails may end with status 0.
+ * Only where no process is seen, a command that fails is believed.
+ *
+ * @param before the process that answered before the upgrade, which an earlier sidecar may have told to stop.
  */
 export async function stopNode(
-  { withinMs }: Readonly<{ withinMs: number }>,
+  { withinMs, before }: Readonly<{ withinMs: number; before: ProcessMark | undefined }>,
   dependencies: NodePowerDependencies,
 ): Promise<StepOutcome> {
-  const { driver, clock, signal } = dependencies;
+  const { driver, holders, clock, signal } = dependencies;
   const untilMs = clock.monotonicMs() + withinMs;
+  const seen = [...(await holders.now()), ...(before === undefined ? [] : [before])];
   let said = "";
+  let hasFailed = false;
   try {
     // Not ended with the sidecar: the command has its own time limit.
     const { complaint } = await driver.stop(new AbortController().signal);
@@ -45,13 +53,32 @@ export async function stopNode(
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
     said = error.message;
+    hasFailed = true;
   }
+  const words = said === "" ? "" : ` (the stop command said: ${said})`;
+  let running: ProcessMark | undefined;
   do {
-    if (await isStopped(dependencies)) return { ok: true };
+    const isClosed = await isStopped(dependencies);
+    running = await firstThatRuns(seen, holders);
+    if (isClosed && running === undefined) {
+      if (hasFailed && seen.length === 0) return { ok: false, why: `${unseen}${words}` };
+      return { ok: true };
+    }
     await pause(lookAgainMs, signal);
   } while (!signal.aborted && clock.monotonicMs() < untilMs);
-  const words = said === "" ? "" : ` (the stop command said: ${said})`;
-  return { ok: false, why: `the node still answers, or its port is still open, ${withinMs} ms after its stop${words}` };
+  const what =
+    running === undefined
+      ? "the node still answers, or its port is still open,"
+      : `its process ${running.pid} still runs`;
+  return { ok: false, why: `${what} ${withinMs} ms after its stop (restart.timeoutMs)${words}` };
+}
+
+const unseen =
+  "the stop command failed, and though the node's port is closed its process can't be seen, so that it may still write its data; run the sidecar as the node's user";
+
+async function firstThatRuns(marks: readonly ProcessMark[], { runs }: PortHolders): Promise<ProcessMark | undefined> {
+  for (const mark of marks) if (await runs(mark)) return mark;
+  return undefined;
 }
 
 /** Whether the node's port is closed, at several looks in a row. */

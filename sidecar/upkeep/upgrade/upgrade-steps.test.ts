@@ -63,6 +63,7 @@ function steps() {
         return {};
       },
     },
+    holders: { now: async () => [], runs: async () => false },
     look: async () =>
       runs ? { answers: 1 } : { answers: 0, failure: { reason: "Refused", message: "", isPortClosed: true } },
     clock: systemClock,

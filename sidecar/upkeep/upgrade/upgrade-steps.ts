@@ -25,7 +25,8 @@ const done: StepOutcome = { ok: true };
 /** Makes the steps of an upgrade of a node whose programs and data lie on this machine. */
 export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSteps {
   const { settings, signal, readConfig } = dependencies;
-  const stop = () => stopNode({ withinMs: settings.restart.timeoutMs }, dependencies);
+  const stop = ({ before }: UpgradeRecord) =>
+    stopNode({ withinMs: settings.restart.timeoutMs, before: before.process }, dependencies);
   const prove = (version: string, record: UpgradeRecord, isResumed: boolean) =>
     proveVersion(
       { ...settings.restart, version, before: record.before, clientName: settings.node.clientName, isResumed },
