@@ -6,7 +6,7 @@ import { syncDirectory } from "#daemon/files/atomic-file.ts";
 const concurrentFiles = 16;
 
 /**
- * Waits until every file and every name of a tree is on the disk (fsync(2)), from the leaves to the root, so that a machine that loses
+ * Waits until every regular file and every name of a tree is on the disk (fsync(2)), from the leaves to the root, so that a machine that loses
  * power afterwards has all of it.
  *
  * @throws the file system's own error, or the signal's reason.
@@ -17,7 +17,8 @@ export async function syncTree(directory: string, signal: AbortSignal): Promise<
     signal.throwIfAborted();
     const path = join(directory, entry.name);
     if (entry.isDirectory()) await syncTree(path, signal);
-    else files.push(path);
+    // Nothing else has content of its own; a socket can't be opened, and a named pipe holds up whoever opens it.
+    else if (entry.isFile()) files.push(path);
     if (files.length >= concurrentFiles) await Promise.all(files.splice(0).map(syncFile));
   }
   await Promise.all(files.map(syncFile));

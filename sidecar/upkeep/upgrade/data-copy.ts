@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { runProcess } from "#daemon/bounded-process.ts";
+import type { Clock } from "#daemon/clock.ts";
+import { within } from "#daemon/time.ts";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import { syncTree } from "../../restore/sync-tree.ts";
 import type { SnapshotMethod, UpgradeStore } from "../state/upgrade-record.ts";
@@ -18,15 +20,34 @@ class CopyFailed extends Error {
   readonly code = "copy_failed";
 }
 
+/** How data are copied; `timeoutMs` bounds all of it. */
+export type CopyOptions = Readonly<{ method: SnapshotMethod; timeoutMs: number; signal: AbortSignal }>;
+
 /**
- * Copies a directory of a node that does not run, with owners, modes, times and holes. The copy has its name only once all of it is on the disk, so
+ * Copies the directories of a node that does not run, with owners, modes, times and holes. A copy has its name only once all of it is on the disk, so
  * one that a kill left half made is made anew.
  *
- * @throws {CopyFailed} when it can't be copied within the time.
+ * @throws {CopyFailed} when they can't be copied, and be on the disk, within the time.
  */
-export async function copyStore(
+export async function copyStores(
+  stores: readonly UpgradeStore[],
+  { method, timeoutMs, signal }: CopyOptions,
+  { clock }: Readonly<{ clock: Pick<Clock, "monotonicMs"> }>,
+): Promise<void> {
+  const untilMs = clock.monotonicMs() + timeoutMs;
+  const leftMs = (path: string) => {
+    const left = untilMs - clock.monotonicMs();
+    if (left > 0) return left;
+    throw new CopyFailed(
+      `${path} could not be copied: the ${timeoutMs} ms for all data are over (upgrade.copyTimeoutMs)`,
+    );
+  };
+  for (const store of stores) await copyStore(store, { method, leftMs: () => leftMs(store.path), signal });
+}
+
+async function copyStore(
   { path, copy }: UpgradeStore,
-  { method, timeoutMs, signal }: Readonly<{ method: SnapshotMethod; timeoutMs: number; signal: AbortSignal }>,
+  { method, leftMs, signal }: Readonly<{ method: SnapshotMethod; leftMs: () => number; signal: AbortSignal }>,
 ): Promise<void> {
   if (await isThere(copy)) return;
   await mkdir(dirname(copy), { recursive: true, mode: 0o700 });
@@ -34,11 +55,23 @@ export async function copyStore(
   // A name of its own: the copying program of a sidecar that was killed may still be at work.
   const part = `${copy}${partEnd}${randomUUID()}`;
   const command = ["cp", "-a", `--reflink=${reflink[method]}`, "--", path, part] as const;
+  const timeoutMs = leftMs();
   const result = await runProcess({ command: [...command], directory: "/", timeoutMs, outputLimitBytes, signal });
   if (!result.ok) throw new CopyFailed(`${path} could not be copied to ${copy}: ${result.message}`);
-  await syncTree(part, signal);
+  await syncWithin(part, leftMs(), signal);
   await rename(part, copy);
   await syncDirectory(dirname(copy));
+}
+
+/** A disk may take longer to write than the copying program did to hand it over. */
+async function syncWithin(part: string, withinMs: number, signal: AbortSignal): Promise<void> {
+  const over = new AbortController();
+  const what = `writing ${part} to the disk (upgrade.copyTimeoutMs)`;
+  try {
+    await within(what, withinMs, syncTree(part, AbortSignal.any([signal, over.signal])));
+  } finally {
+    over.abort();
+  }
 }
 
 /**

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import type { SidecarSettings } from "../../settings.ts";
 import { upgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import { keepConfig, migrateConfig, putConfigBack, type ConfigStepDependencies } from "./config-for-version.ts";
-import { copyStore, putStoreBack, removeCopy } from "./data-copy.ts";
+import { copyStores, putStoreBack, removeCopy } from "./data-copy.ts";
 import type { StepOutcome } from "./next-stage.ts";
 import { isStopped, stopNode } from "./node-power.ts";
 import { installPrograms, keepPrograms, putProgramsBack } from "./program-files.ts";
@@ -49,7 +49,7 @@ export function upgradeSteps(dependencies: UpgradeStepsDependencies): UpgradeSte
       const { copyTimeoutMs: timeoutMs } = settings.upgrade;
       await keepPrograms(record.files, record.binDirectory, keptPrograms(record));
       await keepConfig(record, dependencies);
-      for (const store of record.stores) await copyStore(store, { method, timeoutMs, signal });
+      await copyStores(record.stores, { method, timeoutMs, signal }, dependencies);
       // A supervisor that has started the node meanwhile has spoilt the copy.
       if (await isStopped(dependencies)) return done;
       for (const store of record.stores) await removeCopy(store);

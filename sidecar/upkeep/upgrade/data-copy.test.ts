@@ -1,0 +1,33 @@
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { copyStores } from "./data-copy.ts";
+
+let root: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "gatehouse-copy-"));
+});
+
+afterEach(() => rm(root, { recursive: true }));
+
+async function makeStore(name: string) {
+  const path = join(root, name);
+  await mkdir(path);
+  await writeFile(join(path, "chain"), name);
+  return { path, copy: join(root, "work", name), aside: join(root, "work", `${name}-aside`) };
+}
+
+test("one time limit bounds the copies of all directories together, their writing to the disk included", async () => {
+  const stores = [await makeStore("data"), await makeStore("meta")];
+  // Each look at the clock finds it a minute later: copying and writing the first take two of them.
+  let nowMs = 0;
+  const clock = { monotonicMs: () => (nowMs += 60_000) };
+  const options = { method: "auto", timeoutMs: 150_000, signal: new AbortController().signal } as const;
+  await expect(copyStores(stores, options, { clock })).rejects.toThrow(
+    `${join(root, "meta")} could not be copied: the 150000 ms for all data are over (upgrade.copyTimeoutMs)`,
+  );
+  expect(await readFile(join(root, "work", "data", "chain"), "utf8")).toBe("data");
+  await expect(stat(join(root, "work", "meta"))).rejects.toThrow("ENOENT");
+});
