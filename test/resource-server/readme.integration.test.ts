@@ -61,7 +61,7 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 it.each([
-  ["README.md", "**Sell a route.**"],
+  ["docs/getting-started.md", "## Sell a route"],
   ["resource-server/README.md", "# resource-server"],
 ])(
   "%s sells a route as it says, in a folder with nothing else, and the route is bought as it says",
@@ -69,7 +69,7 @@ it.each([
     await using folder = await cleanFolder();
     const at = await atFreePorts();
     const [sell = ""] = await shellBlocks(readme, after);
-    const [, buy = ""] = await shellBlocks("README.md", "**Sell a route.**");
+    const [, buy = ""] = await shellBlocks("docs/getting-started.md", "## Sell a route");
     market.upstream.behave("data");
     const before = await market.chain.balanceOf(payee.address);
     const seller = run(at(sell), folder.path);

@@ -37,7 +37,9 @@ const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 const commandLine = globSync("cli/{program,*-command}.ts", { cwd: root })
   .map((path) => readFileSync(join(root, path), "utf8"))
   .join("\n");
-const commands = [...commandLine.matchAll(/(?:name: |new Command\()"([a-z-]+)"/g)].map(([, name = ""]) => name);
+const commands = [...commandLine.matchAll(/(?:name: |ommandName: |new Command\()"([a-z-]+)"/g)].map(
+  ([, name = ""]) => name,
+);
 
 /** The anchor that a heading gets on a forge: small letters, hyphens for spaces, no punctuation. */
 function anchorOf(heading: string): string {

@@ -1,0 +1,82 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Browser } from "playwright-core";
+import { findChromium, startChromium } from "./support/chromium.ts";
+import { until } from "./support/until.ts";
+
+/**
+ * Draws the pictures of the README from a real run: `npm run pictures`. Starts the stack on its usual ports, sends it calls for a minute, breaks
+ * `node.conf` once, and takes the status page and what the terminal showed. Needs Chromium on PATH, and the ports free.
+ */
+const root = join(import.meta.dirname, "..");
+const folder = join(root, "docs/pictures");
+const upWithinMs = 120_000;
+const trafficMs = 60_000;
+/** Lines of the terminal that the picture shows. */
+const linesShown = 31;
+
+const executablePath = findChromium();
+if (executablePath === undefined) throw new Error("no Chromium on PATH; on Debian: apt-get install chromium");
+
+const directory = await mkdtemp(join(tmpdir(), "gatehouse-pictures-"));
+const stack = spawn(process.execPath, [join(root, "cli/gatehouse.js"), "stack"], {
+  cwd: directory,
+  stdio: ["ignore", "pipe", "inherit"],
+});
+let output = "";
+stack.stdout.on("data", (part: Buffer) => (output += part.toString()));
+try {
+  await until("the stack is up", upWithinMs, () => {
+    if (stack.exitCode !== null) throw new Error(`the stack ended:\n${output}`);
+    return output.includes("Ctrl-C stops everything.");
+  });
+  await sendCalls();
+  await using chromium = await startChromium(executablePath);
+  await mkdir(folder, { recursive: true });
+  await drawPage(chromium.browser);
+  await drawTerminal(chromium.browser, output);
+} finally {
+  stack.kill("SIGINT");
+  if (stack.exitCode === null) await once(stack, "exit");
+  await rm(directory, { recursive: true, force: true });
+}
+
+/** Calls as an indexer makes them; half way through, somebody spoils the node's configuration. */
+async function sendCalls(): Promise<void> {
+  const config = join(directory, ".gatehouse/node/bin/node.conf");
+  const endMs = performance.now() + trafficMs;
+  let isSpoilt = false;
+  for (let sent = 0; performance.now() < endMs; sent += 1) {
+    const address = `0x${sent.toString(16).padStart(40, "0")}`;
+    const body = JSON.stringify({ jsonrpc: "2.0", id: sent, method: "eth_getBalance", params: [address, "latest"] });
+    const headers = { "content-type": "application/json" };
+    await fetch("http://127.0.0.1:8545", { method: "POST", headers, body }).then((answer) => answer.arrayBuffer());
+    if (!isSpoilt && performance.now() > endMs - trafficMs / 2) {
+      isSpoilt = true;
+      const text = await readFile(config, "utf8");
+      await writeFile(config, text.replace("storage_enable_cetina", "enable_pamir_cetina"));
+    }
+    await delay(20);
+  }
+}
+
+async function drawPage(browser: Browser): Promise<void> {
+  const page = await browser.newPage({ viewport: { width: 1_280, height: 960 } });
+  await page.goto("http://127.0.0.1:9600/");
+  await page.locator("#verdict[data-level=right]").waitFor({ timeout: 60_000 });
+  await page.screenshot({ path: join(folder, "status-page.png") });
+}
+
+async function drawTerminal(browser: Browser, printed: string): Promise<void> {
+  const page = await browser.newPage({ viewport: { width: 900, height: 600 }, deviceScaleFactor: 2 });
+  await page.setContent(
+    '<style>body{margin:0}pre{margin:0;padding:20px;background:#111827;color:#e5e7eb;font:13px/1.2 monospace;white-space:pre-wrap;overflow-wrap:anywhere}</style><pre id="terminal"></pre>',
+  );
+  const shown = `$ npm start\n\n${printed.trimStart().split("\n").slice(0, linesShown).join("\n")}\n…`;
+  await page.locator("#terminal").evaluate((element, text) => void (element.textContent = text), shown);
+  await page.locator("#terminal").screenshot({ path: join(folder, "npm-start.png") });
+}
