@@ -7,28 +7,10 @@ import { releaseFile, type DevnetRelease } from "../workspace/node-parameters.ts
 export type NewVersion =
   /** It runs. */
   | "good"
-  /** It replays its log for two seconds before its ports open. */
-  | "slow"
   /** Its start command fails. */
   | "broken"
   /** It starts, ruins the chain's data, and ends. */
-  | "corrupting"
-  /** It starts on a chain of its own, from the first block on, without the data of before. */
-  | "forgetful"
-  /** It answers and makes no block. */
-  | "stuck"
-  /** Its programs say one version, and the node another. */
-  | "mislabelled";
-
-const compiledIn: Readonly<Record<NewVersion, Omit<DevnetRelease, "version">>> = {
-  good: {},
-  slow: { opensAfterSeconds: 2 },
-  broken: {},
-  corrupting: {},
-  forgetful: {},
-  stuck: { blockTimeSeconds: 3_600 },
-  mislabelled: {},
-};
+  | "corrupting";
 
 /** Shell lines that its `ops start` begins with; it stands in the bin directory of its workspace then. */
 const beforeStart: Partial<Readonly<Record<NewVersion, readonly string[]>>> = {
@@ -38,14 +20,12 @@ const beforeStart: Partial<Readonly<Record<NewVersion, readonly string[]>>> = {
     'echo "ops: the storage engine is corrupt" >&2',
     "exit 1",
   ],
-  forgetful: ["rm -rf ../data/chain"],
 };
 
 /** Makes a release of a devnet node in a directory of its own, which is made; returns the directory. */
 export async function makeRelease(directory: string, version: string, kind: NewVersion): Promise<string> {
   await mkdir(directory, { recursive: true });
-  const told = kind === "mislabelled" ? "0.16.9" : version;
-  const release: DevnetRelease = { version: told, ...compiledIn[kind] };
+  const release: DevnetRelease = { version };
   await writeFile(join(directory, releaseFile), JSON.stringify(release));
   const start = (beforeStart[kind] ?? []).map((line) => `  ${line}`);
   await writeProgram(directory, "ops", version, ['if [ "$1" = start ]; then', "  :", ...start, "fi"]);

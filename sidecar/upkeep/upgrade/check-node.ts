@@ -79,10 +79,19 @@ export async function nodeBefore({
 }
 
 /** What of the running node should be known before it is stopped. */
-export async function nodeWarnings({ health, rpc, signal }: CheckNodeDependencies): Promise<readonly string[]> {
+export async function nodeWarnings(
+  before: NodeBefore | undefined,
+  {
+    health,
+    rpc,
+    signal,
+  }: Pick<CheckNodeDependencies, "rpc" | "signal"> &
+    Readonly<{ health: Pick<CheckNodeDependencies["health"], "current" | "facts"> }>,
+): Promise<readonly string[]> {
   const { syncing } = health.current();
   const { height, lag } = health.facts();
   return [
+    ...(before !== undefined && before.block === undefined ? [noBlock] : []),
     ...((await rpc.peers(signal)) === 0
       ? ["the node has no peer: whether the new version finds any can't be told"]
       : []),
@@ -90,3 +99,6 @@ export async function nodeWarnings({ health, rpc, signal }: CheckNodeDependencie
     ...[height, lag].flatMap((fault) => (typeof fault === "object" ? [fault.message] : [])),
   ];
 }
+
+const noBlock =
+  "the node tells no block by its number (eth_getBlockByNumber): that the new version has the data of before can't be proved";

@@ -3,12 +3,18 @@ import { nodeCliVersion, parseNodeVersion, releaseOf, type NodeVersion } from "#
 import type { SidecarSettings } from "../../settings.ts";
 import { localNodeCli } from "../drivers/local-node-cli.ts";
 import { createNodeCli } from "../drivers/node-cli.ts";
+import { realOf } from "./data-bounds.ts";
 import { listRelease, ReleaseError } from "./program-files.ts";
 
 /** What a person asks for. */
 export type UpgradeRequest = Readonly<{ source: string; version?: string | undefined }>;
 
-type CheckReleaseDependencies = Readonly<{ settings: Pick<SidecarSettings, "nodeCli">; signal: AbortSignal }>;
+type CheckReleaseDependencies = Readonly<{
+  settings: Pick<SidecarSettings, "nodeCli">;
+  /** Where the node's programs are now. */
+  binDirectory: string;
+  signal: AbortSignal;
+}>;
 
 /** Why a node can't go from one version to another. Pure. */
 export function wrongVersions(from: NodeVersion | undefined, to: NodeVersion | undefined): readonly string[] {
@@ -24,9 +30,12 @@ export function wrongVersions(from: NodeVersion | undefined, to: NodeVersion | u
 /** Lists the new programs and finds their version; a text says why that can't be done. */
 export async function readRelease(
   { source, version: asked }: UpgradeRequest,
-  { settings, signal }: CheckReleaseDependencies,
+  { settings, binDirectory, signal }: CheckReleaseDependencies,
 ) {
   if (!isAbsolute(source)) return `${source} is no absolute path`;
+  if ((await realOf(source)) === (await realOf(binDirectory))) {
+    return `${source} is the node's bin directory, whose programs would be gone before they are kept; unpack the release into a directory of its own`;
+  }
   try {
     const files = await listRelease(source);
     const { command } = settings.nodeCli;

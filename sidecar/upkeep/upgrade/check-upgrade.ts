@@ -40,7 +40,7 @@ export async function checkUpgrade(
   const { place, settings, observer, clock, signal } = dependencies;
   const { source } = request;
   const from = observer.version().version;
-  const release = await readRelease(request, dependencies);
+  const release = await readRelease(request, { ...dependencies, binDirectory: place.layout().binDirectory });
   const { files, to } = typeof release === "string" ? { files: [], to: undefined } : release;
   const config = checkConfig(await place.read(), { from, to }, dependencies);
   const found = config.document && (await storesOf(config.document, source, to, dependencies));
@@ -56,7 +56,7 @@ export async function checkUpgrade(
     ...roomProblems(stores, costs, settings.upgrade.snapshot),
     ...(before === undefined ? [noAnswer] : []),
   ];
-  const warnings = [...config.warnings, ...(await nodeWarnings(dependencies))];
+  const warnings = [...config.warnings, ...(await nodeWarnings(before, dependencies))];
   const { write } = config;
   const shown = planUpgrade({ source, from, to, files, stores, costs, write, problems, warnings, settings });
   if (problems.length > 0 || from === undefined || to === undefined || before === undefined || found?.ok !== true) {
@@ -121,11 +121,12 @@ function storesOf(
   document: ConfigDocument,
   source: string,
   to: NodeVersion | undefined,
-  { place, state, clock }: Pick<CheckUpgradeDependencies, "place" | "state" | "clock">,
+  { place, state, clock, signal }: Pick<CheckUpgradeDependencies, "place" | "state" | "clock" | "signal">,
 ): Promise<FoundStores> {
   const { configPath, binDirectory } = place.layout();
   const id = `${new Date(clock.wallMs()).toISOString().replaceAll(/[:.]/g, "-")}-to-${to?.release ?? "unknown"}`;
-  return findStores(document, { configPath, id, others: [binDirectory, state.directory, source] });
+  const others = [binDirectory, state.directory, source];
+  return findStores(document, { configPath, id, others }, { timeoutMs: measureWithinMs, signal });
 }
 
 function* roomProblems(

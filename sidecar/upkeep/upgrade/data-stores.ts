@@ -1,9 +1,10 @@
 import { realpath, rm, stat, statfs, writeFile } from "node:fs/promises";
-import { dirname, join, sep } from "node:path";
+import { dirname, join } from "node:path";
 import { randomUUID } from "node:crypto";
 import { runProcess } from "#daemon/bounded-process.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { dataTie, tiesOf } from "#node/conf/ties.ts";
+import { isInside, ownMountWords, realOf, whyNotWhole, type DataBoundsDependencies } from "./data-bounds.ts";
 import type { UpgradeStore } from "../state/upgrade-record.ts";
 
 /** Directory beside the data, on the same disk, in which upgrades work. */
@@ -24,6 +25,7 @@ export type FoundStores = Readonly<
 export async function findStores(
   document: ConfigDocument,
   { configPath, id, others }: Readonly<{ configPath: string; id: string; others: readonly string[] }>,
+  dependencies: DataBoundsDependencies,
 ): Promise<FoundStores> {
   const ties = tiesOf(document, configPath);
   const told = [ties[dataTie], ties[metaTie]].filter((path) => path !== undefined);
@@ -35,8 +37,9 @@ export async function findStores(
     if (real === undefined) return { ok: false, problem: `the data directory ${path} is not there` };
     if (!paths.some((known) => isInside(real, known))) paths.push(real);
   }
+  const realOthers = await Promise.all(others.map(realOf));
   for (const path of paths) {
-    const inside = others.find((other) => isInside(other, path));
+    const inside = realOthers.find((other) => isInside(other, path));
     if (inside !== undefined) {
       return {
         ok: false,
@@ -44,13 +47,10 @@ export async function findStores(
       };
     }
     const [own, above] = await Promise.all([stat(path), stat(dirname(path))]);
-    if (own.dev !== above.dev) {
-      return {
-        ok: false,
-        problem: `${path} is a mount of its own, so that no copy can be put in its place; keep the data in a directory below the mount`,
-      };
-    }
+    if (own.dev !== above.dev) return { ok: false, problem: ownMountWords(path) };
   }
+  const problem = await whyNotWhole(paths, dependencies);
+  if (problem !== undefined) return { ok: false, problem };
   const stores = paths.map((path, index) => {
     const directory = join(dirname(path), workDirectory, id);
     const name = index === 0 ? "data" : `data-${index + 1}`;
@@ -58,10 +58,6 @@ export async function findStores(
   });
   const [first] = paths;
   return { ok: true, stores, directory: join(dirname(first ?? "/"), workDirectory, id) };
-}
-
-function isInside(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory + sep);
 }
 
 /** What a copy takes. */

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { nodeWarnings } from "./check-node.ts";
+
+const healthy = {
+  rpc: { blockHash: async () => undefined, peers: async () => 3 },
+  signal: new AbortController().signal,
+  health: { current: () => ({ answers: 1, height: 9 }), facts: () => ({}) as never },
+};
+
+test("that a node tells no block to prove its data by is said before it is upgraded", async () => {
+  const before = { height: 9, autoPrune: false, tellsVersion: true };
+  expect(await nodeWarnings(before, healthy)).toEqual([expect.stringContaining("eth_getBlockByNumber")]);
+  expect(await nodeWarnings({ ...before, block: { number: 1, hash: "0x1" } }, healthy)).toEqual([]);
+});

@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { systemClock } from "#daemon/clock.ts";
+import type { NodeHealth } from "#health/node-health.ts";
+import { proveVersion, type ProofDependencies, type ProofOptions } from "./prove-version.ts";
+
+const hash = `0x${"5".repeat(64)}`;
+
+const options: ProofOptions = {
+  version: "0.16.2",
+  before: { height: 10, block: { number: 2, hash }, autoPrune: true, tellsVersion: true },
+  clientName: undefined,
+  answersWithinMs: 20_000,
+  // Each failing proof waits for that long.
+  healthyWithinMs: 1_000,
+  metricsWithinMs: 1_000,
+  isResumed: false,
+};
+
+/** What a node that was started tells. */
+type Told = Readonly<{
+  firstHeight?: number;
+  version?: string | undefined;
+  blockHash?: string | undefined;
+  autoPrune?: boolean;
+}>;
+
+const never = async () => {
+  throw new Error("not a part of this test");
+};
+
+/** A node whose height rises at each look once it was started. */
+function node({ firstHeight = 20, version = "0.16.2", blockHash = hash, autoPrune = true }: Told): ProofDependencies {
+  let isStarted = false;
+  let height = firstHeight;
+  const health = (): NodeHealth => {
+    if (!isStarted) return { answers: 0, failure: { reason: "Refused", message: "", isPortClosed: true } };
+    // Slower than a proof's time, so that a chain of its own does not catch up.
+    height += 0.001;
+    return { answers: 1, height, ...(version === "" ? {} : { binaryVersion: { text: version, isCurrent: true } }) };
+  };
+  const pruneInfo = { autoPrune } as Extract<
+    Awaited<ReturnType<NonNullable<ProofDependencies["nodeCli"]>["pruneInfo"]>>,
+    { ok: true }
+  >["value"];
+  return {
+    driver: {
+      name: "ops",
+      restart: never,
+      stop: never,
+      start: async () => {
+        isStarted = true;
+        return {};
+      },
+    },
+    holders: { now: async () => [], runs: async () => false },
+    look: async () => health(),
+    lastPush: undefined,
+    rpc: { blockHash: async () => (blockHash === "" ? undefined : blockHash), peers: async () => 1 },
+    nodeCli: { pruneInfo: async () => ({ ok: true, value: pruneInfo }), enableAutoPrune: never, version: never },
+    clock: systemClock,
+    signal: new AbortController().signal,
+  };
+}
+
+test("a version that tells its name, has the block of before, is above its height and prunes is proved", async () => {
+  expect(await proveVersion(options, node({}))).toEqual({ ok: true });
+});
+
+test.each<[string, Told, string]>([
+  ["runs as another version", { version: "0.15.0" }, "it runs as 0.15.0, not as 0.16.2"],
+  ["does not tell its version any more", { version: "" }, "it does not tell its version, which has to be 0.16.2"],
+  ["has another block of before", { blockHash: "0x6" }, `block 2, which had the hash ${hash}, has the hash 0x6`],
+  ["has lost the block of before", { blockHash: "" }, `block 2, which had the hash ${hash}, is gone`],
+  ["is below the old height", { firstHeight: 3 }, "and was 10 before the upgrade"],
+  ["has stopped pruning", { autoPrune: false }, "auto-pruning was on, and is off"],
+])("a version that %s is not proved", async (_, told, why) => {
+  expect(await proveVersion(options, node(told))).toMatchObject({ ok: false, why: expect.stringContaining(why) });
+});
