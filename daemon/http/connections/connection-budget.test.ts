@@ -203,7 +203,7 @@ describe("one address", () => {
   });
 
   test("makes so many connections a second, and is closed without a word beyond that; a proxy's is not", async () => {
-    const budget = budgetOf(1_024, () => 0, { newConnectionsPerAddress: 2 });
+    const budget = budgetOf(1_024, () => 0, { newConnectionsPerAddress: 2, connectionsPerAddress: 6 });
     const port = await serve(budget.listener({ name: "public" }), (address) => address === "127.0.2.9");
     for (let at = 0; at < 6; at += 1) await answered(port, "127.0.2.1");
     const refused = open(port, "127.0.2.1");

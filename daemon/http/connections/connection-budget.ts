@@ -57,6 +57,8 @@ const operatorsMost = 32;
 /** Under a low limit they are this part of it, and a few at least. */
 const operatorsShare = 1 / 8;
 const operatorsLeast = 4;
+/** What an address may at least make at once, in seconds' worth of its rate. */
+const burstSeconds = 3;
 /** Part of all that a listener for anybody may take where it leaves room. */
 const anybodyShare = 3 / 4;
 
@@ -69,7 +71,9 @@ export function createConnectionBudget(
   const reserve = Math.min(descriptorReserve, Math.floor(limit * reserveShare));
   const spare = Math.min(spareDescriptors, Math.floor(limit * spareShare));
   const shared: ListenerConnections[] = [];
-  const makers = new NewConnections(newConnectionsPerAddress, clock);
+  // What an address may have open it may also make at once.
+  const burst = Math.max(connectionsPerAddress, burstSeconds * newConnectionsPerAddress);
+  const makers = new NewConnections({ perSecond: newConnectionsPerAddress, burst }, clock);
   const byName = new Map<string, ListenerConnections>();
   const state = { used: descriptors.used(), most: Number.POSITIVE_INFINITY, fullAtMs: undefined as number | undefined };
   const open = () => shared.reduce((all, { size }) => all + size, 0);

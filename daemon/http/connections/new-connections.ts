@@ -1,5 +1,3 @@
-/** What an address may make at once, in seconds' worth of its rate: a page, or a client that comes back, makes many and then none. */
-const burstSeconds = 3;
 /** Addresses that are remembered; of more the ones that made none for longest are forgotten. */
 const rememberedMost = 100_000;
 const msOfSecond = 1_000;
@@ -7,12 +5,15 @@ const msOfSecond = 1_000;
 /** How fast addresses make connections. Only those are remembered that have made some within their burst's time. */
 export class NewConnections {
   readonly #stepMs: number;
+  readonly #burstMs: number;
   readonly #clock: () => number;
   /** When each will have its whole burst again; who made a connection last stands last. */
   readonly #settledAtMs = new Map<string, number>();
 
-  constructor(perSecond: number, clock: () => number) {
+  /** An address that has made none for long makes `burst` at once: a page, or a client that comes back, makes many and then none. */
+  constructor({ perSecond, burst }: Readonly<{ perSecond: number; burst: number }>, clock: () => number) {
     this.#stepMs = msOfSecond / perSecond;
+    this.#burstMs = burst * this.#stepMs;
     this.#clock = clock;
   }
 
@@ -20,7 +21,7 @@ export class NewConnections {
   mayMake(address: string): boolean {
     const nowMs = this.#clock();
     const settledAtMs = Math.max(nowMs, this.#settledAtMs.get(address) ?? nowMs);
-    if (settledAtMs + this.#stepMs - nowMs > burstSeconds * msOfSecond) return false;
+    if (settledAtMs + this.#stepMs - nowMs > this.#burstMs) return false;
     this.#settledAtMs.delete(address);
     this.#settledAtMs.set(address, settledAtMs + this.#stepMs);
     this.#forget(nowMs);

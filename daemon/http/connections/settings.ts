@@ -13,7 +13,7 @@ export const connectionSettings = {
   newConnectionsPerAddress: positiveInteger
     .default(300)
     .describe(
-      "New connections of one address a second, IPv6 by /64, after three times as many at once; more are closed unanswered. Those of trusted proxies are not counted",
+      "New connections of one address a second, IPv6 by /64, after as many at once as it may have open; more are closed unanswered. Those of trusted proxies are not counted",
     ),
   descriptorReserve: positiveInteger
     .default(192)
