@@ -19,20 +19,26 @@ export async function isListening(port: number): Promise<boolean> {
 }
 
 /**
- * Ports are drawn below those that Linux gives to outgoing connections and to listeners on port 0 (`ip_local_port_range`, from 32768 on): of
- * those, somebody else may have one by the time that it is used.
+ * Ports are taken below those that Linux gives to outgoing connections and to listeners on port 0 (`ip_local_port_range`, from 32768 on): of
+ * those, somebody else may have one by the time that it is used. Each of the processes that run tests at the same time has a part of its own.
  */
-const drawn = { from: 20_001, to: 32_768 } as const;
-const drawsMost = 100;
+const ports = { from: 20_001, to: 32_768 } as const;
+const parts = 8;
+const partSize = Math.floor((ports.to - ports.from) / parts);
+const partFrom = ports.from + (Number(process.env["VITEST_POOL_ID"] ?? 0) % parts) * partSize;
+
+/** Places in the part, one after the other from anywhere, so that none comes twice soon. */
+let place = randomInt(partSize);
 
 async function listen(): Promise<Server> {
-  for (let draws = 1; ; draws += 1) {
+  for (let tries = 1; ; tries += 1) {
     const server = createServer();
+    place = (place + 1) % partSize;
     const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
       server.once("error", resolve);
-      server.listen(randomInt(drawn.from, drawn.to), "127.0.0.1", () => resolve(undefined));
+      server.listen(partFrom + place, "127.0.0.1", () => resolve(undefined));
     });
     if (error === undefined) return server;
-    if (error.code !== "EADDRINUSE" || draws === drawsMost) throw error;
+    if (error.code !== "EADDRINUSE" || tries === partSize) throw error;
   }
 }
