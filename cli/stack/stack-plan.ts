@@ -127,8 +127,7 @@ function want(
 
 /** Where a listener is reached from this machine; one on every address is on loopback, too. */
 function reached({ job, host, port, honorLabels }: ScrapeTarget): ScrapeTarget {
-  const own = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
-  return { job, host: own.includes(":") ? `[${own}]` : own, port, honorLabels };
+  return { job, host: host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host, port, honorLabels };
 }
 
 function url({ host, port }: Listener): string {

@@ -4,7 +4,7 @@ import { closeSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { within } from "#daemon/time.ts";
+import { pause, within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/startup-error.ts";
 import { renderGroups } from "#infra/observability/rendered-rules.ts";
 import { ruleGroups } from "#infra/observability/rules/all.ts";
@@ -115,7 +115,7 @@ async function ready(url: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const answer = await fetch(`${url}/-/ready`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
     if (answer?.ok === true) return;
-    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+    await pause(lookEveryMs, signal);
   }
 }
 

@@ -1,3 +1,5 @@
+import { urlAuthority } from "#daemon/http/url-authority.ts";
+
 /** A listener that answers Prometheus. */
 export type ScrapeTarget = Readonly<{
   job: string;
@@ -46,6 +48,6 @@ function scrapeJob({ job, host, port, honorLabels, replicated }: ScrapeTarget, e
   const discovery =
     replicated === true
       ? { dns_sd_configs: [{ names: [host], type: "A", port, refresh_interval: every }] }
-      : { static_configs: [{ targets: [`${host}:${port}`] }] };
+      : { static_configs: [{ targets: [urlAuthority(host, port)] }] };
   return { job_name: job, ...(honorLabels && { honor_labels: true }), ...discovery };
 }
