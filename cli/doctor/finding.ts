@@ -1,3 +1,5 @@
+import { exitStatus } from "#daemon/command-output.ts";
+
 /** What one look of `gatehouse doctor` found. */
 export type Finding = Readonly<{
   /** The look, e.g. `drift`. */
@@ -10,14 +12,11 @@ export type Finding = Readonly<{
   message: string;
 }>;
 
-/** Exit statuses of `gatehouse doctor`, as those of `lint` and `plan`. */
-export const doctorStatus = { right: 0, unknown: 1, wrong: 2 } as const;
-
 /** The exit status of all findings together: what is wrong is worth more than what could not be looked at. */
 export function statusOf(findings: readonly Finding[]): number {
   const has = (state: Finding["state"]) => findings.some((finding) => finding.state === state);
-  if (has("wrong")) return doctorStatus.wrong;
-  return has("unknown") ? doctorStatus.unknown : doctorStatus.right;
+  if (has("wrong")) return exitStatus.drift;
+  return has("unknown") ? exitStatus.error : exitStatus.clean;
 }
 
 /** Findings as lines for a person, what is wrong first. */
