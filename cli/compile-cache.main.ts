@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { serviceDefinitions } from "./service-definitions.ts";
+import { serviceNames } from "./service-names.ts";
 
 /**
  * Fills Node's compile cache (`NODE_COMPILE_CACHE`) with every service and the health check, for an image. Each is started once so that
@@ -32,7 +32,7 @@ function share(cache: string, own: string, user: string | undefined): void {
 const directory = process.env["NODE_COMPILE_CACHE"];
 if (directory === undefined) throw new Error("NODE_COMPILE_CACHE names no directory; set it to the one to fill");
 load([healthCheck], { status: 2, says: "usage" });
-const names = serviceDefinitions.map(({ service }) => service).filter((service) => service !== "sidecar");
+const names = serviceNames.filter((service) => service !== "sidecar");
 for (const service of [...names, "sidecar"]) {
   load([program, service, "--settings", missing], { status: 1, says: missing });
 }

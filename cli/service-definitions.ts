@@ -9,17 +9,18 @@ import { gatewaySettings } from "#gateway/settings.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
 import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
+import type { ServiceName } from "./service-names.ts";
 
 /** The settings of every service, in the order in which the documentation lists them. */
-export const serviceDefinitions: readonly SettingsDefinition[] = [
-  sidecarSettings,
-  gatewaySettings,
-  engineProxySettings,
-  restoreSettings,
-  volumeSnapshotSettings,
-  facilitatorSettings,
-  resourceServerSettings,
-  devnetSettings,
-  pushgatewaySettings,
-  upstreamSettings,
-];
+export const serviceDefinitions: Readonly<Record<ServiceName, SettingsDefinition>> = {
+  sidecar: sidecarSettings,
+  gateway: gatewaySettings,
+  "engine-proxy": engineProxySettings,
+  restore: restoreSettings,
+  "volume-snapshot": volumeSnapshotSettings,
+  facilitator: facilitatorSettings,
+  "resource-server": resourceServerSettings,
+  devnet: devnetSettings,
+  pushgateway: pushgatewaySettings,
+  upstream: upstreamSettings,
+};

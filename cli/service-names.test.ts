@@ -2,11 +2,16 @@ import { expect, test } from "vitest";
 import { unknownVariables } from "#daemon/settings/environment.ts";
 import { settingsLeaves } from "#daemon/settings/leaf.ts";
 import { serviceDefinitions } from "./service-definitions.ts";
+import { serviceNames } from "./service-names.ts";
 
-const services = serviceDefinitions.map(({ service, schema }) => ({
+const services = Object.values(serviceDefinitions).map(({ service, schema }) => ({
   service,
   leaves: settingsLeaves(service, schema),
 }));
+
+test("a service is defined under its own name", () => {
+  expect(services.map(({ service }) => service)).toEqual(serviceNames);
+});
 
 test.each(services)(
   "$service takes no other service's variables for misspelt ones of its own",
@@ -27,7 +32,7 @@ test("a variable of a misspelt service is refused by the service that was meant,
   expect(refused("GATEHOUSE_SIDEACR_NODE_WORKSPCE")).toEqual([`no such service as SIDEACR; ${meant}`]);
 });
 
-test.each(serviceDefinitions)(
+test.each(Object.values(serviceDefinitions))(
   "$service has each setting that its help begins with",
   ({ service, schema, essentials }) => {
     const known = new Set(settingsLeaves(service, schema).map(({ path }) => path.join(".")));

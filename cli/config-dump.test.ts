@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createMask } from "#daemon/mask.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
-import { dumpSettings } from "./config-command.ts";
+import { dumpSettings } from "./config-dump.ts";
 
 test("each setting has its value and says where that came from, and no secret is shown", () => {
   const folder = mkdtempSync(join(tmpdir(), "gatehouse-dump-"));

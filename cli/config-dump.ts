@@ -1,0 +1,60 @@
+import { exitStatus, type CommandOutput } from "#daemon/command-output.ts";
+import type { Mask } from "#daemon/mask.ts";
+import { Secret } from "#daemon/secret.ts";
+import { settingsLeaves } from "#daemon/settings/leaf.ts";
+import { SettingsError } from "#daemon/settings/problem.ts";
+import { resolveSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";
+import { valueAt } from "#daemon/settings/value.ts";
+import { serviceDefinitions } from "./service-definitions.ts";
+import type { ServiceName } from "./service-names.ts";
+
+/** One setting as a service would read it: its path in the settings file, its value, and where the value came from. */
+export type DumpedSetting = Readonly<{ key: string; value: unknown; origin: string }>;
+
+/** Which settings are printed, and how. */
+export type ConfigDumpOptions = Readonly<{
+  service: ServiceName;
+  file: string | undefined;
+  /** Only what is not by default. */
+  changed: boolean;
+  json: boolean;
+}>;
+
+/** Prints what a service's settings come to, and returns the exit status: 1 when the service would refuse them. */
+export function configDump(
+  { service, file, changed, json }: ConfigDumpOptions,
+  { mask, output }: Readonly<{ mask: Mask; output: CommandOutput }>,
+): number {
+  try {
+    const all = dumpSettings(serviceDefinitions[service], { env: process.env, file }, { mask });
+    const shown = changed ? all.filter(({ origin }) => origin !== "default") : all;
+    output.out(json ? `${JSON.stringify(shown, undefined, 2)}\n` : dumpText(shown));
+    return exitStatus.clean;
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    output.error(`${error.message}\n`);
+    return exitStatus.error;
+  }
+}
+
+/**
+ * Every setting of a service, in the order of its schema. A value that is not set and has no default is null; a secret is `[secret]`.
+ *
+ * @throws {SettingsError} when the service would refuse them.
+ */
+export function dumpSettings(
+  definition: SettingsDefinition,
+  sources: SettingsSources,
+  { mask }: Readonly<{ mask: Mask }>,
+): readonly DumpedSetting[] {
+  const { settings, origin } = resolveSettings(definition, sources);
+  mask.hide(settings);
+  return settingsLeaves(definition.service, definition.schema).map((leaf) => {
+    const value = valueAt(settings, leaf.path) ?? null;
+    return { key: leaf.path.join("."), value: value instanceof Secret ? value.toJSON() : value, origin: origin(leaf) };
+  });
+}
+
+function dumpText(settings: readonly DumpedSetting[]): string {
+  return settings.map(({ key, value, origin }) => `${key} = ${JSON.stringify(value)}  # ${origin}\n`).join("");
+}
